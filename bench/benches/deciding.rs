@@ -6,7 +6,7 @@
 use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
 use kubewright_bench::instructions::{self, BenchMode};
 use kubewright_bench::rules::bench_rules;
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Value, json};
 
@@ -16,7 +16,7 @@ fn main() {
     let object = json::parse(DEPLOYMENT).unwrap_or_default();
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let world = ClosedWorld::default();
-    let settings = Settings::default();
+    let settings = DecisionSettings::default();
     let engines: Vec<Engine> = [(5, 5), (5, 995), (5, 9995), (0, 10), (0, 10_000)]
         .map(|(matching, others)| Engine::new(bench_rules(matching, others)))
         .into();
@@ -58,7 +58,7 @@ fn main() {
 fn decide_review_bytes(engine: &Engine, world: &ClosedWorld) -> usize {
     let object = json::parse(DEPLOYMENT).unwrap_or_default();
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
-    let decision = engine.decide(&request, world, &Settings::default());
+    let decision = engine.decide(&request, world, &DecisionSettings::default());
     let patch: Vec<Value> =
         decision.patch(&request.object).iter().map(|operation| operation.to_value()).collect();
     json::to_string(&Value::array(patch)).len()

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
 use kubewright_bench::instructions::{self, BenchMode};
 use kubewright_bench::process::{build_dist_binary, measure_process};
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, json, yaml};
 
@@ -35,11 +35,11 @@ fn main() {
 fn measure_one_pod(policies: &Path, corpus: &Path) {
     let mut documents = Vec::new();
     read_policy_files(policies, &mut documents);
-    let loaded = load(&all(&Options::default()), &documents);
+    let loaded = load_documents(&all_dialects(&DialectOptions::default()), &documents);
     let count = documents.len();
     let engine = Engine::new(loaded.rules);
     let world = ClosedWorld::default();
-    let settings = Settings::default();
+    let settings = DecisionSettings::default();
     let object = json::parse(POD).unwrap_or_default();
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
@@ -90,15 +90,15 @@ fn cel(corpus: &Path, folders: &[&str], request: &AdmissionRequest) -> Engine {
     for folder in folders {
         read_policy_files(&corpus.join("kyverno/policies").join(folder), &mut documents);
     }
-    let dialects = all(&Options::default());
+    let dialects = all_dialects(&DialectOptions::default());
     let judges = |document: &Document| {
-        let engine = Engine::new(load(&dialects, std::slice::from_ref(document)).rules);
-        let decision = engine.decide(request, &ClosedWorld::default(), &Settings::default());
+        let engine = Engine::new(load_documents(&dialects, std::slice::from_ref(document)).rules);
+        let decision = engine.decide(request, &ClosedWorld::default(), &DecisionSettings::default());
         !decision.outcomes.is_empty()
     };
     let chosen: Vec<Document> =
         documents.into_iter().filter(|document| judges(document)).take(CEL_POLICIES).collect();
-    Engine::new(load(&dialects, &chosen).rules)
+    Engine::new(load_documents(&dialects, &chosen).rules)
 }
 
 /// Returns an engine with only a Pod Security level.
@@ -109,7 +109,7 @@ fn pod_security(level: &str) -> Engine {
          validate: {{podSecurity: {{level: {level}, version: latest}}}}}}]}}}}"
     );
     let documents = yaml::read(&Source::new("policy.yaml", &policy)).documents;
-    Engine::new(load(&all(&Options::default()), &documents).rules)
+    Engine::new(load_documents(&all_dialects(&DialectOptions::default()), &documents).rules)
 }
 
 /// Returns a request for a Pod that says nothing about its security.

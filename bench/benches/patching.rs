@@ -9,39 +9,39 @@ use std::cell::RefCell;
 
 use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
 use kubewright_bench::instructions::{self, BenchMode};
-use kubewright_patch::path::{Op, Path, Piece};
+use kubewright_patch::path::{PatchPath, PathOp, PathPiece};
 use kubewright_value::{Budget, Map, Value, json};
 
 const ROUNDS: usize = 9;
 
-const OPERATIONS: &[(&str, Op, &str, &str)] = &[
-    ("set a label", Op::Add, "/metadata/labels/team", "\"a\""),
+const OPERATIONS: &[(&str, PathOp, &str, &str)] = &[
+    ("set a label", PathOp::Add, "/metadata/labels/team", "\"a\""),
     (
         "set an annotation of the pods",
-        Op::Add,
+        PathOp::Add,
         "/spec/template/metadata/annotations/example.com~1mode",
         "\"a\"",
     ),
     (
         "append to env by index",
-        Op::Add,
+        PathOp::Add,
         "/spec/template/spec/containers/0/env/-",
         r#"{"name":"A","value":"b"}"#,
     ),
     (
         "append to env by filter",
-        Op::Add,
+        PathOp::Add,
         "/spec/template/spec/containers[?(@.name=='web')]/env/-",
         r#"{"name":"A","value":"b"}"#,
     ),
     (
         "replace the image of every container",
-        Op::Replace,
+        PathOp::Replace,
         "/spec/template/spec/containers[*]/image",
         "\"a:1\"",
     ),
-    ("remove a key", Op::Remove, "/spec/template/spec/terminationGracePeriodSeconds", "null"),
-    ("remove nothing", Op::Remove, "/metadata/annotations/none", "null"),
+    ("remove a key", PathOp::Remove, "/spec/template/spec/terminationGracePeriodSeconds", "null"),
+    ("remove nothing", PathOp::Remove, "/metadata/annotations/none", "null"),
 ];
 
 fn main() {
@@ -49,7 +49,7 @@ fn main() {
     println!("the document has {} bytes", document.to_string().len());
     let mut subjects = Vec::new();
     for (name, op, path, value) in OPERATIONS {
-        let path = Path::parse(path).expect("a path");
+        let path = PatchPath::parse(path).expect("a path");
         let value = json::parse(value).expect("a value");
         let document = &document;
         subjects.push(BenchSubject::new(name, move || {
@@ -59,15 +59,15 @@ fn main() {
     }
     let text = "/spec/template/spec/containers[?(@.name=='web')]/env/-";
     subjects.push(BenchSubject::new("parse the path with a filter", move || {
-        Path::parse(text).map_or(0, |path| path.segments().len())
+        PatchPath::parse(text).map_or(0, |path| path.segments().len())
     }));
     subjects.push(BenchSubject::new("parse it with a name put in", || {
         let pieces = [
-            Piece::Literal("/spec/template/spec/containers[?(@.name=='"),
-            Piece::Text("web"),
-            Piece::Literal("')]/env/-"),
+            PathPiece::Literal("/spec/template/spec/containers[?(@.name=='"),
+            PathPiece::Text("web"),
+            PathPiece::Literal("')]/env/-"),
         ];
-        Path::from_pieces(&pieces).map_or(0, |path| path.segments().len())
+        PatchPath::from_pieces(&pieces).map_or(0, |path| path.segments().len())
     }));
     subjects.push(alone("set a label of an unshared document", &document, "/metadata/labels/team", "\"a\""));
     let image = "/spec/template/spec/containers[?(@.name=='web')]/image";
@@ -81,13 +81,13 @@ fn main() {
 
 /// Sets the same thing again and again in a document of its own.
 fn alone<'a>(name: &'a str, document: &Value, path: &str, value: &str) -> BenchSubject<'a> {
-    let path = Path::parse(path).expect("a path");
+    let path = PatchPath::parse(path).expect("a path");
     let value = json::parse(value).expect("a value");
     let own = RefCell::new(json::parse(&document.to_string()).expect("a document"));
-    BenchSubject::new(name, move || apply_operation(&path, Op::Add, &value, &mut own.borrow_mut()))
+    BenchSubject::new(name, move || apply_operation(&path, PathOp::Add, &value, &mut own.borrow_mut()))
 }
 
-fn apply_operation(path: &Path, op: Op, value: &Value, document: &mut Value) -> usize {
+fn apply_operation(path: &PatchPath, op: PathOp, value: &Value, document: &mut Value) -> usize {
     path.apply(op, value, document, &mut Budget::default())
         .expect("an operation that can be done")
         .places

@@ -1,6 +1,6 @@
 //! ModRules made by code, for measuring decisions.
 
-use kubewright_dialects::{Options, all, load};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::Rule;
 use kubewright_value::{Source, yaml};
 
@@ -12,7 +12,7 @@ use kubewright_value::{Source, yaml};
 #[must_use]
 pub fn bench_rules(matching: usize, others: usize) -> Vec<Rule> {
     let documents = yaml::read(&Source::new("rules", bench_rules_text(matching, others))).documents;
-    let loaded = load(&all(&Options::default()), &documents);
+    let loaded = load_documents(&all_dialects(&DialectOptions::default()), &documents);
     let errors: Vec<_> =
         loaded.diagnostics.iter().map(ToString::to_string).filter(|text| text.starts_with("error")).collect();
     assert!(errors.is_empty() && loaded.rules.len() == matching + others, "{errors:#?}");

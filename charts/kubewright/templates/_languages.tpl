@@ -1,48 +1,48 @@
 {{- /* Made from what the rule languages say of themselves: `make chart`. */ -}}
 {{- define "kubewright.languages" }}
 {{- if has "modrule" .Values.dialects }}
-  # Rules (modrule), and what became of each.
+  # Rules (modrule) and their status.
   - apiGroups: [api.kubemod.io]
     resources: [modrules]
     verbs: [get, list, watch]
   - apiGroups: [api.kubemod.io]
     resources: [modrules/status]
     verbs: [patch]
-  # The node of a Pod, as rules see it.
+  # The node of a Pod (`syntheticRefs.node`).
   - apiGroups: [""]
     resources: [nodes]
     verbs: [get, list, watch]
-  # The annotation with the name of its node, for a Pod that asks for it.
+  # The annotation with the name of its node, for a Pod that requests it.
   - apiGroups: [""]
     resources: [pods]
     verbs: [get, patch]
-  # The label admission.kubemod.io/ignore of system namespaces, where it is missing.
+  # The label admission.kubemod.io/ignore of system namespaces, if it is missing.
   - apiGroups: [""]
     resources: [namespaces]
     verbs: [patch]
     resourceNames: [kube-system, kubemod-system]
-  # Whether the program that the language comes from is here too.
+  # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]
     resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
     verbs: [get]
     resourceNames: [kubemod-mutating-webhook-configuration, kubemod-validating-webhook-configuration]
 {{- end }}
 {{- if has "kyverno" .Values.dialects }}
-  # Rules (kyverno), and what became of each.
+  # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [clusterpolicies]
     verbs: [get, list, watch]
   - apiGroups: [kyverno.io]
     resources: [clusterpolicies/status]
     verbs: [patch]
-  # Rules (kyverno), and what became of each.
+  # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [policies]
     verbs: [get, list, watch]
   - apiGroups: [kyverno.io]
     resources: [policies/status]
     verbs: [patch]
-  # What rules of the whole cluster share.
+  # Data that rules share.
   - apiGroups: [kyverno.io]
     resources: [globalcontextentries]
     verbs: [get, list, watch]
@@ -56,15 +56,15 @@
   - apiGroups: [""]
     resources: [configmaps]
     verbs: [get, list, watch]
-  # The roles of the one who asks.
+  # The roles of the requesting user.
   - apiGroups: [rbac.authorization.k8s.io]
     resources: [rolebindings, clusterrolebindings]
     verbs: [get, list, watch]
-  # Whether somebody may do something, for rules that ask; nothing is stored.
+  # Permission checks in rules; nothing is stored.
   - apiGroups: [authorization.k8s.io]
     resources: [subjectaccessreviews]
     verbs: [create]
-  # Whether the program that the language comes from is here too.
+  # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]
     resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
     verbs: [get]

@@ -1,4 +1,4 @@
-//! What can be wrong with policies in CEL, bindings and exceptions. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of CEL policies, bindings and exceptions. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about policies in CEL, their bindings and exceptions.
@@ -8,24 +8,24 @@ kubewright_engine::codes! {
     WRONG_TYPE "KW-A002" Error "a field has the wrong type";
     MISSING_FIELD "KW-A003" Error "a field is missing";
     UNKNOWN_VALUE "KW-A004" Error "a field has an unknown value";
-    NO_CONSTRAINTS "KW-A005" Error "a policy does not say what it is about";
-    NO_VALIDATIONS "KW-A006" Error "a policy does not say what must hold";
+    NO_CONSTRAINTS "KW-A005" Error "a policy has no match constraints";
+    NO_VALIDATIONS "KW-A006" Error "a policy has no validations";
     DUPLICATE_NAME "KW-A007" Error "two entries of a list have one name";
-    PARAMS_WITHOUT_KIND "KW-A008" Warning "a binding has parameters and the policy has no kind for them";
-    BAD_SELECTOR "KW-A009" Error "a label selector that no label can fit";
-    BAD_ACTIONS "KW-A010" Error "actions that do not go together";
+    PARAMS_WITHOUT_KIND "KW-A008" Warning "a binding has parameters but the policy has no `paramKind`";
+    BAD_SELECTOR "KW-A009" Error "a label selector that matches no label";
+    BAD_ACTIONS "KW-A010" Error "actions that cannot be combined";
     NO_ACTIONS "KW-A011" Warning "a binding without actions";
     UNQUOTED_TEXT "KW-A020" Warning "a number or boolean where text is wanted";
     NO_OPERATIONS "KW-A021" Warning "a resource rule without operations";
     KIND_NOT_RESOURCE "KW-A022" Warning "a kind where the plural name of a resource is wanted";
     UNBOUND "KW-A023" Warning "a policy without a binding";
-    BINDS_NOTHING "KW-A024" Warning "a binding of a policy that is not there";
-    UNKNOWN_CONTROLLER "KW-A025" Warning "autogen names something that is no controller";
-    EXCEPTION_FITS_NOTHING "KW-A026" Warning "an exception that fits no policy";
+    BINDS_NOTHING "KW-A024" Warning "a binding of a policy that does not exist";
+    UNKNOWN_CONTROLLER "KW-A025" Warning "`autogen` names an unknown controller";
+    EXCEPTION_FITS_NOTHING "KW-A026" Warning "an exception that matches no policy";
     WILDCARD_AND_OTHERS "KW-A027" Warning "`*` beside others";
-    FITS_NOTHING "KW-A028" Warning "a resource rule that fits nothing";
-    BAD_NAME "KW-A029" Warning "a name that the API server does not take";
-    BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server does not take";
-    NULL_NAMESPACE "KW-A031" Warning "a condition reads the namespace too early";
-    NULL_OBJECT "KW-A032" Warning "a policy about deletions reads the object that will not be";
+    FITS_NOTHING "KW-A028" Warning "a resource rule that matches nothing";
+    BAD_NAME "KW-A029" Warning "a name that the API server refuses";
+    BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server refuses";
+    NULL_NAMESPACE "KW-A031" Warning "a match condition reads the namespace, which is null there";
+    NULL_OBJECT "KW-A032" Warning "a policy for deletions reads `object`, which is null there";
 }

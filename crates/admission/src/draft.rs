@@ -1,4 +1,4 @@
-//! A policy that is being compiled, in what both dialects have in common.
+//! A policy during compilation, as far as both dialects have it in common.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,35 +6,37 @@ use std::sync::Arc;
 use kubewright_cel::Inputs;
 use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
-    Scope,
+    RuleScope,
 };
 use kubewright_value::{Document, Text, Value};
 
-use super::evaluate::{Judge, Surroundings};
-use super::matching::Matcher;
-use super::source::{Actions, Policy};
-use super::vpol::{Exception, Mode};
+use super::evaluate::{PolicyEngine, PolicyProgram};
+use super::matching::ConstraintsMatcher;
+use super::source::{CelPolicySource, ValidationActions};
+use super::vpol::{CompiledPolicyException, EvaluationTarget};
 use super::{check, diagnostics as code};
 use kubewright_cel_rules::source::NamedExpression;
-use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_cel_rules::{
+    AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Params, Wording,
+};
+use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::secrets::names_secrets;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A policy that is being compiled.
-pub(crate) struct Draft {
+pub(crate) struct PolicyDraft {
     dialect: &'static str,
     pub(crate) document: Arc<Document>,
-    pub(crate) policy: Policy,
+    pub(crate) policy: CelPolicySource,
     pub(crate) diagnostics: Vec<Diagnostic>,
     reads_secrets: bool,
 }
 
-impl Draft {
+impl PolicyDraft {
     pub(crate) fn new(
         dialect: &'static str,
         document: &Document,
-        policy: Policy,
+        policy: CelPolicySource,
         diagnostics: Vec<Diagnostic>,
     ) -> Self {
         let reads_secrets = names_secrets(&document.value);
@@ -42,53 +44,58 @@ impl Draft {
     }
 }
 
-/// What one rule of a policy has besides.
+/// The parts of a rule that differ between the rules of one policy.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct PolicyRuleParts {
     /// In place of the one of the policy.
-    pub(crate) matcher: Option<Matcher>,
-    /// What the binding asks for besides.
-    pub(crate) binding: Option<Matcher>,
+    pub(crate) matcher: Option<ConstraintsMatcher>,
+    /// The further constraints of the binding.
+    pub(crate) binding: Option<ConstraintsMatcher>,
     pub(crate) params: Option<Params>,
-    pub(crate) actions: Actions,
+    pub(crate) actions: ValidationActions,
     /// Whether a binding makes it count.
     pub(crate) is_bound: bool,
-    pub(crate) exceptions: Vec<Exception>,
+    pub(crate) exceptions: Vec<CompiledPolicyException>,
     /// Nothing for a policy of the API server.
-    pub(crate) mode: Option<Mode>,
-    pub(crate) workload: Option<Workload>,
+    pub(crate) mode: Option<EvaluationTarget>,
+    pub(crate) workload: Option<PodTemplatePath>,
     pub(crate) looks_for_pods: bool,
     pub(crate) inputs: Inputs,
     pub(crate) evaluation_modes: EvaluationModes,
 }
 
-impl Draft {
-    /// Reports what a policy cannot be without.
+impl PolicyDraft {
+    /// Reports missing required parts.
     pub(crate) fn check(&mut self) {
         let constraints = self.policy.constraints.as_ref();
         if constraints.is_none_or(|constraints| constraints.rules.is_empty()) {
-            let message = "the policy does not say which resources it is about".to_owned();
+            let message = "the policy does not name the resources it matches".to_owned();
             let help = "give `matchConstraints.resourceRules`";
             self.report(&code::NO_CONSTRAINTS, message, help);
         }
         if let Some(constraints) = &self.policy.constraints {
             let home = self.policy.namespace.as_ref();
-            self.diagnostics.extend(check::constraints(constraints, home, &self.document));
-            self.diagnostics.extend(check::deletions(&self.policy, &self.document));
+            self.diagnostics.extend(check::check_constraints(constraints, home, &self.document));
+            self.diagnostics.extend(check::check_deletions(&self.policy, &self.document));
         }
     }
 
     /// Returns the compiled expressions of the policy.
-    pub(crate) fn checks(&mut self, environments: &Environments, given: Given, wording: Wording) -> Checks {
+    pub(crate) fn checks(
+        &mut self,
+        environments: &Environments,
+        given: AvailableVariables,
+        wording: Wording,
+    ) -> CelChecks {
         let policy = &self.policy;
-        let kinds = kinds(policy);
+        let kinds = constrained_kinds(policy);
         let kinds: Vec<&str> = kinds.iter().map(Text::as_str).collect();
-        let mut compiler = Compiler::new(&kinds);
+        let mut compiler = ExpressionCompiler::new(&kinds);
         let mut environment = environments.environment(given);
-        let mut for_messages = environments.environment(Given { authorizer: false, ..given });
+        let mut for_messages = environments.environment(AvailableVariables { authorizer: false, ..given });
         let conditions = compiler.conditions(&policy.conditions, &environment);
         let variables = compiler.variables(&policy.variables, &mut [&mut environment, &mut for_messages]);
-        let checks = Checks {
+        let checks = CelChecks {
             conditions,
             variables,
             assertions: compiler.assertions(&policy.validations, &environment, &for_messages, None),
@@ -100,14 +107,14 @@ impl Draft {
             },
             wording,
             is_namespace_late: wording == Wording::ApiServer,
-            ..Checks::default()
+            ..CelChecks::default()
         };
         self.finish(compiler);
         checks
     }
 
-    /// Reports what is wrong with the expressions of a policy.
-    pub(crate) fn finish(&mut self, mut compiler: Compiler<'_>) {
+    /// Reports the problems of the policy's expressions.
+    pub(crate) fn finish(&mut self, mut compiler: ExpressionCompiler<'_>) {
         compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
         let document = Arc::clone(&self.document);
@@ -116,11 +123,11 @@ impl Draft {
         let written = document.value.at(&["spec", "validations"]).and_then(Value::as_array);
         let has_some = written.is_some_and(|list| !list.is_empty());
         if !has_some && self.policy.annotations.is_empty() {
-            let message = "there is no validation, and every object passes".to_owned();
+            let message = "there is no validation, so every object passes".to_owned();
             self.report(&code::NO_VALIDATIONS, message, "give `validations`");
         }
         let lists = [&self.policy.conditions, &self.policy.variables];
-        let twice: Vec<Placed<Text>> = lists.into_iter().filter_map(|list| duplicate(list)).collect();
+        let twice: Vec<Located<Text>> = lists.into_iter().filter_map(|list| duplicate_name(list)).collect();
         for name in twice {
             let message = format!("there are two entries named `{}`", name.value);
             let location = document.locate(&name.path);
@@ -133,23 +140,25 @@ impl Draft {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
-    /// Returns the rule called `name`, with `parts` besides.
-    pub(crate) fn rule(&self, name: Text, checks: &Arc<Checks>, parts: Parts) -> Rule {
+    /// Returns the rule called `name`, built of `parts`.
+    pub(crate) fn rule(&self, name: Text, checks: &Arc<CelChecks>, parts: PolicyRuleParts) -> Rule {
         let policy = &self.policy;
         let id = Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name });
-        let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(Matcher::compile));
+        let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(ConstraintsMatcher::compile));
         let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         let scope = match (&matcher, parts.mode) {
-            (Some(matcher), None | Some(Mode::Kubernetes)) => matcher.scope(policy.namespace.as_ref()),
-            (_, None | Some(Mode::Kubernetes)) => Scope::default(),
-            _ => Scope { payloads: true, ..Scope::default() },
+            (Some(matcher), None | Some(EvaluationTarget::Kubernetes)) => {
+                matcher.scope(policy.namespace.as_ref())
+            }
+            (_, None | Some(EvaluationTarget::Kubernetes)) => RuleScope::default(),
+            _ => RuleScope { payloads: true, ..RuleScope::default() },
         };
-        let judge = Judge {
+        let judge = PolicyProgram {
             document: Arc::clone(&self.document),
             matcher,
             binding: parts.binding,
             checks: match parts.workload {
-                None | Some(Workload::Pod) => Arc::clone(checks),
+                None | Some(PodTemplatePath::Pod) => Arc::clone(checks),
                 Some(workload) => Arc::new(checks.rebased(workload)),
             },
             params: parts.params,
@@ -159,8 +168,8 @@ impl Draft {
             inputs: parts.inputs,
             is_scored: policy.is_scored,
             surroundings: match parts.mode {
-                None => Surroundings::ApiServer,
-                Some(mode) => Surroundings::Policy(mode),
+                None => PolicyEngine::ApiServer,
+                Some(mode) => PolicyEngine::Policy(mode),
             },
             looks_for_pods: parts.looks_for_pods,
             broken: broken
@@ -198,7 +207,7 @@ impl Draft {
     }
 }
 
-impl Policy {
+impl CelPolicySource {
     /// Returns `name`, or `namespace/name` of a policy in a namespace.
     fn key(&self) -> Text {
         match &self.namespace {
@@ -208,13 +217,13 @@ impl Policy {
     }
 }
 
-fn duplicate(list: &[NamedExpression]) -> Option<Placed<Text>> {
+fn duplicate_name(list: &[NamedExpression]) -> Option<Located<Text>> {
     let mut known = HashSet::new();
     list.iter().find(|one| !known.insert(&one.name.value)).map(|one| one.name.clone())
 }
 
-/// Returns the kinds of the resources that the policy is about; none where one of them is not known.
-fn kinds(policy: &Policy) -> Vec<Text> {
+/// Returns the kinds of the matched resources; empty where one of them is not known.
+fn constrained_kinds(policy: &CelPolicySource) -> Vec<Text> {
     let rules = policy.constraints.iter().flat_map(|constraints| &constraints.rules);
     let mut kinds = Vec::new();
     for rule in rules {

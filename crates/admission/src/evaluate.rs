@@ -1,44 +1,47 @@
-//! One policy on one object: what it is about, exceptions, then what must hold.
+//! Evaluates one policy for one object: constraints, exceptions, then validations.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_cel::Inputs;
 use kubewright_engine::{
-    Applies, Branch, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, Program,
+    Applies, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, RuleBranch, RuleProgram,
 };
 use kubewright_k8s::GroupVersionKind;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::matching::Matcher;
-use super::source::Actions;
-use super::vpol::exceptions::{Exception, Excused, Reported, excused};
-use super::vpol::{Mode, extract};
-use kubewright_cel_rules::{Checks, Finding, Form, Leniency, Params, Response, Spent, Subject, Violation};
-use kubewright_dialect_kit::notes::Notes;
+use super::matching::ConstraintsMatcher;
+use super::source::ValidationActions;
+use super::vpol::exceptions::{CompiledPolicyException, ExceptionEffect, ExceptionReport, apply_exceptions};
+use super::vpol::{EvaluationTarget, extract};
+use kubewright_cel_rules::{
+    CelChecks, CheckResponseValue, CheckResult, ExpressionSubject, Leniency, ObjectForm, Params, SpentCost,
+    Violation,
+};
+use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
 
-/// What traces call the two lists.
-const LISTS: (&str, &str) = ("matchConditions", "validations");
+/// The names of the two lists in traces.
+const LIST_NAMES: (&str, &str) = ("matchConditions", "validations");
 
 /// A compiled policy, as one binding or one sort of objects has it.
-pub(super) struct Judge {
-    /// Where everything in it stands.
+pub(super) struct PolicyProgram {
+    /// The document of the policy, for locations.
     pub(super) document: Arc<Document>,
-    /// Nothing where the policy does not say what it is about.
-    pub(super) matcher: Option<Matcher>,
-    /// What the binding asks for besides.
-    pub(super) binding: Option<Matcher>,
+    /// `None` where the policy has no constraints.
+    pub(super) matcher: Option<ConstraintsMatcher>,
+    /// The further constraints of the binding.
+    pub(super) binding: Option<ConstraintsMatcher>,
     /// Bindings share them.
-    pub(super) checks: Arc<Checks>,
+    pub(super) checks: Arc<CelChecks>,
     pub(super) params: Option<Params>,
-    pub(super) exceptions: Vec<Exception>,
-    pub(super) actions: Actions,
-    /// Whether what cannot be asked at all is refused, whatever the actions are: the API server takes parameters that
-    /// are missing and annotations that fail so, unless `failurePolicy` is `Ignore`.
+    pub(super) exceptions: Vec<CompiledPolicyException>,
+    pub(super) actions: ValidationActions,
+    /// Whether a request that cannot be evaluated at all is refused, whatever the actions are: the API server does so
+    /// for missing parameters and failing annotations, unless `failurePolicy` is `Ignore`.
     pub(super) refuses_unfit: bool,
-    pub(super) surroundings: Surroundings,
-    /// Whether what is judged are the Pods that an object describes somewhere.
+    pub(super) surroundings: PolicyEngine,
+    /// Whether the Pod templates inside the object are evaluated in place of the object.
     pub(super) looks_for_pods: bool,
     pub(super) inputs: Inputs,
     /// Whether a violation is a failure; otherwise it is a warning.
@@ -47,34 +50,34 @@ pub(super) struct Judge {
     pub(super) broken: Option<Text>,
 }
 
-/// Who asks the policy.
+/// The program whose semantics apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Surroundings {
+pub(super) enum PolicyEngine {
     ApiServer,
-    Policy(Mode),
+    Policy(EvaluationTarget),
 }
 
-impl Program for Judge {
+impl RuleProgram for PolicyProgram {
     fn message(&self) -> &str {
         self.checks.message()
     }
 
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.surroundings {
-            Surroundings::Policy(Mode::Json) => return Ok(Applies::Yes),
-            Surroundings::Policy(Mode::Http) => {
-                return Ok(about(is_request(object, &ENVOY_FIELDS), "requests over HTTP"));
+            PolicyEngine::Policy(EvaluationTarget::Json) => return Ok(Applies::Yes),
+            PolicyEngine::Policy(EvaluationTarget::Http) => {
+                return Ok(applies_to(is_payload_request(object, &ENVOY_FIELDS), "requests over HTTP"));
             }
-            Surroundings::Policy(Mode::Envoy) => {
-                return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
+            PolicyEngine::Policy(EvaluationTarget::Envoy) => {
+                return Ok(applies_to(is_payload_request(object, &HTTP_FIELDS), "requests of Envoy"));
             }
-            Surroundings::ApiServer if is_policy(&evaluation.request.kind) => {
-                return Ok(Applies::OutOfScope("the API server asks no policy about policies".into()));
+            PolicyEngine::ApiServer if is_admission_policy(&evaluation.request.kind) => {
+                return Ok(Applies::OutOfScope("the API server evaluates no policy for policies".into()));
             }
-            Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
+            PolicyEngine::ApiServer | PolicyEngine::Policy(EvaluationTarget::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
-            return Ok(Applies::OutOfScope("the policy does not say what it is about".into()));
+            return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
         };
         for matcher in std::iter::once(matcher).chain(&self.binding) {
             if let Some(reason) = matcher.matches(object, evaluation)? {
@@ -88,38 +91,38 @@ impl Program for Judge {
         if let Some(broken) = &self.broken {
             return Err(EvalError::new(broken.as_str()));
         }
-        let mut notes = Notes::of(evaluation.tracer);
+        let mut notes = TraceNotes::of(evaluation.tracer);
         let effect = self.judge(object, evaluation, &mut notes);
-        trace::tell(&mut notes, evaluation.tracer, &self.document);
+        trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         effect
     }
 
-    fn branches(&self) -> Vec<Branch> {
+    fn branches(&self) -> Vec<RuleBranch> {
         let branch =
-            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
-        self.checks.branches(LISTS.0, LISTS.1).into_iter().map(branch).collect()
+            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
+        self.checks.branches(LIST_NAMES.0, LIST_NAMES.1).into_iter().map(branch).collect()
     }
 }
 
-impl Judge {
+impl PolicyProgram {
     fn judge(
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Effect, EvalError> {
         let found = match self.looks_for_pods {
             true => self.pods(object, evaluation, notes)?,
             false => self.one(object, evaluation, notes)?,
         };
         Ok(match found {
-            Found::Excused(reported) => exempt(reported),
-            Found::Effect(Effect::Fail { message, template, path, is_refusal, location, .. })
+            JudgedObject::Excused(reported) => exception_effect(reported),
+            JudgedObject::Effect(Effect::Fail { message, template, path, is_refusal, location, .. })
                 if !self.is_scored =>
             {
                 Effect::Warn { message, template, path, is_refusal, location }
             }
-            Found::Effect(effect) => effect,
+            JudgedObject::Effect(effect) => effect,
         })
     }
 
@@ -129,17 +132,17 @@ impl Judge {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
-    ) -> Result<Found, EvalError> {
+        notes: &mut TraceNotes,
+    ) -> Result<JudgedObject, EvalError> {
         let request = evaluation.request;
-        let templates = extract::templates(object, evaluation.budget)?;
-        let old = extract::templates(&request.old_object, evaluation.budget)?;
+        let templates = extract::find_pod_templates(object, evaluation.budget)?;
+        let old = extract::find_pod_templates(&request.old_object, evaluation.budget)?;
         if templates.is_empty() {
-            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| object.str_at(&[key]);
             let kind = format!("{}/{}", text("apiVersion"), text("kind"));
             return Err(EvalError::new(format!("extraction mode: no pod template found in {kind}")));
         }
-        let (mut passed, mut excused) = (None, None::<Reported>);
+        let (mut passed, mut excused) = (None, None::<ExceptionReport>);
         for template in &templates {
             let before = old.iter().find(|old| old.path == template.path);
             let request = template.request(request, before);
@@ -147,9 +150,9 @@ impl Judge {
             let Evaluation { world, budget, tracer, .. } = evaluation;
             let mut evaluation = Evaluation::new(&request, *world, budget, tracer, &memory);
             let found = self.one(&request.object, &mut evaluation, notes);
-            match found.map_err(|error| error_at(error, &template.place()))? {
-                Found::Excused(reported) => excused.get_or_insert_default().add(reported),
-                Found::Effect(Effect::Fail {
+            match found.map_err(|error| with_template_place(error, &template.place()))? {
+                JudgedObject::Excused(reported) => excused.get_or_insert_default().add(reported),
+                JudgedObject::Effect(Effect::Fail {
                     message,
                     template: written,
                     path,
@@ -161,23 +164,23 @@ impl Judge {
                     let path = template.path.iter().cloned().chain(path).collect();
                     let fail =
                         Effect::Fail { message, template: written, path, is_refusal, location, denial };
-                    return Ok(Found::Effect(fail));
+                    return Ok(JudgedObject::Effect(fail));
                 }
-                Found::Effect(effect @ Effect::Pass(_)) => passed = Some(Found::Effect(effect)),
-                Found::Effect(_) => {}
+                JudgedObject::Effect(effect @ Effect::Pass(_)) => passed = Some(JudgedObject::Effect(effect)),
+                JudgedObject::Effect(_) => {}
             }
         }
-        let excused = excused.map(Found::Excused);
-        Ok(passed.or(excused).unwrap_or_else(|| Found::Effect(skip("skip"))))
+        let excused = excused.map(JudgedObject::Excused);
+        Ok(passed.or(excused).unwrap_or_else(|| JudgedObject::Effect(skip_effect("skip"))))
     }
 
     fn one(
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
-    ) -> Result<Found, EvalError> {
-        let spent = Cell::new(Spent::within(evaluation.budget));
+        notes: &mut TraceNotes,
+    ) -> Result<JudgedObject, EvalError> {
+        let spent = Cell::new(SpentCost::within(evaluation.budget));
         let found = self.spending(object, &spent, evaluation, notes);
         spent.get().charge(evaluation.budget);
         found
@@ -186,57 +189,59 @@ impl Judge {
     fn spending(
         &self,
         object: &Value,
-        spent: &Cell<Spent>,
+        spent: &Cell<SpentCost>,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
-    ) -> Result<Found, EvalError> {
+        notes: &mut TraceNotes,
+    ) -> Result<JudgedObject, EvalError> {
         let form = match self.surroundings {
-            Surroundings::Policy(Mode::Http) => Form::Http,
-            Surroundings::Policy(Mode::Envoy) => Form::Envoy,
-            Surroundings::Policy(Mode::Json) => Form::Payload,
-            Surroundings::Policy(Mode::Kubernetes) | Surroundings::ApiServer => Form::Plain,
+            PolicyEngine::Policy(EvaluationTarget::Http) => ObjectForm::Http,
+            PolicyEngine::Policy(EvaluationTarget::Envoy) => ObjectForm::Envoy,
+            PolicyEngine::Policy(EvaluationTarget::Json) => ObjectForm::Payload,
+            PolicyEngine::Policy(EvaluationTarget::Kubernetes) | PolicyEngine::ApiServer => ObjectForm::Plain,
         };
-        let subject = Subject { form, ..Subject::of(object, LISTS, spent) };
+        let subject = ExpressionSubject { form, ..ExpressionSubject::of(object, LIST_NAMES, spent) };
         let is_lenient = self.checks.leniency != Leniency::None;
-        let allowed = match excused(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
-            Excused::Wholly(reported) => return Ok(Found::Excused(reported)),
-            Excused::Partly(allowed) => allowed,
+        let allowed = match apply_exceptions(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
+            ExceptionEffect::Wholly(reported) => return Ok(JudgedObject::Excused(reported)),
+            ExceptionEffect::Partly(allowed) => allowed,
         };
-        let subject = Subject { exceptions: &allowed, inputs: self.inputs, ..subject };
-        if matches!(form, Form::Http | Form::Envoy) {
-            return self.answer(self.checks.respond(&subject, evaluation, notes)).map(Found::Effect);
+        let subject = ExpressionSubject { exceptions: &allowed, inputs: self.inputs, ..subject };
+        if matches!(form, ObjectForm::Http | ObjectForm::Envoy) {
+            return self.answer(self.checks.respond(&subject, evaluation, notes)).map(JudgedObject::Effect);
         }
         let Some(params) = &self.params else {
-            return self.effect(self.checks.judge(&subject, evaluation, notes)).map(Found::Effect);
+            return self.effect(self.checks.judge(&subject, evaluation, notes)).map(JudgedObject::Effect);
         };
         let world = evaluation.world;
         let found = match params.find(evaluation.request, world, evaluation.budget) {
             Ok(found) => found,
-            Err(error) => return self.unfit(error, &[]).map(Found::Effect),
+            Err(error) => return self.unfit(error, &[]).map(JudgedObject::Effect),
         };
         let mut effect = None;
         for params in &found {
-            let subject = Subject { params, ..subject };
+            let subject = ExpressionSubject { params, ..subject };
             let next = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             match (&effect, &next) {
-                (_, Effect::Fail { .. }) => return Ok(Found::Effect(next)),
-                // Parameters that are not about the object do not hide that it is as others want it.
+                (_, Effect::Fail { .. }) => return Ok(JudgedObject::Effect(next)),
+                // A parameter that excludes the object does not hide that it fulfils others.
                 (Some(_), Effect::Skip { .. }) => {}
                 _ => effect = Some(next),
             }
         }
-        Ok(Found::Effect(effect.unwrap_or_else(|| Effect::Pass(Text::default()))))
+        Ok(JudgedObject::Effect(effect.unwrap_or_else(|| Effect::Pass(Text::default()))))
     }
 
-    fn answer(&self, response: Response) -> Result<Effect, EvalError> {
+    fn answer(&self, response: CheckResponseValue) -> Result<Effect, EvalError> {
         Ok(match response {
-            Response::None => skip("request does not match"),
-            Response::Given(answer, _) if answer.is_allowed => Effect::Pass("request allowed".into()),
-            Response::Given(answer, at) => Effect::Fail {
+            CheckResponseValue::None => skip_effect("request does not match"),
+            CheckResponseValue::Given(answer, _) if answer.is_allowed => {
+                Effect::Pass("request allowed".into())
+            }
+            CheckResponseValue::Given(answer, at) => Effect::Fail {
                 is_refusal: self.actions.denies,
                 location: Some(self.document.locate(&at)),
                 message: match self.surroundings {
-                    Surroundings::Policy(Mode::Envoy) => {
+                    PolicyEngine::Policy(EvaluationTarget::Envoy) => {
                         format!("request denied with status code {}", answer.status)
                     }
                     _ => format!("request denied, reason: {}", answer.reason),
@@ -245,18 +250,18 @@ impl Judge {
                 path: Vec::new(),
                 denial: None,
             },
-            Response::Failed(message) => return Err(EvalError::new(message)),
-            Response::Error(error) => return Err(error),
+            CheckResponseValue::Failed(message) => return Err(EvalError::new(message)),
+            CheckResponseValue::Error(error) => return Err(error),
         })
     }
 
-    fn effect(&self, finding: Finding) -> Result<Effect, EvalError> {
-        let is_native = self.surroundings == Surroundings::ApiServer;
+    fn effect(&self, finding: CheckResult) -> Result<Effect, EvalError> {
+        let is_native = self.surroundings == PolicyEngine::ApiServer;
         Ok(match finding {
-            Finding::Holds => Effect::Pass(if is_native { Text::default() } else { "success".into() }),
-            Finding::NotAsked if is_native => skip("match conditions aren't met"),
-            Finding::NotAsked => skip("skip"),
-            Finding::Violated(Violation { message, template, path, at }) => Effect::Fail {
+            CheckResult::Holds => Effect::Pass(if is_native { Text::default() } else { "success".into() }),
+            CheckResult::NotAsked if is_native => skip_effect("match conditions aren't met"),
+            CheckResult::NotAsked => skip_effect("skip"),
+            CheckResult::Violated(Violation { message, template, path, at }) => Effect::Fail {
                 template,
                 is_refusal: self.actions.denies,
                 location: (!at.is_empty()).then(|| self.document.locate(&at)),
@@ -264,17 +269,17 @@ impl Judge {
                 path,
                 denial: None,
             },
-            Finding::Failed(Violation { message, at, .. }) => {
+            CheckResult::Failed(Violation { message, at, .. }) => {
                 return Err(EvalError::new(message).at(self.document.locate(&at)));
             }
-            Finding::Unsaid(Violation { message, at, .. }) => {
+            CheckResult::Unsaid(Violation { message, at, .. }) => {
                 return self.unfit(EvalError::new(message), &at);
             }
-            Finding::Error(error) => return Err(error),
+            CheckResult::Error(error) => return Err(error),
         })
     }
 
-    /// Returns what comes of something that cannot be asked.
+    /// Returns the effect where the policy cannot be evaluated.
     fn unfit(&self, error: EvalError, at: &[Step]) -> Result<Effect, EvalError> {
         if !self.refuses_unfit || self.actions.denies || error.kind != EvalErrorKind::Evaluation {
             return Err(error);
@@ -290,13 +295,13 @@ impl Judge {
     }
 }
 
-/// What the attributes of a request have that Envoy asks about, and of no other.
+/// The attributes that only Envoy requests have.
 const ENVOY_FIELDS: [&str; 3] = ["request", "source", "destination"];
 
-/// What the attributes of a request over HTTP have, and of no other.
+/// The attributes that only HTTP requests have.
 const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "scheme", "protocol", "body"];
 
-fn about(is_about: bool, what: &str) -> Applies {
+fn applies_to(is_about: bool, what: &str) -> Applies {
     match is_about {
         true => Applies::Yes,
         false => Applies::OutOfScope(format!("the policy is about {what}").into()),
@@ -304,14 +309,14 @@ fn about(is_about: bool, what: &str) -> Applies {
 }
 
 /// Returns whether an object, which is of no kind, is a request that is not of the sort with the fields `others`.
-fn is_request(object: &Value, others: &[&str]) -> bool {
+fn is_payload_request(object: &Value, others: &[&str]) -> bool {
     let attributes = object.get("attributes").and_then(Value::as_object);
     object.get("kind").is_none()
         && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
 }
 
-/// Nobody shall be locked out by a policy.
-fn is_policy(kind: &GroupVersionKind) -> bool {
+/// Policies never apply to policies: otherwise a bad policy could not be repaired.
+fn is_admission_policy(kind: &GroupVersionKind) -> bool {
     let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
     kind.group == "admissionregistration.k8s.io"
         && names
@@ -320,14 +325,14 @@ fn is_policy(kind: &GroupVersionKind) -> bool {
             .any(|name| ["AdmissionPolicy", "AdmissionPolicyBinding"].contains(&name))
 }
 
-/// What came of one object.
-enum Found {
-    Excused(Reported),
+/// The result for one object.
+enum JudgedObject {
+    Excused(ExceptionReport),
     Effect(Effect),
 }
 
-fn exempt(reported: Reported) -> Effect {
-    let Reported { keys: exceptions, is_pass, .. } = reported;
+fn exception_effect(reported: ExceptionReport) -> Effect {
+    let ExceptionReport { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
         true => Effect::Pass(format!("rule is passed due to policy exception: {keys}").into()),
@@ -338,12 +343,12 @@ fn exempt(reported: Reported) -> Effect {
     }
 }
 
-fn error_at(mut error: EvalError, place: &str) -> EvalError {
+fn with_template_place(mut error: EvalError, place: &str) -> EvalError {
     error.message.push_str(&format!(" (pod template at {place})"));
     error
 }
 
-fn skip(message: &str) -> Effect {
+fn skip_effect(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
 

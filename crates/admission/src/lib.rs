@@ -16,28 +16,28 @@ pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 
 use kubewright_engine::{Diagnostic, RuleId};
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 /// Returns whether `document` makes exceptions from ValidatingPolicies.
 #[must_use]
-pub fn is_exception(document: &Document) -> bool {
-    vpol::is_exception(document)
+pub fn is_validating_policy_exception(document: &Document) -> bool {
+    vpol::is_policy_exception(document)
 }
 
-/// Returns what is wrong with documents that make exceptions from `rules`.
-pub fn check_exceptions<'r>(
+/// Returns the diagnostics of exception documents for `rules`.
+pub fn check_validating_policy_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId>,
 ) -> Vec<Diagnostic> {
-    vpol::exceptions::check(exceptions, rules)
+    vpol::exceptions::check_policy_exceptions(exceptions, rules)
 }
 
-fn is(document: &Document, group: &str, kinds: &[&str]) -> bool {
-    field(document, "apiVersion").starts_with(group) && kinds.contains(&field(document, "kind"))
+fn is_kind_in_group(document: &Document, group: &str, kinds: &[&str]) -> bool {
+    text_field(document, "apiVersion").starts_with(group) && kinds.contains(&text_field(document, "kind"))
 }
 
-fn field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+fn text_field<'d>(document: &'d Document, key: &str) -> &'d str {
+    document.value.str_at(&[key])
 }
 
 // The example of the README is a test.

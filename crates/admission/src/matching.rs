@@ -1,26 +1,26 @@
-//! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
+//! Matches requests by resource, operation, name and labels, as the API server does.
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, RuleScope};
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
 
-use super::source::{Constraints, ResourceRule};
+use super::source::{ConstraintsSource, ResourceRule};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
 /// The label that every namespace has.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Compiled constraints.
 #[derive(Debug, Clone)]
-pub(super) struct Matcher {
+pub(super) struct ConstraintsMatcher {
     rules: Vec<ResourceRule>,
     exclude: Vec<ResourceRule>,
     namespaces: Option<WildcardSelector>,
     objects: Option<WildcardSelector>,
 }
 
-impl Matcher {
-    pub(super) fn compile(constraints: &Constraints) -> Self {
+impl ConstraintsMatcher {
+    pub(super) fn compile(constraints: &ConstraintsSource) -> Self {
         Self {
             rules: constraints.rules.clone(),
             exclude: constraints.exclude.clone(),
@@ -37,27 +37,29 @@ impl Matcher {
     ) -> Result<Option<Text>, EvalError> {
         let request = evaluation.request;
         let resource = evaluation.resource();
-        if !self.rules.is_empty() && !self.rules.iter().any(|rule| fits(rule, resource, request)) {
+        if !self.rules.is_empty()
+            && !self.rules.iter().any(|rule| matches_resource_rule(rule, resource, request))
+        {
             return Ok(Some("resourceRules name other resources or operations".into()));
         }
-        if self.exclude.iter().any(|rule| fits(rule, resource, request)) {
-            return Ok(Some("excludeResourceRules take it away".into()));
+        if self.exclude.iter().any(|rule| matches_resource_rule(rule, resource, request)) {
+            return Ok(Some("excludeResourceRules exclude it".into()));
         }
         if let Some(selector) = &self.objects
             && !selects_object(selector, object, request, evaluation.budget)?
         {
-            return Ok(Some("objectSelector does not fit its labels".into()));
+            return Ok(Some("objectSelector does not match its labels".into()));
         }
         if let Some(selector) = &self.namespaces
-            && !selects_namespace(selector, object, evaluation)?
+            && !selects_request_namespace(selector, object, evaluation)?
         {
-            return Ok(Some("namespaceSelector does not fit the labels of its namespace".into()));
+            return Ok(Some("namespaceSelector does not match the labels of its namespace".into()));
         }
         Ok(None)
     }
 
-    /// Returns what the index is keyed on, for a policy in the namespace `home`. It may be wider than the rules.
-    pub(super) fn scope(&self, home: Option<&Text>) -> Scope {
+    /// Returns the index scope of a policy in the namespace `home`. It may be wider than the rules.
+    pub(super) fn scope(&self, home: Option<&Text>) -> RuleScope {
         let operations = match self.rules.as_slice() {
             [] => Operations::ALL,
             rules => rules.iter().fold(Operations::NONE, |all, rule| all.and(rule.operations)),
@@ -66,13 +68,13 @@ impl Matcher {
             Some(home) => NamespaceScope::Named(vec![home.clone()]),
             None => NamespaceScope::Any,
         };
-        let kinds = kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
-        Scope { kinds, namespaces, operations, payloads: false }
+        let kinds = matched_kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
+        RuleScope { kinds, namespaces, operations, payloads: false }
     }
 }
 
-/// Returns the kinds of the resources that `rules` name; nothing where one of them may be of a kind that nobody knows.
-fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
+/// Returns the kinds of the resources that `rules` name; `None` where one may be of an unknown kind.
+fn matched_kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
     let mut kinds: Vec<Text> = Vec::new();
     for rule in rules {
         let is_own = |group: &Text| !group.contains(['.', '*']) || group.ends_with(".k8s.io");
@@ -90,18 +92,18 @@ fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
     (!kinds.is_empty()).then_some(kinds)
 }
 
-fn fits(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool {
+fn matches_resource_rule(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool {
     let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
     rule.operations.contains(request.operation)
         && has(&rule.groups, &request.addressed().group)
         && has(&rule.versions, &request.addressed().version)
         && rule.resources.iter().any(|one| is_resource(&one.value, resource, &request.subresource))
         && rule.is_namespaced.is_none_or(|is_namespaced| is_namespaced != request.namespace.is_empty())
-        && (rule.names.is_empty() || rule.names.iter().any(|name| is_called(request, name)))
+        && (rule.names.is_empty() || rule.names.iter().any(|name| has_request_name(request, name)))
 }
 
-/// A name that the API server is going to make up is none of those that anybody wrote.
-fn is_called(request: &AdmissionRequest, name: &Text) -> bool {
+/// A name that the API server will generate equals no name in a policy.
+fn has_request_name(request: &AdmissionRequest, name: &Text) -> bool {
     let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
@@ -112,7 +114,7 @@ fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
     (name == "*" || name == resource) && (part == "*" || part == subresource)
 }
 
-/// The labels that it had are as good as those that it will have.
+/// Either the old or the new labels of the object may match.
 fn selects_object(
     selector: &WildcardSelector,
     object: &Value,
@@ -120,7 +122,7 @@ fn selects_object(
     budget: &mut Budget,
 ) -> Result<bool, EvalError> {
     for object in [object, &request.old_object] {
-        if !object.is_null() && selector.matches(labels(object), budget)? {
+        if !object.is_null() && selector.matches(object_labels(object), budget)? {
             return Ok(true);
         }
     }
@@ -128,31 +130,31 @@ fn selects_object(
 }
 
 /// Objects outside of namespaces are never left out by it.
-fn selects_namespace(
+fn selects_request_namespace(
     selector: &WildcardSelector,
     object: &Value,
     evaluation: &mut Evaluation<'_>,
 ) -> Result<bool, EvalError> {
     let request = evaluation.request;
     if request.kind.group.is_empty() && request.kind.kind == "Namespace" && request.subresource.is_empty() {
-        let named = with_name(labels(object), &request.name);
+        let named = with_name_label(object_labels(object), &request.name);
         return Ok(selector.matches(Some(&named), evaluation.budget)?);
     }
     if request.namespace.is_empty() {
         return Ok(true);
     }
     let namespace = evaluation.namespace()?;
-    let named = with_name(namespace.and_then(labels), &request.namespace);
+    let named = with_name_label(namespace.and_then(object_labels), &request.namespace);
     Ok(selector.matches(Some(&named), evaluation.budget)?)
 }
 
 /// The API server sets the label; outside a cluster it may not be there yet.
-fn with_name(labels: Option<&Map>, name: &Text) -> Map {
+fn with_name_label(labels: Option<&Map>, name: &Text) -> Map {
     let mut labels = labels.cloned().unwrap_or_default();
-    labels.insert(NAMESPACE_NAME.into(), name.clone().into());
+    labels.insert(NAMESPACE_NAME_LABEL.into(), name.clone().into());
     labels
 }
 
-fn labels(object: &Value) -> Option<&Map> {
+fn object_labels(object: &Value) -> Option<&Map> {
     object.at(&["metadata", "labels"]).and_then(Value::as_object)
 }

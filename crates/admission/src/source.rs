@@ -1,4 +1,4 @@
-//! What ValidatingAdmissionPolicies and ValidatingPolicies have in common, as it is written, field by field.
+//! The common fields of ValidatingAdmissionPolicies and ValidatingPolicies, as they are written.
 
 pub(super) mod constraints;
 
@@ -9,25 +9,27 @@ use kubewright_k8s::{GroupVersionKind, Operations};
 use kubewright_value::{Step, Text};
 
 use super::diagnostics as code;
-use kubewright_cel_rules::source::{NamedExpression, Validation, annotations, named, validations};
-use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader};
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_cel_rules::source::{
+    NamedExpression, ValidationSource, read_audit_annotations, read_named_expressions, read_validations,
+};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, FieldCodes, Located};
+use kubewright_dialect_kit::selector::SelectorSource;
 
-/// A policy, in what all of them have in common.
+/// The common fields of a policy.
 #[derive(Debug, Clone)]
-pub(super) struct Policy {
-    pub(super) name: Placed<Text>,
-    /// Of a policy in a namespace, which is about that namespace alone.
+pub(super) struct CelPolicySource {
+    pub(super) name: Located<Text>,
+    /// The namespace of a namespaced policy, which matches only that namespace.
     pub(super) namespace: Option<Text>,
     pub(super) severity: Text,
     pub(super) category: Text,
     /// `policies.kyverno.io/scored` is not `"false"`.
     pub(super) is_scored: bool,
-    /// Nothing where the policy does not say what it is about.
-    pub(super) constraints: Option<Constraints>,
+    /// `None` where the policy has no constraints.
+    pub(super) constraints: Option<ConstraintsSource>,
     pub(super) conditions: Vec<NamedExpression>,
     pub(super) variables: Vec<NamedExpression>,
-    pub(super) validations: Vec<Validation>,
+    pub(super) validations: Vec<ValidationSource>,
     pub(super) annotations: Vec<NamedExpression>,
     /// `failurePolicy` is not `Ignore`.
     pub(super) is_fail_closed: bool,
@@ -35,23 +37,23 @@ pub(super) struct Policy {
     pub(super) path: Vec<Step>,
 }
 
-/// What a violation leads to.
+/// The actions on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Actions {
+pub(super) struct ValidationActions {
     /// The request is refused.
     pub(super) denies: bool,
-    /// The one who asks is warned.
+    /// The requester gets a warning.
     pub(super) warns: bool,
 }
 
 /// Which requests: `matchConstraints`, `matchResources`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Constraints {
+pub(super) struct ConstraintsSource {
     pub(super) path: Vec<Step>,
     pub(super) rules: Vec<ResourceRule>,
     pub(super) exclude: Vec<ResourceRule>,
-    pub(super) namespace_selector: Option<Selector>,
-    pub(super) object_selector: Option<Selector>,
+    pub(super) namespace_selector: Option<SelectorSource>,
+    pub(super) object_selector: Option<SelectorSource>,
 }
 
 /// One of the `resourceRules`.
@@ -61,7 +63,7 @@ pub(super) struct ResourceRule {
     pub(super) groups: Vec<Text>,
     pub(super) versions: Vec<Text>,
     /// `pods`, `pods/status`, `*`, `*/*`, `*/scale`, `pods/*`
-    pub(super) resources: Vec<Placed<Text>>,
+    pub(super) resources: Vec<Located<Text>>,
     pub(super) operations: Operations,
     /// Empty for any name.
     pub(super) names: Vec<Text>,
@@ -69,7 +71,7 @@ pub(super) struct ResourceRule {
     pub(super) is_namespaced: Option<bool>,
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
@@ -78,12 +80,12 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown_value: &code::UNKNOWN_VALUE,
 };
 
-/// Reads what all policies have.
-pub(super) fn common<'d>(
-    reader: &mut Reader<'d>,
-    metadata: &Fields<'d>,
-    spec: &Fields<'d>,
-) -> Option<Policy> {
+/// Reads the fields that all policies have.
+pub(super) fn read_common_fields<'d>(
+    reader: &mut DocumentReader<'d>,
+    metadata: &DocumentFields<'d>,
+    spec: &DocumentFields<'d>,
+) -> Option<CelPolicySource> {
     let is_fail_closed = reader
         .string(spec, "failurePolicy")
         .and_then(|text| reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)]));
@@ -92,30 +94,34 @@ pub(super) fn common<'d>(
         let found = about.iter().find(|(key, _)| key.strip_prefix("policies.kyverno.io/") == Some(name));
         found.map(|(_, text)| text.value.clone()).unwrap_or_default()
     };
-    let policy = Policy {
+    let policy = CelPolicySource {
         namespace: None,
         severity: annotation("severity"),
         category: annotation("category"),
         is_scored: annotation("scored") != "false",
-        constraints: constraints::read(reader, spec, "matchConstraints"),
-        conditions: named(reader, spec, "matchConditions"),
-        variables: named(reader, spec, "variables"),
-        validations: validations(reader, spec, "validations"),
-        annotations: annotations(reader, spec),
+        constraints: constraints::read_constraints(reader, spec, "matchConstraints"),
+        conditions: read_named_expressions(reader, spec, "matchConditions"),
+        variables: read_named_expressions(reader, spec, "variables"),
+        validations: read_validations(reader, spec, "validations"),
+        annotations: read_audit_annotations(reader, spec),
         is_fail_closed: is_fail_closed.unwrap_or(true),
         param_kind: None,
         path: spec.path.clone(),
-        name: Placed { value: Text::default(), path: Vec::new() },
+        name: Located { value: Text::default(), path: Vec::new() },
     };
-    Some(Policy { name: reader.filled(metadata, "name")?, ..policy })
+    Some(CelPolicySource { name: reader.filled(metadata, "name")?, ..policy })
 }
 
 /// Reads `validationActions`; nothing where there are none.
-pub(super) fn actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<Actions> {
+pub(super) fn read_validation_actions<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Option<ValidationActions> {
     let texts = reader.strings(spec, "validationActions")?;
-    let (deny, warn) = (Actions { denies: true, warns: false }, Actions { denies: false, warns: true });
-    let words = [("Deny", deny), ("Warn", warn), ("Audit", Actions::default())];
-    let found: Vec<Actions> =
+    let (deny, warn) =
+        (ValidationActions { denies: true, warns: false }, ValidationActions { denies: false, warns: true });
+    let words = [("Deny", deny), ("Warn", warn), ("Audit", ValidationActions::default())];
+    let found: Vec<ValidationActions> =
         texts.iter().filter_map(|text| reader.one_of(text, "validation action", &words)).collect();
     let mut known = HashSet::new();
     if let Some(text) = texts.iter().find(|text| !known.insert(&text.value)) {
@@ -123,7 +129,7 @@ pub(super) fn actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<
         let location = reader.place(&text.path);
         reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help("leave out one"));
     }
-    (!texts.is_empty()).then(|| Actions {
+    (!texts.is_empty()).then(|| ValidationActions {
         denies: found.iter().any(|one| one.denies),
         warns: found.iter().any(|one| one.warns),
     })

@@ -1,13 +1,13 @@
-//! What policies in CEL say about objects.
+//! Tests of CEL policies on objects.
 
 mod hostile;
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{ClosedWorld, CompiledPolicy, Dialect, Engine, Settings};
+use kubewright_engine::{ClosedWorld, CompiledPolicy, DecisionSettings, Dialect, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_exceptions};
+use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_validating_policy_exceptions};
 
 const VPOL: &str = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n";
 const TEAM: &str = "apiVersion: policies.kyverno.io/v1\nkind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n";
@@ -44,7 +44,7 @@ fn vap(lines: &str) -> String {
     format!("{VAP}{}", indented(lines))
 }
 
-/// A binding of `p` with these lines besides.
+/// A binding of `p` with these further lines.
 fn binding(lines: &str) -> String {
     format!(
         "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: b}}\nspec:\n  policyName: p\n{}",
@@ -52,7 +52,7 @@ fn binding(lines: &str) -> String {
     )
 }
 
-/// An exception from the ValidatingPolicy `p` with these fields besides.
+/// An exception from the ValidatingPolicy `p` with these further fields.
 fn exception(name: &str, fields: &str) -> String {
     format!(
         "---\n{{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {{name: {name}, namespace: shop}}, spec: {{policyRefs: [{{name: p, kind: ValidatingPolicy}}], {fields}}}}}\n"
@@ -79,12 +79,12 @@ pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledP
     loaded
 }
 
-/// Returns what `policies` say, under `exceptions`, about something that is to be done with `object`.
+/// Returns the outcomes of `policies`, under `exceptions`, for an operation on `object`.
 fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) -> String {
     let rules = load(&documents(exceptions), &documents(policies)).rules;
     let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
     let request = AdmissionRequest::for_object(value(object), operation, "default");
-    let decision = Engine::new(rules).decide(&request, &world, &Settings::default());
+    let decision = Engine::new(rules).decide(&request, &world, &DecisionSettings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<Vec<_>>().join("\n")
 }
@@ -107,7 +107,7 @@ fn warns(policies: &str, want: &[&str]) {
     assert_eq!(codes, want, "{policies}: {:?}", loaded.diagnostics);
 }
 
-/// A policy about `rule` that refuses everything it is about.
+/// A policy with the resource rule `rule` that refuses every matched object.
 fn about(rule: &str) -> String {
     vpol(&format!(
         "matchConstraints: {{resourceRules: [{{{rule}}}]}}\nvalidations: [{{expression: object == oldObject, message: hit}}]"
@@ -335,14 +335,14 @@ fn pods_in_controllers_are_compared_with_what_they_were() {
     let rules = load(&[], &documents(&policy)).rules;
     let mut request = AdmissionRequest::for_object(value(JOB_SET), Operation::Update, "default");
     request.old_object = value(&JOB_SET.replace("image: redis", "image: valkey"));
-    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &DecisionSettings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     let messages: Vec<&str> = outcomes.map(|outcome| outcome.message.as_str()).collect();
     assert_eq!(messages, ["bad (pod template at spec.jobs[1].template)"]);
 }
 
 #[test]
-fn nobody_hides_a_pod_by_putting_it_deep() {
+fn pod_template_below_the_depth_limit_is_an_error() {
     let policy = pods_and(
         "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
         "object.spec.containers.all(c, c.image != 'nginx')",
@@ -376,7 +376,7 @@ fn exceptions_excuse_what_fits_their_conditions() {
 }
 
 #[test]
-fn exceptions_that_fail_are_errors_unless_somebody_else_excuses_or_failures_are_ignored() {
+fn failing_exception_is_an_error_unless_another_applies_or_failures_are_ignored() {
     let bad = exception("bad", "matchConditions: [{name: a, expression: object.spec.x == 1}]");
     let all = exception("all", "images: []");
     let strict = pods("object.metadata.name == 'x'");
@@ -395,7 +395,8 @@ fn exceptions_that_fail_are_errors_unless_somebody_else_excuses_or_failures_are_
 fn exceptions_that_fit_no_policy_are_reported() {
     let codes = |policy: &str, exception: &str| -> Vec<&str> {
         let rules = load(&[], &documents(policy)).rules;
-        let found = check_exceptions(&documents(exception), rules.iter().map(|rule| &*rule.id));
+        let found =
+            check_validating_policy_exceptions(&documents(exception), rules.iter().map(|rule| &*rule.id));
         found.iter().map(|diagnostic| diagnostic.code.id).collect()
     };
     let policy = pods("has(object.spec)");

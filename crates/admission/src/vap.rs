@@ -7,12 +7,12 @@ use kubewright_cel_rules::Environments;
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule};
 use kubewright_value::Document;
 
-use crate::{diagnostics, field, is};
+use crate::{diagnostics, is_kind_in_group, text_field};
 
 /// The name that starts every rule id.
-const NAME: &str = "vap";
+const DIALECT_NAME: &str = "vap";
 
-const GROUP: &str = "admissionregistration.k8s.io/";
+const ADMISSION_GROUP: &str = "admissionregistration.k8s.io/";
 
 /// The dialect of ValidatingAdmissionPolicies and their bindings.
 pub struct ValidatingAdmissionPolicies {
@@ -35,23 +35,24 @@ impl Default for ValidatingAdmissionPolicies {
 
 impl Dialect for ValidatingAdmissionPolicies {
     fn name(&self) -> &'static str {
-        NAME
+        DIALECT_NAME
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is(document, GROUP, &["ValidatingAdmissionPolicy"])
+        is_kind_in_group(document, ADMISSION_GROUP, &["ValidatingAdmissionPolicy"])
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].contains(&field(document, "kind"))
+        ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+            .contains(&text_field(document, "kind"))
     }
 
     fn is_auxiliary(&self, document: &Document) -> bool {
-        is(document, GROUP, &["ValidatingAdmissionPolicyBinding"])
+        is_kind_in_group(document, ADMISSION_GROUP, &["ValidatingAdmissionPolicyBinding"])
     }
 
     fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile(&self.environments, document, auxiliaries)
+        compile::compile_admission_policy(&self.environments, document, auxiliaries)
     }
 
     fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {

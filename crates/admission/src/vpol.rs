@@ -6,15 +6,15 @@ pub(crate) mod exceptions;
 pub(crate) mod extract;
 mod source;
 
-pub(crate) use exceptions::Exception;
-pub(crate) use source::Mode;
+pub(crate) use exceptions::CompiledPolicyException;
+pub(crate) use source::EvaluationTarget;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
-use crate::{field, is};
+use crate::{is_kind_in_group, text_field};
 
 /// The name that starts every rule id.
 const NAME: &str = "vpol";
@@ -27,7 +27,7 @@ const KINDS: [&str; 2] = [KIND, NAMESPACED_KIND];
 /// The dialect of ValidatingPolicies.
 pub struct ValidatingPolicies {
     environments: Environments,
-    exceptions: Vec<exceptions::Exception>,
+    exceptions: Vec<exceptions::CompiledPolicyException>,
 }
 
 impl ValidatingPolicies {
@@ -35,7 +35,7 @@ impl ValidatingPolicies {
     #[must_use]
     pub fn new(exceptions: &[Document], inputs: Inputs) -> Self {
         let environments = Environments::policies(inputs);
-        let exceptions = exceptions::load(&environments, exceptions);
+        let exceptions = exceptions::load_policy_exceptions(&environments, exceptions);
         Self { environments, exceptions }
     }
 }
@@ -46,15 +46,15 @@ impl Dialect for ValidatingPolicies {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is(document, GROUP, &KINDS)
+        is_kind_in_group(document, GROUP, &KINDS)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        KINDS.contains(&field(document, "kind"))
+        KINDS.contains(&text_field(document, "kind"))
     }
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile(&self.environments, &self.exceptions, document)
+        compile::compile_validating_policy(&self.environments, &self.exceptions, document)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.
@@ -64,6 +64,6 @@ impl Dialect for ValidatingPolicies {
 }
 
 /// Returns whether `document` makes exceptions from ValidatingPolicies.
-pub(crate) fn is_exception(document: &Document) -> bool {
-    is(document, GROUP, &["PolicyException"])
+pub(crate) fn is_policy_exception(document: &Document) -> bool {
+    is_kind_in_group(document, GROUP, &["PolicyException"])
 }

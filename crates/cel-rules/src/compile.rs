@@ -1,4 +1,4 @@
-//! From what is written to what runs, with everything that is wrong with it.
+//! Compiles the CEL expressions of a policy and collects their problems.
 
 use std::collections::HashSet;
 
@@ -6,61 +6,61 @@ use kubewright_cel::{
     CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
     FieldRead,
 };
-use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
-use super::source::{NamedExpression, Validation};
-use super::{Assertion, Condition, Expression, Variable, environment};
-use kubewright_dialect_kit::fields::{Placed, within};
+use super::source::{NamedExpression, ValidationSource};
+use super::{CelAssertion, CelExpression, LazyVariable, NamedCondition, environment};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
-/// What may be spent on finding out whether an expression always has the same result.
-const CONSTANT_LIMIT: u64 = 10_000;
+/// The largest cost of testing whether an expression always has the same result.
+const MAX_CONSTANT_EXPRESSION_COST: u64 = 10_000;
 
-/// What is wrong with an expression, or probably so.
+/// An error in an expression, or a likely one.
 #[derive(Debug)]
-pub struct Problem {
+pub struct ExpressionProblem {
     code: &'static Code,
     message: String,
     help: String,
-    /// Where the text stands in the document.
+    /// The path of the text in the document.
     path: Vec<Step>,
     /// The place in the text and how long it is; the whole text where there is none.
     place: Option<(Position, u32)>,
 }
 
-impl Problem {
+impl ExpressionProblem {
     /// Returns a problem of a whole text.
     #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
 
-    /// Returns it as everybody sees it, with its place in `document`.
+    /// Returns the diagnostic for the problem, located in `document`.
     pub fn diagnostic(self, document: &Document) -> Diagnostic {
         let location = match self.place {
-            Some((position, length)) => within(document, &self.path, position, length),
+            Some((position, length)) => locate_within(document, &self.path, position, length),
             None => document.locate(&self.path),
         };
         Diagnostic::new(self.code, self.message, location).help(self.help)
     }
 }
 
-/// Compiles the expressions of one policy and gathers what is wrong with them.
-pub struct Compiler<'k> {
-    /// What is wrong with the expressions so far.
-    pub problems: Vec<Problem>,
+/// Compiles the expressions of one policy and collects their problems.
+pub struct ExpressionCompiler<'k> {
+    /// The problems found so far.
+    pub problems: Vec<ExpressionProblem>,
     /// The variables that something reads.
     read: HashSet<String>,
     /// Whether there is something that must hold first.
     has_conditions: bool,
-    /// The kinds that the policy is about, each a kind or `group/version/kind`.
+    /// The kinds that the policy matches, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
 }
 
-impl<'k> Compiler<'k> {
-    /// Returns a compiler of expressions about objects of `kinds`.
+impl<'k> ExpressionCompiler<'k> {
+    /// Returns a compiler of expressions that evaluate objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
         Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
@@ -71,15 +71,15 @@ impl<'k> Compiler<'k> {
         &mut self,
         list: &[NamedExpression],
         environments: &mut [&mut CelEnvironment],
-    ) -> Vec<Variable> {
-        let mut variables: Vec<Variable> = Vec::with_capacity(list.len());
+    ) -> Vec<LazyVariable> {
+        let mut variables: Vec<LazyVariable> = Vec::with_capacity(list.len());
         let Some(before) = environments.first().map(|environment| (**environment).clone()) else {
             return variables;
         };
         for one in list {
             let Some(environment) = environments.first() else { break };
             let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
-            // As long as nobody else has an environment, adding to it copies nothing.
+            // While the environment is not shared, adding to it copies nothing.
             variable.expression.program.share_environment(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
@@ -95,17 +95,17 @@ impl<'k> Compiler<'k> {
         variables
     }
 
-    /// Compiles what must hold; `message` is for what has none of its own.
+    /// Compiles validations; `message` is used for those without a message.
     pub fn assertions(
         &mut self,
-        list: &[Validation],
+        list: &[ValidationSource],
         environment: &CelEnvironment,
         for_messages: &CelEnvironment,
-        message: Option<&Placed<Text>>,
-    ) -> Vec<Assertion> {
+        message: Option<&Located<Text>>,
+    ) -> Vec<CelAssertion> {
         let mut assertions = Vec::with_capacity(list.len());
         for one in list {
-            // That nothing is allowed is a rule too, where conditions say for what.
+            // A validation that is always false is deliberate where conditions limit the policy.
             let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
             let expression = match refuses_all {
                 true => self.expression(&one.expression, environment, &[CelKind::Bool]),
@@ -114,7 +114,7 @@ impl<'k> Compiler<'k> {
             let message_expression =
                 one.message_expression.as_ref().and_then(|text| self.message(text, for_messages));
             let Some(expression) = expression else { continue };
-            assertions.push(Assertion {
+            assertions.push(CelAssertion {
                 expression,
                 message: one
                     .message
@@ -132,36 +132,45 @@ impl<'k> Compiler<'k> {
         assertions
     }
 
-    /// Compiles what answers requests, with an answer of `kind` or with null.
+    /// Compiles expressions that answer a request with a response of `kind` or with null.
     pub fn responses(
         &mut self,
-        list: &[Validation],
+        list: &[ValidationSource],
         environment: &CelEnvironment,
         kind: CelKind,
-    ) -> Vec<Assertion> {
+    ) -> Vec<CelAssertion> {
         let mut responses = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.expression(&one.expression, environment, &[kind, CelKind::Null]) {
                 let (message, message_expression, about) = (String::new(), None, Vec::new());
-                responses.push(Assertion { expression, message, message_expression, about });
+                responses.push(CelAssertion { expression, message, message_expression, about });
             }
         }
         responses
     }
 
-    /// Compiles what is said beside a decision.
-    pub fn annotations(&mut self, list: &[NamedExpression], environment: &CelEnvironment) -> Vec<Condition> {
+    /// Compiles audit annotations.
+    pub fn annotations(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &CelEnvironment,
+    ) -> Vec<NamedCondition> {
         let mut annotations = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) =
                 self.expression(&one.expression, environment, &[CelKind::String, CelKind::Null])
             {
                 if expression.program.result_type().kind == CelKind::Any {
-                    let message = "the expression must give text or `null`, and may give anything".to_owned();
+                    let message = "the expression must be a string or null, but may have any type".to_owned();
                     let help = "write `string(...)` around it";
-                    self.problems.push(Problem::about(&code::CEL_TYPE, &one.expression.path, message, help));
+                    self.problems.push(ExpressionProblem::about(
+                        &code::CEL_TYPE,
+                        &one.expression.path,
+                        message,
+                        help,
+                    ));
                 }
-                annotations.push(Condition { name: one.name.value.clone(), expression });
+                annotations.push(NamedCondition { name: one.name.value.clone(), expression });
             }
         }
         annotations
@@ -171,66 +180,71 @@ impl<'k> Compiler<'k> {
         &mut self,
         one: &NamedExpression,
         environment: &CelEnvironment,
-        earlier: &[Variable],
-    ) -> Option<Variable> {
+        earlier: &[LazyVariable],
+    ) -> Option<LazyVariable> {
         let expression = self.expression(&one.expression, environment, &[])?;
         let read = expression.program.variable_names();
         let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
         let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
-        Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
+        Some(LazyVariable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
-    /// Compiles what must hold before anything else is asked.
-    pub fn conditions(&mut self, list: &[NamedExpression], environment: &CelEnvironment) -> Vec<Condition> {
+    /// Compiles match conditions, which are evaluated first.
+    pub fn conditions(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &CelEnvironment,
+    ) -> Vec<NamedCondition> {
         self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.condition(&one.expression, environment) {
-                conditions.push(Condition { name: one.name.value.clone(), expression });
+                conditions.push(NamedCondition { name: one.name.value.clone(), expression });
             }
         }
         conditions
     }
 
-    /// Compiles what must be a yes or a no.
-    fn condition(&mut self, text: &Placed<Text>, environment: &CelEnvironment) -> Option<Expression> {
+    /// Compiles an expression that must have a boolean result.
+    fn condition(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[CelKind::Bool])?;
         if expression.program.result_type().kind == CelKind::Any {
-            let message = "the expression must give `bool`, and may give anything".to_owned();
+            let message = "the expression must be `bool`, but may have any type".to_owned();
             let help = "compare it with something, such as `== true`";
-            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
+            self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));
         }
-        if is_constant(&expression.program) {
+        if is_constant_program(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
-            let help = "ask about `object`, `oldObject` or `request`";
-            self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
+            let help = "use `object`, `oldObject` or `request`";
+            self.problems.push(ExpressionProblem::about(&code::CONSTANT_CEL, &text.path, message, help));
         }
         Some(expression)
     }
 
-    /// Compiles a message. One that may be something else than text is never said, as in Kubernetes.
-    fn message(&mut self, text: &Placed<Text>, environment: &CelEnvironment) -> Option<Expression> {
+    /// Compiles a message expression. A result that is not a string is ignored, as in Kubernetes.
+    fn message(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[CelKind::String])?;
         if expression.program.result_type().kind == CelKind::String {
             return Some(expression);
         }
         let message = "the message may be something else than text, and is never used".to_owned();
         let help = "write `string(...)` around it";
-        self.problems.push(Problem::about(&code::UNUSED_CEL_MESSAGE, &text.path, message, help));
+        self.problems.push(ExpressionProblem::about(&code::UNUSED_CEL_MESSAGE, &text.path, message, help));
         None
     }
 
-    /// Compiles what must be of one of the types `wanted`, or of any type when there are none.
+    /// Compiles an expression whose type must be one of `wanted`; an empty list allows any type.
     fn expression(
         &mut self,
-        text: &Placed<Text>,
+        text: &Located<Text>,
         environment: &CelEnvironment,
         wanted: &[CelKind],
-    ) -> Option<Expression> {
+    ) -> Option<CelExpression> {
         let program = match CelProgram::compile(text.value.trim_end(), environment) {
             Ok(program) => program,
             Err(errors) => {
-                self.problems.extend(errors.into_iter().map(|error| problem(text, environment, error)));
+                self.problems
+                    .extend(errors.into_iter().map(|error| compile_problem(text, environment, error)));
                 return None;
             }
         };
@@ -239,50 +253,52 @@ impl<'k> Compiler<'k> {
         let found = program.result_type().kind;
         if !wanted.is_empty() && found != CelKind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
-            let message = format!("the expression must give {}, and gives `{found}`", names.join(" or "));
-            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, ""));
+            let message = format!("the expression must be {}, but is `{found}`", names.join(" or "));
+            self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, ""));
             return None;
         }
-        Some(Expression { program, text: text.value.to_string(), path: text.path.clone() })
+        Some(CelExpression { program, text: text.value.to_string(), path: text.path.clone() })
     }
 
-    /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
-    fn fields(&mut self, text: &Placed<Text>, program: &CelProgram) {
+    /// Reports fields that do not exist in the request, the namespace or objects of the matched kinds.
+    fn fields(&mut self, text: &Located<Text>, program: &CelProgram) {
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
             let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
             let before: Vec<&str> = read.path.iter().take(at).map(Text::as_str).collect();
             let owner = std::iter::once(read.variable.as_str()).chain(before).collect::<Vec<_>>().join(".");
-            let problem = Problem {
+            let problem = ExpressionProblem {
                 code,
                 message: format!("`{owner}` has no field `{field}`"),
                 help,
                 path: text.path.clone(),
                 place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
             };
-            let is_known = |known: &Problem| known.message == problem.message && known.place == problem.place;
+            let is_known =
+                |known: &ExpressionProblem| known.message == problem.message && known.place == problem.place;
             if !self.problems.iter().any(is_known) {
                 self.problems.push(problem);
             }
         }
     }
 
-    /// Returns the code, the step of the path that does not exist, and what may have been meant.
+    /// Returns the code, the unknown step of the path, and a suggestion.
     fn unknown(&self, read: &FieldRead) -> Option<(&'static Code, usize, String)> {
         if let "object" | "oldObject" = read.variable.as_str() {
             let path: Vec<&str> = read.path.iter().map(Text::as_str).collect();
-            // What one of the kinds has is not unknown.
+            // A field that one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
-            let near = path.get(unknown.at).and_then(|step| nearest(step, unknown.known.iter().copied()));
+            let near =
+                path.get(unknown.at).and_then(|step| nearest_word(step, unknown.known.iter().copied()));
             let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
-        let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
+        let (at, known) = environment::unknown_variable_field(&read.variable, &read.path)?;
         let field = read.path.get(at)?;
         let help = match (at, field.as_str()) {
             (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
-            _ => match nearest(field, known.iter().copied()) {
+            _ => match nearest_word(field, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),
             },
@@ -291,15 +307,15 @@ impl<'k> Compiler<'k> {
     }
 
     /// Reports a message that looks as if something were put into it.
-    fn braces(&mut self, text: &Placed<Text>) {
+    fn braces(&mut self, text: &Located<Text>) {
         if text.value.contains("{{") {
             let message = "nothing is put into the message of a rule in CEL".to_owned();
             let help = "compute it with `messageExpression`";
-            self.problems.push(Problem::about(&code::CEL_BRACES, &text.path, message, help));
+            self.problems.push(ExpressionProblem::about(&code::CEL_BRACES, &text.path, message, help));
         }
     }
 
-    /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
+    /// Reports unused variables. Skipped when an expression does not compile, because its uses are unknown.
     pub fn unused(&mut self, variables: &[NamedExpression]) {
         if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
@@ -308,20 +324,29 @@ impl<'k> Compiler<'k> {
             let name = format!("variables.{}", one.name.value);
             if !self.read.contains(&name) {
                 let message = format!("`{name}` is never used");
-                self.problems.push(Problem::about(&code::UNUSED_CEL_VARIABLE, &one.name.path, message, ""));
+                self.problems.push(ExpressionProblem::about(
+                    &code::UNUSED_CEL_VARIABLE,
+                    &one.name.path,
+                    message,
+                    "",
+                ));
             }
         }
     }
 }
 
-/// What asks the world, or for the time, has no result without them.
-fn is_constant(program: &CelProgram) -> bool {
-    let mut cost = CelCost::new(CONSTANT_LIMIT);
+/// A program that queries the world or the time has no constant result.
+fn is_constant_program(program: &CelProgram) -> bool {
+    let mut cost = CelCost::new(MAX_CONSTANT_EXPRESSION_COST);
     program.variable_names().next().is_none() && program.evaluate(&CelBindings::new(), &mut cost).is_ok()
 }
 
-fn problem(text: &Placed<Text>, environment: &CelEnvironment, error: CelCompileError) -> Problem {
-    let mut problem = Problem {
+fn compile_problem(
+    text: &Located<Text>,
+    environment: &CelEnvironment,
+    error: CelCompileError,
+) -> ExpressionProblem {
+    let mut problem = ExpressionProblem {
         code: code_of(error.kind),
         message: error.message,
         help: String::new(),
@@ -333,10 +358,10 @@ fn problem(text: &Placed<Text>, environment: &CelEnvironment, error: CelCompileE
     {
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
-        problem.message = format!("there is no variable `{name}` further up");
-        problem.help = match nearest(name, known) {
+        problem.message = format!("there is no earlier variable `{name}`");
+        problem.help = match nearest_word(name, known) {
             Some(near) => format!("did you mean `variables.{near}`?"),
-            None => "give it in `variables`".to_owned(),
+            None => "define it in `variables`".to_owned(),
         };
     }
     problem
@@ -359,11 +384,11 @@ fn code_of(kind: CelCompileErrorKind) -> &'static Code {
     }
 }
 
-/// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
+/// Returns the unknown field in a path into objects of `kind`; `None` where the fields of the kind are not known.
 fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let mut parts = kind.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();
     let is_own = !group.contains('.') || group.ends_with(".k8s.io");
-    if is_own { fields::unknown_field(name, path) } else { None }
+    if is_own { fields::unknown_field_of_kind(name, path) } else { None }
 }

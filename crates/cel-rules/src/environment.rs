@@ -1,21 +1,21 @@
-//! What the expressions of a rule may use.
+//! The variables and functions that the expressions of a rule may use.
 
 use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
 use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelType, Inputs};
 use kubewright_value::Text;
 
-/// The environments of the different places where expressions stand.
+/// The CEL environments of the places where expressions can occur.
 #[derive(Clone)]
 pub struct Environments {
-    /// What all of them have.
+    /// The shared base environment.
     base: CelEnvironment,
-    /// What no function can know by itself.
+    /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
 }
 
-/// What an expression may read besides the object and the request.
+/// The variables an expression may read besides the object and the request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Given {
+pub struct AvailableVariables {
     /// `namespaceObject`
     pub namespace: bool,
     /// `params`
@@ -25,41 +25,41 @@ pub struct Given {
 }
 
 impl Environments {
-    /// Returns what the API server gives expressions.
+    /// Returns the variables that the API server provides.
     #[must_use]
     pub fn admission() -> Self {
         Self::of(CelEnvironment::kubernetes().with_plain_or_value())
     }
 
-    /// Returns what ValidatingPolicies give expressions.
+    /// Returns the variables that ValidatingPolicies provide.
     #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
         Self { inputs, ..Self::of(CelEnvironment::policy()) }.with_exceptions()
     }
 
-    /// Returns what a policy gives expressions that sees the objects of `namespace` only.
+    /// Returns the variables of a policy that sees only the objects of `namespace`.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
         Self { inputs: self.inputs, ..Self::of(CelEnvironment::policy_in(namespace.clone())) }
             .with_exceptions()
     }
 
-    /// Returns what a policy gives expressions that answers requests over HTTP.
+    /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
         Self { base: CelEnvironment::http_check(), inputs: self.inputs }
     }
 
-    /// Returns what a policy gives expressions that answers requests of Envoy.
+    /// Returns the variables of a policy that answers Envoy requests.
     #[must_use]
     pub fn envoy(&self) -> Self {
         Self { base: CelEnvironment::envoy_check(), inputs: self.inputs }
     }
 
-    /// Returns what `base` gives, and the request.
+    /// Returns the variables of `base` and the request.
     #[must_use]
     pub fn of(base: CelEnvironment) -> Self {
-        let base = base.variable("object").variable("oldObject").variable_of("request", request());
+        let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
         Self { base, inputs: Inputs::default() }
     }
 
@@ -67,12 +67,12 @@ impl Environments {
         Self { base: self.base.variable_of("exceptions", CelType::of(CelKind::Map)), ..self }
     }
 
-    /// Returns the environment of expressions that may read what is `given`.
+    /// Returns the environment of expressions that may read `given`.
     #[must_use]
-    pub fn environment(&self, given: Given) -> CelEnvironment {
+    pub fn environment(&self, given: AvailableVariables) -> CelEnvironment {
         let mut environment = self.base.clone();
         if given.namespace {
-            environment = environment.variable_of("namespaceObject", namespace());
+            environment = environment.variable_of("namespaceObject", namespace_type());
         }
         if given.params {
             environment = environment.variable("params");
@@ -86,7 +86,7 @@ impl Environments {
     }
 }
 
-fn request() -> CelType {
+fn request_type() -> CelType {
     let text = || CelType::of(CelKind::String);
     let kind = |last| {
         CelType::of(CelKind::Map).with_fields([("group", text()), ("version", text()), (last, text())])
@@ -113,7 +113,7 @@ fn request() -> CelType {
 }
 
 /// It may be null.
-fn namespace() -> CelType {
+fn namespace_type() -> CelType {
     let text = || CelType::of(CelKind::String);
     let texts = || CelType::with(CelKind::Map, text());
     let names = || CelType::with(CelKind::List, text());
@@ -133,8 +133,8 @@ fn namespace() -> CelType {
     ])
 }
 
-/// The fields of what is known exactly, by the path that leads to them. What is not listed here has any fields.
-const FIELDS: &[(&[&str], &[&str])] = &[
+/// The fields of the fully described variables, by path. A path that is not listed may have any fields.
+const KNOWN_VARIABLE_FIELDS: &[(&[&str], &[&str])] = &[
     (
         &["request"],
         &[
@@ -181,7 +181,7 @@ const FIELDS: &[(&[&str], &[&str])] = &[
 
 /// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
 #[must_use]
-pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
+pub fn unknown_variable_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
     (0..path.len()).find_map(|at| {
         let before = path.get(..at)?;
         let is_it = |known: &[&str]| {
@@ -189,7 +189,7 @@ pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [
                 *first == variable && rest.len() == at && rest.iter().zip(before).all(|(a, b)| *a == b)
             })
         };
-        let (_, fields) = FIELDS.iter().find(|(known, _)| is_it(known))?;
+        let (_, fields) = KNOWN_VARIABLE_FIELDS.iter().find(|(known, _)| is_it(known))?;
         let field = path.get(at)?;
         (field != ANY_STEP && !fields.contains(&field.as_str())).then_some((at, *fields))
     })

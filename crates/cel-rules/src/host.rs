@@ -1,6 +1,6 @@
-//! What only the cluster, a service or a registry knows, asked of the world.
+//! CEL functions that query the cluster, a service or a registry through the world.
 //!
-//! What the world does not know is an error that names it, never an empty answer; the rule then ends in that error.
+//! An unknown answer is an error that names the query, never an empty answer; the rule then ends in that error.
 
 mod path;
 
@@ -10,62 +10,65 @@ use kubewright_cel::library::policy::{
     RESOURCE_POST,
 };
 use kubewright_cel::{CelErrorKind, CelFailure, Host};
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall};
+use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query, QueryAnswer, ServiceCall};
 use kubewright_k8s::resource_name;
 use kubewright_value::{Map, Text, Value, bounded};
 
-use super::scope::Scope;
+use super::scope::ExpressionScope;
 
-/// Where the API server is asked who may do what.
-const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+/// The API server's path of access reviews.
+const ACCESS_REVIEW_PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// What the API server says to a path that it does not have.
-const NO_RESOURCE: &str = "the server could not find the requested resource";
+/// The API server's message for an unknown path.
+const NO_RESOURCE_MESSAGE: &str = "the server could not find the requested resource";
 
-impl Host for Scope<'_> {
+impl Host for ExpressionScope<'_> {
     fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         match (question, arguments) {
             (AUTHORIZER_CHECK, [Value::Object(check)]) => self.is_allowed(check),
             (RESOURCE_GET, [version, resource, namespace, name]) => {
-                let url = path::of_object([version, resource, namespace, name].map(text))?;
+                let url = path::api_object_path([version, resource, namespace, name].map(str_or_empty))?;
                 Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())
             }
             (RESOURCE_LIST, [version, resource, namespace, labels]) => {
-                let url = path::of_list([version, resource, namespace].map(text), labels)?;
-                self.call("GET", &url, Text::default())?.ok_or_else(|| CelFailure::value(NO_RESOURCE))
+                let url = path::list_path([version, resource, namespace].map(str_or_empty), labels)?;
+                self.call("GET", &url, Text::default())?.ok_or_else(|| CelFailure::value(NO_RESOURCE_MESSAGE))
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
-                let [version, resource, namespace] = [version, resource, namespace].map(text);
-                // A part is made of an object that has a name already.
+                let [version, resource, namespace] = [version, resource, namespace].map(str_or_empty);
+                // A subresource belongs to an object that already has a name.
                 let url = match (resource.contains('/'), object.at(&["metadata", "name"])) {
-                    (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
-                    (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
+                    (true, name) => {
+                        path::api_object_path([version, resource, namespace, name.map_or("", str_or_empty)])?
+                    }
+                    (false, _) => path::list_path([version, resource, namespace], &Value::Null)?,
                 };
-                self.call("POST", &url, self.body(object)?)?.ok_or_else(|| CelFailure::value(NO_RESOURCE))
+                self.call("POST", &url, self.body(object)?)?
+                    .ok_or_else(|| CelFailure::value(NO_RESOURCE_MESSAGE))
             }
-            (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
-            (GLOBAL_CONTEXT, [name, projection]) => self.shared(text(name), text(projection)),
-            (HTTP_GET, [url, ..]) => self.response("GET", text(url), Text::default()),
-            (HTTP_POST, [url, body, ..]) => self.response("POST", text(url), self.body(body)?),
+            (RESOURCE_NAME, [_, kind]) => Ok(resource_name(str_or_empty(kind)).into()),
+            (GLOBAL_CONTEXT, [name, projection]) => self.shared(str_or_empty(name), str_or_empty(projection)),
+            (HTTP_GET, [url, ..]) => self.response("GET", str_or_empty(url), Text::default()),
+            (HTTP_POST, [url, body, ..]) => self.response("POST", str_or_empty(url), self.body(body)?),
             (IMAGE_DATA, [image]) => {
-                let found = self.known(Query::Image(ImageLookup::of(text(image))))?;
-                let missing = || format!("image data for {} not found in the context", text(image));
-                found.map(image_data).ok_or_else(|| CelFailure::value(missing()))
+                let found = self.known(Query::Image(ImageLookup::of(str_or_empty(image))))?;
+                let missing = || format!("image data for {} not found in the context", str_or_empty(image));
+                found.map(cel_image_data).ok_or_else(|| CelFailure::value(missing()))
             }
             _ => Err(CelFailure::value(format!("the function `{question}` is not known"))),
         }
     }
 }
 
-impl Scope<'_> {
-    /// Returns what the world says; nothing where it knows that there is nothing.
+impl ExpressionScope<'_> {
+    /// Returns the world's answer; `None` where the object is known to be absent.
     fn known(&self, query: Query) -> Result<Option<Value>, CelFailure> {
         match self.world.get(&query) {
-            Answer::Found(found) => Ok(Some(found)),
-            Answer::Absent => Ok(None),
-            Answer::Failed(why) => Err(CelFailure::value(EvalError::failed(&query, &why).message)),
-            Answer::Refused(why) => Err(CelFailure::value(EvalError::refused(&query, &why).message)),
-            Answer::Unknown => {
+            QueryAnswer::Found(found) => Ok(Some(found)),
+            QueryAnswer::Absent => Ok(None),
+            QueryAnswer::Failed(why) => Err(CelFailure::value(EvalError::failed(&query, &why).message)),
+            QueryAnswer::Refused(why) => Err(CelFailure::value(EvalError::refused(&query, &why).message)),
+            QueryAnswer::Unknown => {
                 let how = match &query {
                     Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
                     Query::Image(_) => "in `images` of the test's context or a `--world` file",
@@ -79,7 +82,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns what is sent, as JSON, which counts like text that an expression makes.
+    /// Returns the request body as JSON; its size is charged like text that an expression builds.
     fn body(&self, value: &Value) -> Result<Text, CelFailure> {
         self.within(|budget| bounded::to_json(value, budget))
             .map(Text::from)
@@ -105,8 +108,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns a response as expressions read it: in a cluster the fields of a body stand beside `statusCode`, in
-    /// tests below `body`. Here they are in both places.
+    /// Returns a response as expressions read it. The original program puts the fields of a body next to `statusCode` in
+    /// a cluster and below `body` in tests. Here they are in both places.
     fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, CelFailure> {
         let call = ApiCall::service(method, url, data, ServiceCall::default());
         let found = self.known(Query::Http(call))?.ok_or_else(|| CelFailure::value("there is no answer"))?;
@@ -121,11 +124,13 @@ impl Scope<'_> {
 
     fn is_allowed(&self, check: &Map) -> Result<Value, CelFailure> {
         let data = self.body(&self.review(check))?;
-        let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
+        let query = Query::Api(ApiCall::resource("POST", ACCESS_REVIEW_PATH, data));
         let review = match self.world.get(&query) {
-            Answer::Found(review) => review,
-            Answer::Refused(why) => return Err(CelFailure::value(EvalError::refused(&query, &why).message)),
-            Answer::Absent | Answer::Failed(_) | Answer::Unknown => {
+            QueryAnswer::Found(review) => review,
+            QueryAnswer::Refused(why) => {
+                return Err(CelFailure::value(EvalError::refused(&query, &why).message));
+            }
+            QueryAnswer::Absent | QueryAnswer::Failed(_) | QueryAnswer::Unknown => {
                 return Err(self.not_known(EvalError::unanswered(query)));
             }
         };
@@ -135,7 +140,7 @@ impl Scope<'_> {
         Ok(answer.collect::<Map>().into())
     }
 
-    /// Returns the question as the API server wants it: about the one who asks, or about another user.
+    /// Returns the access review that the API server expects, for the requesting user or for another one.
     fn review(&self, check: &Map) -> Value {
         let mut spec = Map::new();
         match check.get("user") {
@@ -165,12 +170,12 @@ impl Scope<'_> {
     }
 }
 
-fn text(value: &Value) -> &str {
+fn str_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Returns what a registry says in the words of CEL, where the world has those of context entries.
-fn image_data(said: Value) -> Value {
+/// Returns a registry's answer with CEL's field names; the world uses those of context entries.
+fn cel_image_data(said: Value) -> Value {
     let Value::Object(said) = said else { return said };
     let words = [("manifestList", "imageIndex"), ("configData", "config")];
     let word = |key: &Text| {

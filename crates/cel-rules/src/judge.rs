@@ -6,68 +6,70 @@ use kubewright_cel::{Inputs, Val};
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
 
-use super::request::objects;
-use super::scope::{Form, Namespace, Scope, Spent, Stopped, Values};
-use super::{Assertion, Checks, Condition, Leniency, Wording};
-use kubewright_dialect_kit::notes::Notes;
+use super::request::request_objects;
+use super::scope::{
+    ExpressionFailure, ExpressionScope, ObjectForm, ScopeNamespace, SpentCost, VariableValues,
+};
+use super::{CelAssertion, CelChecks, Leniency, NamedCondition, Wording};
+use kubewright_dialect_kit::notes::TraceNotes;
 
 /// How long a message that is computed may be, in bytes.
-const MESSAGE_LIMIT: usize = 5 * 1024;
+const MAX_COMPUTED_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// What is not given.
-static NOTHING: Value = Value::Null;
+/// The value of anything that is not provided.
+static NULL_VALUE: Value = Value::Null;
 
-/// What is judged, and with what.
-pub struct Subject<'a> {
+/// The object that expressions evaluate, with its inputs.
+pub struct ExpressionSubject<'a> {
     /// The object.
     pub object: &'a Value,
-    /// What expressions read of the request.
-    pub form: Form,
+    /// The form of the object.
+    pub form: ObjectForm,
     /// Null where there are none.
     pub params: &'a Value,
-    /// What exceptions allow, as expressions read it; null where they cannot.
+    /// The values that exceptions allow, as expressions read them; null where they cannot be read.
     pub exceptions: &'a Value,
-    /// What a policy calls its conditions and what must hold, for traces.
+    /// The policy's names for its lists of conditions and validations, for traces.
     pub lists: (&'static str, &'static str),
-    /// What was spent on the object already.
-    pub spent: &'a Cell<Spent>,
-    /// What no function can know by itself.
+    /// The cost spent on the object so far.
+    pub spent: &'a Cell<SpentCost>,
+    /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
 }
 
-/// What came of everything that was asked.
+/// The result of all expressions for one object.
 #[derive(Debug)]
-pub enum Finding {
+pub enum CheckResult {
     /// All of it holds.
     Holds,
-    /// The conditions do not hold, so nothing else was asked.
+    /// The conditions do not hold, so the validations were not evaluated.
     NotAsked,
     /// Something does not hold.
     Violated(Violation),
     /// An expression does not fit the object.
     Failed(Violation),
-    /// Everything holds, and what is to be said beside it does not fit the object.
+    /// All validations hold, but an audit annotation could not be evaluated.
     Unsaid(Violation),
-    /// Nobody can say.
+    /// The engine could not evaluate the expressions.
     Error(EvalError),
 }
 
-/// What does not hold.
+/// A validation that does not hold.
 #[derive(Debug)]
 pub struct Violation {
-    /// What is wrong, for a person.
+    /// The message for the requester.
     pub message: String,
     /// The message as its author wrote it; empty where there is none.
     pub template: Text,
-    /// The part of the object that it is about.
+    /// The path of the violation in the object.
     pub path: Vec<Step>,
-    /// Where it was said, in the document.
+    /// The path of the validation in the document.
     pub at: Vec<Step>,
 }
 
-/// What came of conditions.
+/// The result of match conditions.
 #[derive(Debug)]
-pub enum Asked {
+pub enum ConditionResult {
     /// All of them hold.
     Met,
     /// One does not hold.
@@ -78,14 +80,14 @@ pub enum Asked {
     Error(EvalError),
 }
 
-impl<'a> Subject<'a> {
-    /// Returns an object that is judged with nothing besides.
-    pub fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<Spent>) -> Self {
+impl<'a> ExpressionSubject<'a> {
+    /// Returns a subject with default inputs.
+    pub fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<SpentCost>) -> Self {
         Self {
             object,
-            form: Form::Plain,
-            params: &NOTHING,
-            exceptions: &NOTHING,
+            form: ObjectForm::Plain,
+            params: &NULL_VALUE,
+            exceptions: &NULL_VALUE,
             lists,
             spent,
             inputs: Inputs::default(),
@@ -93,54 +95,68 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ExpressionSubject<'a> {
     /// Returns the object as it will be and as it was.
     fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
         match self.form {
-            Form::Plain => objects(evaluation.request, self.object),
-            Form::Payload | Form::Http | Form::Envoy => (self.object, &Value::Null),
+            ObjectForm::Plain => request_objects(evaluation.request, self.object),
+            ObjectForm::Payload | ObjectForm::Http | ObjectForm::Envoy => (self.object, &Value::Null),
         }
     }
 
     /// A namespace is in no namespace.
-    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> Namespace<'e> {
+    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> ScopeNamespace<'e> {
         let kind = &evaluation.request.kind;
         if kind.group.is_empty() && kind.kind == "Namespace" {
-            return Namespace::None;
+            return ScopeNamespace::None;
         }
         match evaluation.namespace() {
-            Ok(Some(namespace)) => Namespace::Known(namespace),
-            Ok(None) => Namespace::None,
-            Err(error) => Namespace::Unknown(error),
+            Ok(Some(namespace)) => ScopeNamespace::Known(namespace),
+            Ok(None) => ScopeNamespace::None,
+            Err(error) => ScopeNamespace::Unknown(error),
         }
     }
 }
 
-impl Checks {
-    /// Judges `subject`: first the conditions, then what must hold, until something does not.
-    pub fn judge(&self, subject: &Subject<'_>, evaluation: &Evaluation<'_>, notes: &mut Notes) -> Finding {
+impl CelChecks {
+    /// Evaluates the conditions, then the validations until one does not hold.
+    pub fn judge(
+        &self,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> CheckResult {
         let (object, old_object) = subject.objects(evaluation);
         if self.is_namespace_late {
-            let namespace = Namespace::Known(&NOTHING);
-            let scope = Scope { namespace, ..scope(object, old_object, subject, evaluation, notes) };
+            let namespace = ScopeNamespace::Known(&NULL_VALUE);
+            let scope =
+                ExpressionScope { namespace, ..new_scope(object, old_object, subject, evaluation, notes) };
             let unmet = self.unmet(&scope, subject.lists.0);
             *notes = scope.notes.take();
             if let Some(finding) = unmet {
                 return finding;
             }
         }
-        let scope = Scope {
-            namespace: if self.needs_namespace { subject.namespace(evaluation) } else { Namespace::None },
+        let scope = ExpressionScope {
+            namespace: if self.needs_namespace {
+                subject.namespace(evaluation)
+            } else {
+                ScopeNamespace::None
+            },
             variables: &self.variables,
-            values: Values::of(&self.variables),
-            ..scope(object, old_object, subject, evaluation, notes)
+            values: VariableValues::of(&self.variables),
+            ..new_scope(object, old_object, subject, evaluation, notes)
         };
         let finding = self.find(&scope, subject.lists);
         *notes = scope.notes.take();
         finding
     }
 
-    fn find<'a>(&'a self, scope: &'a Scope<'a>, (conditions, assertions): (&str, &str)) -> Finding {
+    fn find<'a>(
+        &'a self,
+        scope: &'a ExpressionScope<'a>,
+        (conditions, assertions): (&str, &str),
+    ) -> CheckResult {
         if !self.is_namespace_late
             && let Some(finding) = self.unmet(scope, conditions)
         {
@@ -149,81 +165,86 @@ impl Checks {
         for (index, one) in self.assertions.iter().enumerate() {
             match one.judge(index, assertions, self.wording, scope) {
                 Ok(()) => {}
-                Err(Finding::Failed(_)) if self.leniency == Leniency::Everything => {}
+                Err(CheckResult::Failed(_)) if self.leniency == Leniency::Everything => {}
                 Err(finding) => return finding,
             }
         }
         self.annotate(scope)
     }
 
-    /// Returns what comes of conditions that do not hold or fail.
-    fn unmet<'a>(&'a self, scope: &'a Scope<'a>, conditions: &str) -> Option<Finding> {
-        match asked(&self.conditions, conditions, scope) {
-            Asked::Met => None,
-            Asked::NotMet => Some(Finding::NotAsked),
-            Asked::Error(error) => Some(Finding::Error(error)),
-            Asked::Failed(_) if self.leniency != Leniency::None => Some(Finding::NotAsked),
-            Asked::Failed(message) => {
+    /// Returns the result when the conditions do not hold or fail.
+    fn unmet<'a>(&'a self, scope: &'a ExpressionScope<'a>, conditions: &str) -> Option<CheckResult> {
+        match evaluate_condition_list(&self.conditions, conditions, scope) {
+            ConditionResult::Met => None,
+            ConditionResult::NotMet => Some(CheckResult::NotAsked),
+            ConditionResult::Error(error) => Some(CheckResult::Error(error)),
+            ConditionResult::Failed(_) if self.leniency != Leniency::None => Some(CheckResult::NotAsked),
+            ConditionResult::Failed(message) => {
                 let at = self.conditions.first().map(|one| one.expression.path.clone()).unwrap_or_default();
-                Some(Finding::Failed(Violation { message, template: Text::default(), path: Vec::new(), at }))
+                Some(CheckResult::Failed(Violation {
+                    message,
+                    template: Text::default(),
+                    path: Vec::new(),
+                    at,
+                }))
             }
         }
     }
 
-    /// What cannot be said beside a decision is as wrong as what does not hold.
-    fn annotate<'a>(&'a self, scope: &'a Scope<'a>) -> Finding {
+    /// An audit annotation that fails counts as a violation.
+    fn annotate<'a>(&'a self, scope: &'a ExpressionScope<'a>) -> CheckResult {
         for one in &self.annotations {
             match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
                 Ok(_) => {}
-                Err(Stopped::Failed(_)) if self.leniency == Leniency::Everything => {}
-                Err(Stopped::Failed(message)) => {
+                Err(ExpressionFailure::Failed(_)) if self.leniency == Leniency::Everything => {}
+                Err(ExpressionFailure::Failed(message)) => {
                     let at = one.expression.path.clone();
-                    return Finding::Unsaid(Violation {
+                    return CheckResult::Unsaid(Violation {
                         message,
                         template: Text::default(),
                         path: Vec::new(),
                         at,
                     });
                 }
-                Err(Stopped::Error(error)) => return Finding::Error(error),
+                Err(ExpressionFailure::Error(error)) => return CheckResult::Error(error),
             }
         }
-        Finding::Holds
+        CheckResult::Holds
     }
 }
 
 /// Returns whether all of `conditions` hold.
-pub fn are_met(
-    conditions: &[Condition],
-    subject: &Subject<'_>,
+pub fn evaluate_match_conditions(
+    conditions: &[NamedCondition],
+    subject: &ExpressionSubject<'_>,
     evaluation: &Evaluation<'_>,
-    notes: &mut Notes,
-) -> Asked {
+    notes: &mut TraceNotes,
+) -> ConditionResult {
     let (object, old_object) = subject.objects(evaluation);
-    let namespace = match conditions.iter().any(Condition::reads_namespace) {
+    let namespace = match conditions.iter().any(NamedCondition::reads_namespace) {
         true => subject.namespace(evaluation),
-        false => Namespace::None,
+        false => ScopeNamespace::None,
     };
-    let scope = Scope { namespace, ..scope(object, old_object, subject, evaluation, notes) };
-    let asked = asked(conditions, subject.lists.0, &scope);
+    let scope = ExpressionScope { namespace, ..new_scope(object, old_object, subject, evaluation, notes) };
+    let asked = evaluate_condition_list(conditions, subject.lists.0, &scope);
     *notes = scope.notes.take();
     asked
 }
 
-impl Condition {
+impl NamedCondition {
     fn reads_namespace(&self) -> bool {
         self.expression.program.variable_names().any(|name| name == "namespaceObject")
     }
 }
 
-pub(super) fn scope<'a>(
+pub(super) fn new_scope<'a>(
     object: &'a Value,
     old_object: &'a Value,
-    subject: &Subject<'a>,
+    subject: &ExpressionSubject<'a>,
     evaluation: &Evaluation<'a>,
-    notes: &mut Notes,
-) -> Scope<'a> {
-    Scope {
+    notes: &mut TraceNotes,
+) -> ExpressionScope<'a> {
+    ExpressionScope {
         request: evaluation.request,
         world: evaluation.world,
         object,
@@ -231,9 +252,9 @@ pub(super) fn scope<'a>(
         old_object,
         params: subject.params,
         exceptions: subject.exceptions,
-        namespace: Namespace::None,
+        namespace: ScopeNamespace::None,
         variables: &[],
-        values: Values::default(),
+        values: VariableValues::default(),
         made: OnceCell::new(),
         spent: subject.spent,
         inputs: subject.inputs,
@@ -243,36 +264,40 @@ pub(super) fn scope<'a>(
 }
 
 /// One that does not hold is enough, whether others fail or not.
-pub(super) fn asked<'a>(conditions: &'a [Condition], list: &str, scope: &'a Scope<'a>) -> Asked {
+pub(super) fn evaluate_condition_list<'a>(
+    conditions: &'a [NamedCondition],
+    list: &str,
+    scope: &'a ExpressionScope<'a>,
+) -> ConditionResult {
     let mut failures: Vec<String> = Vec::new();
     for one in conditions {
         let failure = match scope.evaluate(&one.expression, || format!("{list} {}", one.name)) {
             Ok(Val::Bool(true)) => continue,
-            Ok(Val::Bool(false)) => return Asked::NotMet,
-            Ok(other) => no_bool(&one.expression.text, &other),
-            Err(Stopped::Failed(message)) => message,
-            Err(Stopped::Error(error)) => return Asked::Error(error),
+            Ok(Val::Bool(false)) => return ConditionResult::NotMet,
+            Ok(other) => not_a_boolean_message(&one.expression.text, &other),
+            Err(ExpressionFailure::Failed(message)) => message,
+            Err(ExpressionFailure::Error(error)) => return ConditionResult::Error(error),
         };
-        // The same words twice say no more than once.
+        // A message equal to the expression's text is shown once.
         if !failures.contains(&failure) {
             failures.push(failure);
         }
     }
     match failures.as_slice() {
-        [] => Asked::Met,
-        [one] => Asked::Failed(one.clone()),
-        all => Asked::Failed(format!("[{}]", all.join(", "))),
+        [] => ConditionResult::Met,
+        [one] => ConditionResult::Failed(one.clone()),
+        all => ConditionResult::Failed(format!("[{}]", all.join(", "))),
     }
 }
 
-impl Assertion {
+impl CelAssertion {
     fn judge<'a>(
         &'a self,
         index: usize,
         list: &str,
         wording: Wording,
-        scope: &'a Scope<'a>,
-    ) -> Result<(), Finding> {
+        scope: &'a ExpressionScope<'a>,
+    ) -> Result<(), CheckResult> {
         let violation = |message: String| Violation {
             message,
             template: self.message.trim().into(),
@@ -282,12 +307,14 @@ impl Assertion {
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {
             Ok(Val::Bool(true)) => Ok(()),
             Ok(Val::Bool(false)) => Err(match self.message(index, wording, scope) {
-                Ok(message) => Finding::Violated(violation(message)),
-                Err(error) => Finding::Error(error),
+                Ok(message) => CheckResult::Violated(violation(message)),
+                Err(error) => CheckResult::Error(error),
             }),
-            Ok(other) => Err(Finding::Failed(violation(no_bool(&self.expression.text, &other)))),
-            Err(Stopped::Failed(message)) => Err(Finding::Failed(violation(message))),
-            Err(Stopped::Error(error)) => Err(Finding::Error(error)),
+            Ok(other) => {
+                Err(CheckResult::Failed(violation(not_a_boolean_message(&self.expression.text, &other))))
+            }
+            Err(ExpressionFailure::Failed(message)) => Err(CheckResult::Failed(violation(message))),
+            Err(ExpressionFailure::Error(error)) => Err(CheckResult::Error(error)),
         }
     }
 
@@ -296,19 +323,19 @@ impl Assertion {
         &'a self,
         index: usize,
         wording: Wording,
-        scope: &'a Scope<'a>,
+        scope: &'a ExpressionScope<'a>,
     ) -> Result<String, EvalError> {
         if let Some(expression) = &self.message_expression {
             match scope.evaluate(expression, || "messageExpression".to_owned()) {
                 Ok(value) => {
                     let text = value.as_str().unwrap_or_default().trim();
                     let is_one_line = wording == Wording::Policy || !text.contains('\n');
-                    if !text.is_empty() && text.len() <= MESSAGE_LIMIT && is_one_line {
+                    if !text.is_empty() && text.len() <= MAX_COMPUTED_MESSAGE_BYTES && is_one_line {
                         return Ok(text.to_owned());
                     }
                 }
-                Err(Stopped::Error(error)) => return Err(error),
-                Err(Stopped::Failed(_)) => {}
+                Err(ExpressionFailure::Error(error)) => return Err(error),
+                Err(ExpressionFailure::Failed(_)) => {}
             }
         }
         Ok(match (self.message.trim(), wording) {
@@ -319,6 +346,6 @@ impl Assertion {
     }
 }
 
-fn no_bool(text: &str, found: &Val<'_>) -> String {
+fn not_a_boolean_message(text: &str, found: &Val<'_>) -> String {
     format!("expression '{text}' resulted in error: must evaluate to bool but got {}", found.type_name())
 }

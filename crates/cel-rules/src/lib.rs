@@ -1,6 +1,6 @@
-//! Expressions in CEL that policies are made of: what must hold, under which conditions, with variables and parameters.
+//! CEL expressions of policies: match conditions, variables, validations and parameters.
 //!
-//! Everything is compiled when a policy is loaded; what is written for Pods becomes the same expressions with other
+//! Everything is compiled when a policy is loaded; expressions written for Pods become the same expressions with other
 //! paths for the controllers that make Pods. A mistake in an expression is a diagnostic of the policy, not a violation
 //! by every object.
 
@@ -16,40 +16,40 @@ mod respond;
 mod scope;
 pub mod source;
 
-pub use compile::{Compiler, Problem};
-pub use environment::{Environments, Given, unknown_field};
-pub use judge::{Asked, Finding, Subject, Violation, are_met};
+pub use compile::{ExpressionCompiler, ExpressionProblem};
+pub use environment::{AvailableVariables, Environments, unknown_variable_field};
+pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
-pub use params::{Params, Words as ParamWords};
-pub use respond::Response;
-pub use scope::{Form, Spent};
+pub use params::{ParamWords, Params};
+pub use respond::CheckResponseValue;
+pub use scope::{ObjectForm, SpentCost};
 
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
-/// Everything that is asked about one object.
+/// The compiled expressions of one rule.
 #[derive(Clone, Default)]
-pub struct Checks {
-    /// What must hold before anything else is asked.
-    pub conditions: Vec<Condition>,
+pub struct CelChecks {
+    /// The match conditions, which are evaluated first.
+    pub conditions: Vec<NamedCondition>,
     /// Names for expressions, in the order in which they are written.
-    pub variables: Vec<Variable>,
-    /// What must hold.
-    pub assertions: Vec<Assertion>,
+    pub variables: Vec<LazyVariable>,
+    /// The validations.
+    pub assertions: Vec<CelAssertion>,
     /// `auditAnnotations`
-    pub annotations: Vec<Condition>,
+    pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
     pub leniency: Leniency,
-    /// Whose words messages are in.
+    /// The wording of messages.
     pub wording: Wording,
-    /// Whether the conditions are asked before anybody knows the namespace, which is null to them.
+    /// Whether the conditions are evaluated before the namespace is looked up; it is null in them.
     pub is_namespace_late: bool,
     /// Whether anything in it reads the namespace of the object.
     pub needs_namespace: bool,
 }
 
-impl Checks {
-    /// Returns the message of what must hold, as its author wrote it; empty where there are several.
+impl CelChecks {
+    /// Returns the message of the only validation, as its author wrote it; empty where there are several.
     #[must_use]
     pub fn message(&self) -> &str {
         match self.assertions.as_slice() {
@@ -71,7 +71,7 @@ pub enum Leniency {
     Everything,
 }
 
-/// Whose words messages are in.
+/// The wording of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wording {
     /// The API server's.
@@ -83,48 +83,49 @@ pub enum Wording {
 
 /// A compiled expression.
 #[derive(Clone)]
-pub struct Expression {
+pub struct CelExpression {
     program: CelProgram,
     /// As messages show it.
     text: String,
-    /// Where it stands in the document.
+    /// The path of the expression in the document.
     path: Vec<Step>,
 }
 
 /// An expression with a name.
 #[derive(Clone)]
-pub struct Condition {
+pub struct NamedCondition {
     name: Text,
-    expression: Expression,
+    expression: CelExpression,
 }
 
 /// A name for an expression, which is evaluated when it is read, and once.
 #[derive(Clone)]
-pub struct Variable {
+pub struct LazyVariable {
     /// `variables.NAME`
     name: Text,
-    expression: Expression,
-    /// How many variables stand behind each other until one reads no other.
+    expression: CelExpression,
+    /// The length of the longest chain of variables that this one reads.
     depth: usize,
 }
 
-/// What must hold, and what is said when it does not.
+/// A validation: an expression that must hold, and its message.
 #[derive(Clone)]
-pub struct Assertion {
-    expression: Expression,
+pub struct CelAssertion {
+    expression: CelExpression,
     /// May be empty.
     message: String,
-    message_expression: Option<Expression>,
-    /// The part of the object that it is about, as far as that can be told; empty for all of it.
+    message_expression: Option<CelExpression>,
+    /// The part of the object that the expression reads, as far as it can be derived; empty for all of it.
     about: Vec<Step>,
 }
 
-impl Checks {
+impl CelChecks {
     /// Returns the same for `to`, where it was written for Pods.
     #[must_use]
-    pub fn rebased(&self, to: Workload) -> Self {
-        let conditions = |list: &[Condition]| list.iter().map(|one| one.rebased(to)).collect();
-        let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
+    pub fn rebased(&self, to: PodTemplatePath) -> Self {
+        let conditions = |list: &[NamedCondition]| list.iter().map(|one| one.rebased(to)).collect();
+        let variable =
+            |one: &LazyVariable| LazyVariable { expression: one.expression.rebased(to), ..one.clone() };
         Self {
             conditions: conditions(&self.conditions),
             variables: self.variables.iter().map(variable).collect(),
@@ -138,7 +139,7 @@ impl Checks {
         .finished()
     }
 
-    /// Returns it with what is known once all of it is there.
+    /// Returns the checks with the derived fields filled in.
     #[must_use]
     pub fn finished(mut self) -> Self {
         let reads_namespace =
@@ -148,11 +149,12 @@ impl Checks {
         self
     }
 
-    /// Returns what tests can leave out; `conditions` and `assertions` are what the policy calls its lists.
+    /// Returns the branches that tests can leave out; `conditions` and `assertions` are the policy's names for its lists.
     #[must_use]
     pub fn branches(&self, conditions: &str, assertions: &str) -> Vec<(String, Vec<Step>)> {
-        let condition = |one: &Condition| (format!("{conditions} {}", one.name), one.expression.path.clone());
-        let assertion = |(index, one): (usize, &Assertion)| {
+        let condition =
+            |one: &NamedCondition| (format!("{conditions} {}", one.name), one.expression.path.clone());
+        let assertion = |(index, one): (usize, &CelAssertion)| {
             (format!("{assertions}[{index}]"), one.expression.path.clone())
         };
         let conditions = self.conditions.iter().map(condition);
@@ -168,7 +170,7 @@ impl Checks {
     }
 }
 
-impl Condition {
+impl NamedCondition {
     /// Returns it without its place, which is none of the policy's.
     #[must_use]
     pub fn of_another_document(mut self) -> Self {
@@ -176,32 +178,32 @@ impl Condition {
         self
     }
 
-    fn rebased(&self, to: Workload) -> Self {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { name: self.name.clone(), expression: self.expression.rebased(to) }
     }
 }
 
-impl Assertion {
-    fn rebased(&self, to: Workload) -> Self {
+impl CelAssertion {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
         let expression = self.expression.rebased(to);
         Self {
-            about: paths::about(&expression.program),
-            message: paths::rebased_text(&self.message, to),
+            about: paths::common_object_path(&expression.program),
+            message: paths::rebase_text(&self.message, to),
             message_expression: self.message_expression.as_ref().map(|one| one.rebased(to)),
             expression,
         }
     }
 }
 
-impl Expression {
-    fn rebased(&self, to: Workload) -> Self {
-        if to == Workload::Pod {
+impl CelExpression {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
+        if to == PodTemplatePath::Pod {
             return self.clone();
         }
-        let program = self.program.rewritten(&|keys| paths::rebased(keys, to));
+        let program = self.program.rewritten(&|keys| paths::rebase_path(keys, to));
         Self {
             program: program.unwrap_or_else(|| self.program.clone()),
-            text: paths::rebased_text(&self.text, to),
+            text: paths::rebase_text(&self.text, to),
             path: self.path.clone(),
         }
     }

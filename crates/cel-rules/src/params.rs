@@ -1,21 +1,21 @@
-//! The objects that a rule reads besides the one it judges.
+//! Parameter objects, which a rule reads besides the object it evaluates.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, Query, WorldView};
+use kubewright_engine::{ApiCall, EvalError, Query, QueryAnswer, WorldView};
 use kubewright_k8s::{
     AdmissionRequest, GroupVersionKind, ObjectName, is_cluster_scoped, kind_of_resource, resource_name,
 };
 use kubewright_value::{Budget, Text, Value};
 
-use super::request::{namespace_of, resource_of};
+use super::request::{namespace_of, resource_value};
 use super::source::{ParamRef, ParamSource};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
-/// How somebody speaks about parameters.
+/// The wording of errors about parameters.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
-    /// What every error about them starts with.
+pub struct ParamWords {
+    /// The start of every error about parameters.
     pub problem: &'static str,
-    /// What is said where there are none, and there must be.
+    /// The message where required parameters are missing.
     pub missing: &'static str,
 }
 
@@ -25,13 +25,13 @@ pub struct Params {
     kind: GroupVersionKind,
     /// Empty for that of the object.
     namespace: Text,
-    from: From,
+    from: ParamOrigin,
     is_optional: bool,
-    words: Words,
+    words: ParamWords,
 }
 
 #[derive(Debug, Clone)]
-enum From {
+enum ParamOrigin {
     Name(Text),
     Selector(WildcardSelector),
 }
@@ -39,20 +39,20 @@ enum From {
 impl Params {
     /// Compiles which objects are parameters.
     #[must_use]
-    pub fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: Words) -> Self {
+    pub fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: ParamWords) -> Self {
         Self {
             kind: kind.clone(),
             namespace: reference.namespace.clone(),
             from: match &reference.from {
-                ParamSource::Name(name) => From::Name(name.clone()),
-                ParamSource::Selector(selector) => From::Selector(WildcardSelector::compile(selector)),
+                ParamSource::Name(name) => ParamOrigin::Name(name.clone()),
+                ParamSource::Selector(selector) => ParamOrigin::Selector(WildcardSelector::compile(selector)),
             },
             is_optional: reference.is_optional,
             words,
         }
     }
 
-    /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
+    /// Returns the parameter objects for the object of `request`. An empty list means that the rule does not apply.
     pub fn find(
         &self,
         request: &AdmissionRequest,
@@ -68,12 +68,12 @@ impl Params {
             }
             (true, true) => self.look(&Text::default(), world, budget)?,
             (false, false) => self.look(&self.namespace, world, budget)?,
-            (false, true) if namespace.is_empty() && is_known(&self.kind) => {
+            (false, true) if namespace.is_empty() && is_built_in_kind(&self.kind) => {
                 return Err(self.wrong(
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
                 ));
             }
-            // Whether a kind that nobody knows is in namespaces, the objects themselves say. A policy in a namespace
+            // Whether an unknown kind is namespaced is learnt from its objects. A policy in a namespace
             // sees only those that are.
             (false, true) => {
                 let mut found = Vec::new();
@@ -104,13 +104,13 @@ impl Params {
     ) -> Result<Vec<Value>, EvalError> {
         let query = self.query(namespace);
         let answer = match world.get(&query) {
-            Answer::Found(answer) => answer,
-            Answer::Absent => return Ok(Vec::new()),
-            Answer::Unknown => return Err(EvalError::unanswered(query)),
-            Answer::Failed(why) => return Err(EvalError::failed(&query, &why)),
-            Answer::Refused(why) => return Err(self.wrong(&EvalError::refused(&query, &why).message)),
+            QueryAnswer::Found(answer) => answer,
+            QueryAnswer::Absent => return Ok(Vec::new()),
+            QueryAnswer::Unknown => return Err(EvalError::unanswered(query)),
+            QueryAnswer::Failed(why) => return Err(EvalError::failed(&query, &why)),
+            QueryAnswer::Refused(why) => return Err(self.wrong(&EvalError::refused(&query, &why).message)),
         };
-        let From::Selector(selector) = &self.from else { return Ok(vec![answer]) };
+        let ParamOrigin::Selector(selector) = &self.from else { return Ok(vec![answer]) };
         let mut found = Vec::new();
         for item in answer.get("items").and_then(Value::as_array).unwrap_or_default() {
             let is_here = ObjectName::of(item).namespace == *namespace;
@@ -124,7 +124,7 @@ impl Params {
 
     fn query(&self, namespace: &Text) -> Query {
         let GroupVersionKind { group, version, kind } = &self.kind;
-        if let From::Name(name) = &self.from {
+        if let ParamOrigin::Name(name) = &self.from {
             return Query::Object(ObjectName {
                 group: group.clone(),
                 kind: kind.clone(),
@@ -132,7 +132,7 @@ impl Params {
                 name: name.clone(),
             });
         }
-        let resource = resource_of(&self.kind);
+        let resource = resource_value(&self.kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
         let root = match group.as_str() {
             "" => format!("/api/{version}"),
@@ -147,7 +147,7 @@ impl Params {
 }
 
 /// Returns whether it is one of the kinds that every cluster has.
-fn is_known(kind: &GroupVersionKind) -> bool {
+fn is_built_in_kind(kind: &GroupVersionKind) -> bool {
     let is_own = !kind.group.contains('.') || kind.group.ends_with(".k8s.io");
     is_own && kind_of_resource(&resource_name(&kind.kind)).is_some_and(|known| known == kind.kind)
 }

@@ -3,26 +3,28 @@
 use kubewright_cel::{ANY_STEP, CelPathChange, CelProgram};
 use kubewright_value::{Step, Text};
 
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
-/// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
-const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
+/// The metadata that a Pod template has of its own; name and namespace are those of the controller.
+const TEMPLATE_METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased(keys: &[&str], to: Workload) -> CelPathChange {
+pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> CelPathChange {
     let object = match keys {
         [object @ ("object" | "oldObject"), "spec" | "metadata"] => *object,
         [object @ ("object" | "oldObject"), "spec", ..] => *object,
-        [object @ ("object" | "oldObject"), "metadata", field, ..] if IN_TEMPLATE.contains(field) => *object,
+        [object @ ("object" | "oldObject"), "metadata", field, ..] if TEMPLATE_METADATA.contains(field) => {
+            *object
+        }
         _ => return None,
     };
     let path = std::iter::once(object).chain(to.keys().iter().copied());
     Some((1, path.map(Text::new).collect()))
 }
 
-/// Returns a text as messages show it after [`rebased`].
-pub(super) fn rebased_text(text: &str, to: Workload) -> String {
-    if to == Workload::Pod {
+/// Returns a text as messages show it after [`rebase_path`].
+pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
+    if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
     let below = to.keys().join(".");
@@ -37,8 +39,8 @@ pub(super) fn rebased_text(text: &str, to: Workload) -> String {
     text
 }
 
-/// Returns the part of the object that `program` is about: what all its paths into the object have in common.
-pub(super) fn about(program: &CelProgram) -> Vec<Step> {
+/// Returns the part of the object that `program` reads: the common prefix of all its paths into the object.
+pub(super) fn common_object_path(program: &CelProgram) -> Vec<Step> {
     let mut common: Option<Vec<Text>> = None;
     for read in program.reads().into_iter().filter(|read| read.variable == "object") {
         let keys = read.path.into_iter().take_while(|key| key != ANY_STEP);

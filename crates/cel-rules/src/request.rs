@@ -5,24 +5,24 @@ use kubewright_value::{Map, Text, Value};
 
 /// Returns the fields of `request`; a text that is empty is not there.
 #[must_use]
-pub fn value(request: &AdmissionRequest) -> Value {
+pub fn request_value(request: &AdmissionRequest) -> Value {
     let mut map = Map::with_capacity(12);
-    map.insert("kind".into(), kind_of(&request.kind));
-    map.insert("resource".into(), resource_of(request.addressed()));
-    map.insert("requestKind".into(), kind_of(&request.kind));
-    map.insert("requestResource".into(), resource_of(request.addressed()));
-    put(&mut map, "subResource", &request.subresource);
-    put(&mut map, "requestSubResource", &request.subresource);
-    put(&mut map, "name", &request.name);
-    put(&mut map, "namespace", namespace_of(request));
+    map.insert("kind".into(), kind_value(&request.kind));
+    map.insert("resource".into(), resource_value(request.addressed()));
+    map.insert("requestKind".into(), kind_value(&request.kind));
+    map.insert("requestResource".into(), resource_value(request.addressed()));
+    put_text(&mut map, "subResource", &request.subresource);
+    put_text(&mut map, "requestSubResource", &request.subresource);
+    put_text(&mut map, "name", &request.name);
+    put_text(&mut map, "namespace", namespace_of(request));
     map.insert("operation".into(), request.operation.name().into());
-    map.insert("userInfo".into(), user(&request.user));
+    map.insert("userInfo".into(), user_value(&request.user));
     map.insert("dryRun".into(), request.is_dry_run.into());
     map.insert("options".into(), Value::Null);
     map.into()
 }
 
-/// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
+/// Returns the namespace of a request; for a request about a Namespace, that namespace.
 pub(super) fn namespace_of(request: &AdmissionRequest) -> &Text {
     match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
         true => &request.name,
@@ -30,13 +30,13 @@ pub(super) fn namespace_of(request: &AdmissionRequest) -> &Text {
     }
 }
 
-fn put(map: &mut Map, key: &str, text: &Text) {
+fn put_text(map: &mut Map, key: &str, text: &Text) {
     if !text.is_empty() {
         map.insert(key.into(), text.clone().into());
     }
 }
 
-fn user(user: &Value) -> Value {
+fn user_value(user: &Value) -> Value {
     match user {
         Value::Object(_) => user.clone(),
         _ => Map::new().into(),
@@ -45,11 +45,11 @@ fn user(user: &Value) -> Value {
 
 /// Returns the object as it will be and as it was.
 #[must_use]
-pub fn objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> (&'a Value, &'a Value) {
+pub fn request_objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> (&'a Value, &'a Value) {
     match request.operation {
         Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
         Operation::Delete => (&Value::Null, &request.old_object),
-        // Outside a cluster nobody knows what an object was before it is changed.
+        // Outside a cluster the object before the change is not known.
         Operation::Update if request.old_object.is_null() && !request.is_admission() => (object, object),
         _ => (object, &request.old_object),
     }
@@ -57,14 +57,14 @@ pub fn objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> (&'a Val
 
 /// Returns a kind as requests have it.
 #[must_use]
-pub fn kind_of(kind: &GroupVersionKind) -> Value {
+pub fn kind_value(kind: &GroupVersionKind) -> Value {
     let texts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
     texts.into_iter().map(|(key, text)| (key.into(), text.clone().into())).collect::<Map>().into()
 }
 
 /// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
 #[must_use]
-pub fn resource_of(kind: &GroupVersionKind) -> Value {
+pub fn resource_value(kind: &GroupVersionKind) -> Value {
     let texts = [
         ("group", kind.group.clone()),
         ("version", kind.version.clone()),

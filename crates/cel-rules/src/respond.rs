@@ -1,64 +1,76 @@
-//! A request that a proxy asks about, answered by the first expression that has an answer.
+//! The response to a proxy's authorization request: that of the first expression with a result.
 
 use kubewright_cel::Val;
 use kubewright_cel::library::policy::CheckResponse;
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::Step;
 
-use super::judge::{self, Asked, Subject};
-use super::request::objects;
-use super::scope::{Scope, Stopped, Values};
-use super::{Checks, Leniency};
-use kubewright_dialect_kit::notes::Notes;
+use super::judge::{self, ConditionResult, ExpressionSubject};
+use super::request::request_objects;
+use super::scope::{ExpressionFailure, ExpressionScope, VariableValues};
+use super::{CelChecks, Leniency};
+use kubewright_dialect_kit::notes::TraceNotes;
 
-/// What a request is told.
-pub enum Response {
+/// The response to a request.
+pub enum CheckResponseValue {
     /// Nothing: the conditions do not hold, or no expression has an answer.
     None,
-    /// The answer of an expression, and where the expression stands in the document.
+    /// The response of an expression, and the path of the expression in the document.
     Given(CheckResponse, Vec<Step>),
     /// An expression does not fit the request.
     Failed(String),
-    /// Nobody can say.
+    /// The engine could not evaluate the expressions.
     Error(EvalError),
 }
 
-impl Checks {
-    /// Returns what `subject`, which is a request, is told.
-    pub fn respond(&self, subject: &Subject<'_>, evaluation: &Evaluation<'_>, notes: &mut Notes) -> Response {
-        let (object, old_object) = objects(evaluation.request, subject.object);
-        let scope = Scope {
+impl CelChecks {
+    /// Returns the response to `subject`, which is a request.
+    pub fn respond(
+        &self,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> CheckResponseValue {
+        let (object, old_object) = request_objects(evaluation.request, subject.object);
+        let scope = ExpressionScope {
             variables: &self.variables,
-            values: Values::of(&self.variables),
-            ..judge::scope(object, old_object, subject, evaluation, notes)
+            values: VariableValues::of(&self.variables),
+            ..judge::new_scope(object, old_object, subject, evaluation, notes)
         };
         let response = self.first(&scope, subject.lists);
         *notes = scope.notes.take();
         match response {
-            Response::Failed(_) if self.leniency != Leniency::None => Response::None,
+            CheckResponseValue::Failed(_) if self.leniency != Leniency::None => CheckResponseValue::None,
             response => response,
         }
     }
 
-    fn first<'a>(&'a self, scope: &'a Scope<'a>, (conditions, answers): (&str, &str)) -> Response {
-        match judge::asked(&self.conditions, conditions, scope) {
-            Asked::Met => {}
-            Asked::NotMet => return Response::None,
-            Asked::Failed(message) => return Response::Failed(message),
-            Asked::Error(error) => return Response::Error(error),
+    fn first<'a>(
+        &'a self,
+        scope: &'a ExpressionScope<'a>,
+        (conditions, answers): (&str, &str),
+    ) -> CheckResponseValue {
+        match judge::evaluate_condition_list(&self.conditions, conditions, scope) {
+            ConditionResult::Met => {}
+            ConditionResult::NotMet => return CheckResponseValue::None,
+            ConditionResult::Failed(message) => return CheckResponseValue::Failed(message),
+            ConditionResult::Error(error) => return CheckResponseValue::Error(error),
         }
         for (index, one) in self.assertions.iter().enumerate() {
             let value = match scope.evaluate(&one.expression, || format!("{answers}[{index}]")) {
                 Ok(Val::Null) => continue,
                 Ok(value) => value,
-                Err(Stopped::Failed(message)) => return Response::Failed(message),
-                Err(Stopped::Error(error)) => return Response::Error(error),
+                Err(ExpressionFailure::Failed(message)) => return CheckResponseValue::Failed(message),
+                Err(ExpressionFailure::Error(error)) => return CheckResponseValue::Error(error),
             };
             return match CheckResponse::of(&value) {
-                Some(answer) => Response::Given(answer, one.expression.path.clone()),
-                None => Response::Failed(format!("a response is expected, found `{}`", value.type_name())),
+                Some(answer) => CheckResponseValue::Given(answer, one.expression.path.clone()),
+                None => CheckResponseValue::Failed(format!(
+                    "a response is expected, found `{}`",
+                    value.type_name()
+                )),
             };
         }
-        Response::None
+        CheckResponseValue::None
     }
 }

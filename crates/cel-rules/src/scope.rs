@@ -1,4 +1,4 @@
-//! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
+//! The variables of the expressions of one rule for one request. Each is built when it is first read.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -7,26 +7,26 @@ use kubewright_cel::library::policy::{CheckResponse, envoy_request, http_request
 use kubewright_cel::{
     self as cel, CelBindings, CelCost, CelErrorKind, CelFailure, Inputs, LazyVariables, Val, WORK_PER_STEP,
 };
-use kubewright_engine::{EvalError, TraceNode, Verdict as Seen, WorldView};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen, WorldView};
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
-use super::request::resource_of;
-use super::{Expression, Variable, request};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use super::request::resource_value;
+use super::{CelExpression, LazyVariable, request};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
-/// What one expression may cost.
-const EXPRESSION_LIMIT: u64 = 1_000_000;
+/// The largest cost of one expression.
+const MAX_EXPRESSION_COST: u64 = 1_000_000;
 
-/// What all expressions of a rule may cost together, for one object.
-const RULE_LIMIT: u64 = 10_000_000;
+/// The largest cost of all expressions of a rule together, for one object.
+const MAX_RULE_COST: u64 = 10_000_000;
 
 /// How much work that costs nothing in a cluster, such as compiling patterns, the expressions of a rule may cause.
-const RULE_WORK: u64 = 30_000_000;
+const MAX_RULE_WORK: u64 = 30_000_000;
 
-/// What was spent on an object.
+/// The cost spent on one object.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Spent {
+pub struct SpentCost {
     cost: u64,
     work: u64,
     /// The steps that may be spent, where they are fewer than usual.
@@ -34,17 +34,17 @@ pub struct Spent {
     /// Whether an expression was stopped because there was too little.
     is_out: bool,
     bytes: u64,
-    /// How many bytes may be made: what is left, and of how many.
+    /// The bytes that may be produced: those left, and the limit.
     max_bytes: Option<(u64, u64)>,
     deadline: Option<Deadline>,
     is_interrupted: bool,
 }
 
-/// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
-const COST_OF_STEP: u64 = 2;
+/// The cost of one step of a budget; the initial steps of a budget are worth at least [`MAX_RULE_COST`].
+const COST_PER_STEP: u64 = 2;
 
-impl Spent {
-    /// Returns that nothing was spent yet of what `budget` has.
+impl SpentCost {
+    /// Returns a cost of zero, limited by what `budget` has left.
     #[must_use]
     pub fn within(budget: &Budget) -> Self {
         Self {
@@ -55,9 +55,9 @@ impl Spent {
         }
     }
 
-    /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
+    /// Charges `budget`. When the cost is larger than the budget, an expression was stopped because of it.
     pub fn charge(self, budget: &mut Budget) {
-        let spent = self.cost.div_ceil(COST_OF_STEP).max(self.work.div_ceil(WORK_PER_STEP));
+        let spent = self.cost.div_ceil(COST_PER_STEP).max(self.work.div_ceil(WORK_PER_STEP));
         // Who was stopped by a budget that is smaller than usual may begin again with a larger one.
         let spent = if self.is_out { spent.max(budget.steps_left().saturating_add(1)) } else { spent };
         let _ = budget.step(spent);
@@ -67,57 +67,57 @@ impl Spent {
         let _ = budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX));
     }
 
-    /// Returns what is left of the cost and the work.
+    /// Returns the cost and the work that are left.
     fn available(self) -> (u64, u64) {
         let of_steps = |each: u64| self.steps.map_or(u64::MAX, |steps| steps.saturating_mul(each));
-        let cost = RULE_LIMIT.min(of_steps(COST_OF_STEP)).saturating_sub(self.cost);
-        let work = RULE_WORK.min(of_steps(WORK_PER_STEP)).saturating_sub(self.work);
+        let cost = MAX_RULE_COST.min(of_steps(COST_PER_STEP)).saturating_sub(self.cost);
+        let work = MAX_RULE_WORK.min(of_steps(WORK_PER_STEP)).saturating_sub(self.work);
         (cost, work)
     }
 }
 
 /// How many variables may be evaluated inside of each other; behind longer rows of variables the first ones go first.
-const MAX_NESTED: usize = 8;
+const MAX_NESTED_VARIABLES: usize = 8;
 
 /// How many questions without an answer are remembered.
-const MAX_UNANSWERED: usize = 64;
+const MAX_UNANSWERED_QUERIES: usize = 64;
 
-/// What expressions read.
-pub(super) struct Scope<'a> {
+/// The values that expressions read.
+pub(super) struct ExpressionScope<'a> {
     pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
     pub(super) object: &'a Value,
-    pub(super) form: Form,
+    pub(super) form: ObjectForm,
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
-    /// What exceptions allow; null where nobody can ask.
+    /// The values that exceptions allow; null where they cannot be read.
     pub(super) exceptions: &'a Value,
-    /// The namespace of the object, if anybody asks for it.
-    pub(super) namespace: Namespace<'a>,
-    pub(super) variables: &'a [Variable],
-    pub(super) values: Values<'a>,
+    /// The namespace of the object, if an expression reads it.
+    pub(super) namespace: ScopeNamespace<'a>,
+    pub(super) variables: &'a [LazyVariable],
+    pub(super) values: VariableValues<'a>,
     pub(super) made: OnceCell<Value>,
-    pub(super) spent: &'a Cell<Spent>,
+    pub(super) spent: &'a Cell<SpentCost>,
     pub(super) inputs: Inputs,
-    pub(super) notes: RefCell<Notes>,
-    /// What the world does not know, and somebody asked for. It need not have stopped anything.
+    pub(super) notes: RefCell<TraceNotes>,
+    /// The unanswered queries so far. They need not have stopped an expression.
     pub(super) unanswered: RefCell<Vec<EvalError>>,
 }
 
 /// How many variables need no heap.
 const FEW: usize = 3;
 
-/// What variables are, as far as somebody has read them.
+/// The values of the variables that have been read.
 #[derive(Default)]
-pub(super) struct Values<'a> {
+pub(super) struct VariableValues<'a> {
     few: [OnceCell<Result<Val<'a>, CelFailure>>; FEW],
     more: Vec<OnceCell<Result<Val<'a>, CelFailure>>>,
 }
 
-impl<'a> Values<'a> {
-    /// Returns room for what `variables` are.
-    pub(super) fn of(variables: &[Variable]) -> Self {
+impl<'a> VariableValues<'a> {
+    /// Returns empty cells for `variables`.
+    pub(super) fn of(variables: &[LazyVariable]) -> Self {
         let more = variables.iter().skip(FEW).map(|_| OnceCell::new()).collect();
         Self { few: Default::default(), more }
     }
@@ -127,22 +127,22 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What the object is to expressions.
+/// How expressions read the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Form {
-    /// What it is written as.
+pub enum ObjectForm {
+    /// As it is written.
     #[default]
     Plain,
-    /// The same, and nobody asked for anything to be done with it.
+    /// As it is written, without an operation or a namespace.
     Payload,
     /// A request over HTTP, all fields of which exist.
     Http,
-    /// A request that Envoy asks about, all fields of which exist.
+    /// An Envoy request, all fields of which exist.
     Envoy,
 }
 
 /// The namespace of an object.
-pub(super) enum Namespace<'a> {
+pub(super) enum ScopeNamespace<'a> {
     Known(&'a Value),
     /// There is none, or no object is known for it.
     None,
@@ -150,30 +150,30 @@ pub(super) enum Namespace<'a> {
 }
 
 /// Why an expression has no result.
-pub(super) enum Stopped {
+pub(super) enum ExpressionFailure {
     /// It does not fit the object.
     Failed(String),
-    /// Nobody can say.
+    /// The engine could not evaluate it.
     Error(EvalError),
 }
 
-impl<'a> Scope<'a> {
-    /// Evaluates `expression`; `what` is what the trace calls it.
+impl<'a> ExpressionScope<'a> {
+    /// Evaluates `expression`; `what` is its name in the trace.
     pub(super) fn evaluate(
         &'a self,
-        expression: &'a Expression,
+        expression: &'a CelExpression,
         what: impl FnOnce() -> String,
-    ) -> Result<Val<'a>, Stopped> {
+    ) -> Result<Val<'a>, ExpressionFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(expression);
-        self.notes.borrow_mut().close(|| note(expression, what(), &result));
+        self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
         result.map_err(|error| self.stopped(expression, &error))
     }
 
-    fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::CelError> {
+    fn run(&'a self, expression: &'a CelExpression) -> Result<Val<'a>, cel::CelError> {
         let spent = self.spent.get();
         let (available, work) = spent.available();
-        let mut cost = CelCost::new(EXPRESSION_LIMIT)
+        let mut cost = CelCost::new(MAX_EXPRESSION_COST)
             .with_available(available)
             .with_work(work)
             .with_deadline(spent.deadline);
@@ -184,7 +184,7 @@ impl<'a> Scope<'a> {
         let result = expression.program.evaluate(&bindings, &mut cost);
         // Variables that were read meanwhile have spent something too.
         let spent = self.spent.get();
-        self.spent.set(Spent {
+        self.spent.set(SpentCost {
             cost: spent.cost.saturating_add(cost.used()),
             bytes: spent.bytes.saturating_add(bytes.saturating_sub(cost.bytes_left())),
             work: spent.work.saturating_add(work.saturating_sub(cost.work_left())),
@@ -195,7 +195,7 @@ impl<'a> Scope<'a> {
         result
     }
 
-    /// Runs `make` with what is left of the bytes of the rule.
+    /// Runs `make` with the bytes that the rule has left.
     pub(super) fn within<T>(
         &self,
         make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
@@ -208,20 +208,20 @@ impl<'a> Scope<'a> {
             Exhausted::Bytes(_) => Exhausted::Bytes(limit),
             other => other,
         });
-        self.spent.set(Spent { bytes: spent.bytes.saturating_add(budget.bytes_used()), ..spent });
+        self.spent.set(SpentCost { bytes: spent.bytes.saturating_add(budget.bytes_used()), ..spent });
         made
     }
 
-    fn stopped(&self, expression: &Expression, error: &cel::CelError) -> Stopped {
+    fn stopped(&self, expression: &CelExpression, error: &cel::CelError) -> ExpressionFailure {
         if let CelErrorKind::Host(number) = error.kind
             && let Some(unanswered) = self.unanswered.borrow().get(number as usize)
         {
-            return Stopped::Error(unanswered.clone());
+            return ExpressionFailure::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
         match error.kind {
-            CelErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
-            _ => Stopped::Failed(message),
+            CelErrorKind::Limit => ExpressionFailure::Error(EvalError::limit(message)),
+            _ => ExpressionFailure::Failed(message),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Scope<'a> {
         let mut unanswered = self.unanswered.borrow_mut();
         let known = unanswered.iter().position(|known| known.kind == error.kind);
         let number = known.unwrap_or(unanswered.len());
-        if number == unanswered.len() && number < MAX_UNANSWERED {
+        if number == unanswered.len() && number < MAX_UNANSWERED_QUERIES {
             unanswered.push(error);
         }
         let kind = u32::try_from(number).map_or(CelErrorKind::Unbound, CelErrorKind::Host);
@@ -243,16 +243,18 @@ impl<'a> Scope<'a> {
         let Some((cell, variable)) = self.values.get(index).zip(self.variables.get(index)) else {
             return Ok(Val::Null);
         };
-        if cell.get().is_none() && variable.depth > MAX_NESTED {
+        if cell.get().is_none() && variable.depth > MAX_NESTED_VARIABLES {
             self.read_before(index);
         }
         cell.get_or_init(|| self.value(variable)).clone()
     }
 
-    fn value(&'a self, variable: &'a Variable) -> Result<Val<'a>, CelFailure> {
+    fn value(&'a self, variable: &'a LazyVariable) -> Result<Val<'a>, CelFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(&variable.expression);
-        self.notes.borrow_mut().close(|| note(&variable.expression, variable.name.to_string(), &result));
+        self.notes
+            .borrow_mut()
+            .close(|| expression_note(&variable.expression, variable.name.to_string(), &result));
         result.map_err(|error| {
             let message = format!("composited variable {:?} fails to evaluate: {error}", variable.short());
             CelFailure::new(error.kind, message)
@@ -289,42 +291,42 @@ impl<'a> Scope<'a> {
     fn request_resource(&self) -> Val<'a> {
         let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
-        let resource = resource_of(kind);
+        let resource = resource_value(kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
         resource_check(&kind.group, resource, subresource, namespace, name)
     }
 
     fn namespace(&'a self) -> Result<Val<'a>, CelFailure> {
         match &self.namespace {
-            Namespace::Known(namespace) => Ok(Val::borrowed(namespace)),
-            Namespace::None if self.request.namespace.is_empty() => Ok(Val::Null),
-            // Outside a cluster nobody may know more about it than its name.
-            Namespace::None => {
+            ScopeNamespace::Known(namespace) => Ok(Val::borrowed(namespace)),
+            ScopeNamespace::None if self.request.namespace.is_empty() => Ok(Val::Null),
+            // Outside a cluster only its name may be known.
+            ScopeNamespace::None => {
                 let metadata = Map::from([("name", Value::String(self.request.namespace.clone()))]);
                 let empty = || Value::from(Map::new());
                 let namespace =
                     Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
                 Ok(Val::from(Value::from(namespace)))
             }
-            Namespace::Unknown(error) => Err(self.not_known(error.clone())),
+            ScopeNamespace::Unknown(error) => Err(self.not_known(error.clone())),
         }
     }
 }
 
-impl<'a> LazyVariables<'a> for Scope<'a> {
+impl<'a> LazyVariables<'a> for ExpressionScope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         Ok(Some(match name {
             "object" => match self.form {
-                Form::Plain | Form::Payload => Val::borrowed(self.object),
-                Form::Http => http_request(self.object),
-                Form::Envoy => envoy_request(self.object),
+                ObjectForm::Plain | ObjectForm::Payload => Val::borrowed(self.object),
+                ObjectForm::Http => http_request(self.object),
+                ObjectForm::Envoy => envoy_request(self.object),
             },
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
-            // What is no object was asked about by nobody, and is in no namespace.
-            "request" | "namespaceObject" if self.form == Form::Payload => Val::Null,
-            "request" => Val::borrowed(self.made.get_or_init(|| request::value(self.request))),
+            // A payload has no request and no namespace.
+            "request" | "namespaceObject" if self.form == ObjectForm::Payload => Val::Null,
+            "request" => Val::borrowed(self.made.get_or_init(|| request::request_value(self.request))),
             "namespaceObject" => self.namespace()?,
             "authorizer" => authorizer(),
             "authorizer.requestResource" => self.request_resource(),
@@ -336,14 +338,18 @@ impl<'a> LazyVariables<'a> for Scope<'a> {
     }
 }
 
-impl Variable {
+impl LazyVariable {
     /// Returns the name without `variables.`.
     pub(super) fn short(&self) -> &str {
         self.name.strip_prefix("variables.").unwrap_or(&self.name)
     }
 }
 
-fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::CelError>) -> Note {
+fn expression_note(
+    expression: &CelExpression,
+    what: String,
+    result: &Result<Val<'_>, cel::CelError>,
+) -> TraceNote {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
         Ok(value) if let Some(answer) = CheckResponse::of(value) => match answer.is_allowed {
@@ -356,7 +362,7 @@ fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::Cel
         ),
         Err(error) => (error.message.clone(), Seen::Error),
     };
-    Note {
+    TraceNote {
         what,
         found,
         wanted: expression.text.trim().to_owned(),

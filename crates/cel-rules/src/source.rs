@@ -5,30 +5,30 @@ use kubewright_k8s::GroupVersionKind;
 use kubewright_value::Text;
 
 use super::diagnostics as code;
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
-use kubewright_dialect_kit::selector::{self, Selector};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
+use kubewright_dialect_kit::selector::{self, SelectorSource};
 
-/// What must hold, and what is said when it does not.
+/// A validation as it is written.
 #[derive(Debug, Clone)]
-pub struct Validation {
+pub struct ValidationSource {
     /// `expression`
-    pub expression: Placed<Text>,
+    pub expression: Located<Text>,
     /// `message`
-    pub message: Option<Placed<Text>>,
+    pub message: Option<Located<Text>>,
     /// `messageExpression`
-    pub message_expression: Option<Placed<Text>>,
+    pub message_expression: Option<Located<Text>>,
 }
 
 /// An expression with a name.
 #[derive(Debug, Clone)]
 pub struct NamedExpression {
     /// `name`
-    pub name: Placed<Text>,
+    pub name: Located<Text>,
     /// `expression`
-    pub expression: Placed<Text>,
+    pub expression: Located<Text>,
 }
 
-/// Which objects a policy reads besides the one it judges: `paramRef`.
+/// The reference to the parameter objects of a policy: `paramRef`.
 #[derive(Debug, Clone)]
 pub struct ParamRef {
     /// May be empty, which is the namespace of the object that is judged.
@@ -45,37 +45,51 @@ pub enum ParamSource {
     /// The object of this name.
     Name(Text),
     /// The objects with these labels.
-    Selector(Selector),
+    Selector(SelectorSource),
 }
 
-/// Reads what must hold; an expression that cannot be read is reported and left out.
-pub fn validations<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Validation> {
+/// Reads validations; an expression that cannot be read is reported and left out.
+pub fn read_validations<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<ValidationSource> {
     let items = reader.objects(fields, key).unwrap_or_default();
-    items.iter().filter_map(|item| validation(reader, item)).collect()
+    items.iter().filter_map(|item| read_validation(reader, item)).collect()
 }
 
-fn validation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Validation> {
+fn read_validation<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<ValidationSource> {
     reader.only(item, &["expression", "message", "messageExpression", "reason"]);
     let message = reader.string(item, "message").filter(|text| !text.value.is_empty());
     let message_expression = reader.string(item, "messageExpression").filter(|text| !text.value.is_empty());
     reader.string(item, "reason");
     let expression = reader.filled(item, "expression")?;
-    Some(Validation { expression, message, message_expression })
+    Some(ValidationSource { expression, message, message_expression })
 }
 
 /// Reads expressions with names: `variables`, `matchConditions`, `celPreconditions`.
-pub fn named<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<NamedExpression> {
-    pairs(reader, fields, key, ("name", "expression"))
+pub fn read_named_expressions<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<NamedExpression> {
+    read_expression_pairs(reader, fields, key, ("name", "expression"))
 }
 
 /// Reads `auditAnnotations`.
-pub fn annotations<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<NamedExpression> {
-    pairs(reader, fields, "auditAnnotations", ("key", "valueExpression"))
+pub fn read_audit_annotations<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Vec<NamedExpression> {
+    read_expression_pairs(reader, fields, "auditAnnotations", ("key", "valueExpression"))
 }
 
-fn pairs<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+fn read_expression_pairs<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
     (name, expression): (&'static str, &'static str),
 ) -> Vec<NamedExpression> {
@@ -92,7 +106,10 @@ fn pairs<'d>(
 }
 
 /// Reads `paramKind`.
-pub fn param_kind<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<GroupVersionKind> {
+pub fn read_param_kind<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<GroupVersionKind> {
     let kind = reader.object(fields, "paramKind")?;
     reader.only(&kind, &["apiVersion", "kind"]);
     let (api_version, kind) = (reader.filled(&kind, "apiVersion"), reader.filled(&kind, "kind"));
@@ -105,31 +122,27 @@ pub fn param_kind<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Gr
 }
 
 /// Reads `paramRef`.
-pub fn param_ref<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ParamRef> {
+pub fn read_param_ref<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<ParamRef> {
     let reference = reader.object(fields, "paramRef")?;
     reader.only(&reference, &["name", "namespace", "selector", "parameterNotFoundAction"]);
     let name = reader.string(&reference, "name").filter(|name| !name.value.is_empty());
-    let selector = selector::read(reader, &reference, "selector");
+    let selector = selector::read_selector(reader, &reference, "selector");
     let namespace = reader.string(&reference, "namespace").map(|text| text.value).unwrap_or_default();
     let action = reader.string(&reference, "parameterNotFoundAction");
     let from = match (name, selector) {
         (Some(name), None) => Some(ParamSource::Name(name.value)),
         (None, Some(selector)) => Some(ParamSource::Selector(selector)),
         (Some(_), Some(_)) => {
-            bad_params(reader, &reference, "`paramRef` has both `name` and `selector`".to_owned());
+            report_bad_params(reader, &reference, "`paramRef` has both `name` and `selector`".to_owned());
             None
         }
         (None, None) => {
-            bad_params(reader, &reference, "`paramRef` has neither `name` nor `selector`".to_owned());
+            report_bad_params(reader, &reference, "`paramRef` has neither `name` nor `selector`".to_owned());
             None
         }
     };
     let Some(action) = action else {
-        bad_params(
-            reader,
-            &reference,
-            "`paramRef` does not say what happens when there is nothing".to_owned(),
-        );
+        report_bad_params(reader, &reference, "`paramRef` has no `parameterNotFoundAction`".to_owned());
         return None;
     };
     let is_optional =
@@ -138,7 +151,7 @@ pub fn param_ref<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Par
 }
 
 /// Reports parameters that are not fully named.
-pub fn bad_params(reader: &mut Reader<'_>, fields: &Fields<'_>, message: String) {
+pub fn report_bad_params(reader: &mut DocumentReader<'_>, fields: &DocumentFields<'_>, message: String) {
     let location = reader.document.locate_key(&fields.path);
     let help =
         "give `paramKind`, and in `paramRef` either `name` or `selector`, and `parameterNotFoundAction`";

@@ -319,7 +319,7 @@ impl PatternCache {
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = match regex::compile_within(pattern, MAX_PATTERN_BYTES) {
+        let regex = match regex::compile_regex_within(pattern, MAX_PATTERN_BYTES) {
             Ok(regex) => regex,
             Err(error) => {
                 // A pattern that is too large was compiled up to the limit, and failures are not cached.

@@ -5,7 +5,7 @@ mod zone;
 use std::cmp::Ordering;
 use std::fmt;
 
-use kubewright_golib::time::{Civil, Time};
+use kubewright_golib::time::{CivilDate, GoTime};
 use kubewright_value::duration::Duration;
 
 const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
@@ -47,7 +47,7 @@ impl Timestamp {
     /// Parses an RFC 3339 timestamp.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let time = kubewright_golib::time::parse("2006-01-02T15:04:05Z07:00", text).ok()?;
+        let time = kubewright_golib::time::parse_time("2006-01-02T15:04:05Z07:00", text).ok()?;
         Self::new(time.nanoseconds).map(|made| Self { offset: time.offset, ..made })
     }
 
@@ -88,18 +88,18 @@ impl Timestamp {
     }
 
     /// Returns the date and time of day in the timestamp's own zone.
-    pub(super) fn own_civil(self) -> Civil {
+    pub(super) fn own_civil(self) -> CivilDate {
         self.in_own_zone().civil()
     }
 
-    fn in_own_zone(self) -> Time {
-        Time { offset: self.offset, ..Time::utc(self.nanoseconds()) }
+    fn in_own_zone(self) -> GoTime {
+        GoTime { offset: self.offset, ..GoTime::utc(self.nanoseconds()) }
     }
 
     /// Returns the date and time of day in `zone`: UTC, an offset such as `-08:00`, or a name.
-    pub(super) fn civil(self, zone: &str) -> Result<Civil, String> {
+    pub(super) fn civil(self, zone: &str) -> Result<CivilDate, String> {
         let offset = zone::zone_offset(zone, self.seconds)?;
-        Ok(Time { nanoseconds: self.nanoseconds(), offset, ..Time::utc(0) }.civil())
+        Ok(GoTime { nanoseconds: self.nanoseconds(), offset, ..GoTime::utc(0) }.civil())
     }
 }
 

@@ -243,7 +243,7 @@ impl Client {
                 path.query.push(("continue".into(), token.as_str().into()));
             }
             let answer = self.get(&path).await?;
-            let metadata = |key| answer.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+            let metadata = |key| answer.str_at(&["metadata", key]);
             list.version = metadata("resourceVersion").into();
             token = metadata("continue").to_owned();
             add_items(&mut list.items, &answer)?;
@@ -326,7 +326,7 @@ impl Client {
 
 /// The items of a list say what they are only where they are watched; here they say it too.
 fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
-    let text = |key: &str| page.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| page.str_at(&[key]);
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
         return Err(Error::Unreadable(format!("a `{kind}` is not a list")));

@@ -179,7 +179,7 @@ fn read_discovery(answer: &Value, all: &mut Vec<ApiResource>) -> Result<(), Erro
         ));
     }
     for group in discovery_items(answer, "items") {
-        let group_name = group.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let group_name = group.str_at(&["metadata", "name"]);
         for version in discovery_items(group, "versions") {
             for resource in discovery_items(version, "resources") {
                 all.push(api_resource(group_name, &discovery_text(version, "version"), resource));
@@ -225,7 +225,7 @@ fn discovery_items<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v 
 }
 
 fn discovery_text(value: &Value, key: &str) -> Text {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().into()
+    value.str_at(&[key]).into()
 }
 
 fn discovery_texts(value: &Value, key: &str) -> Vec<Text> {

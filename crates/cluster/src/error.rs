@@ -112,7 +112,7 @@ impl ApiStatus {
 
     /// Reads a `Status` object.
     pub(crate) fn of_object(value: &Value) -> Self {
-        let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key| value.str_at(&[key]).to_owned();
         let code = value.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
         let mut status =
             Self { code: code.unwrap_or_default(), reason: text("reason"), message: text("message") };

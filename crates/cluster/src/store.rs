@@ -187,7 +187,7 @@ impl WatchEvent {
     /// # Errors
     /// When the line says that the watch cannot go on, or is none.
     pub fn of(line: &Value) -> Result<Self, Error> {
-        let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = line.str_at(&["type"]);
         let Some(object) = line.get("object") else {
             return Err(Error::Unreadable("an event has no object".to_owned()));
         };
@@ -206,7 +206,7 @@ impl WatchEvent {
 }
 
 pub(crate) fn resource_version(object: &Value) -> &str {
-    object.at(&["metadata", "resourceVersion"]).and_then(Value::as_str).unwrap_or_default()
+    object.str_at(&["metadata", "resourceVersion"])
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ fn is_equal_as_double(actual: &Value, expected: &Value) -> bool {
 }
 
 fn case_text<'v>(case: &'v Value, key: &str) -> &'v str {
-    case.get(key).and_then(Value::as_str).unwrap_or_default()
+    case.str_at(&[key])
 }
 
 fn case_list<'v>(case: &'v Value, key: &str) -> &'v [Value] {

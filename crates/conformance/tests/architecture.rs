@@ -349,7 +349,7 @@ fn no_file_is_named_or_marked_against_the_style() {
 
 #[test]
 fn no_definition_fills_in_defaults() {
-    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let languages = dialects.iter().filter_map(|dialect| dialect.cluster_support());
     let definitions: Vec<&str> =
         languages.flat_map(|language| language.custom_resource_definitions()).collect();
@@ -457,4 +457,94 @@ fn facts_about_kubernetes_and_the_client_need_no_engine() {
     };
     assert_eq!(dependencies("kubewright-k8s"), ["kubewright-value"]);
     assert_eq!(dependencies("kubewright-cluster"), ["kubewright-k8s", "kubewright-value"]);
+}
+
+/// Extensions by which a word in backticks is the name of a file.
+const FILE_EXTENSIONS: &[&str] = &["json", "jsonl", "md", "rs", "toml", "txt", "yaml", "yml"];
+
+#[test]
+fn paths_in_architecture_and_contributing_exist() {
+    let mut files = Vec::new();
+    list_repository(&root(), "", &mut files);
+    let mut missing = Vec::new();
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).expect(page);
+        let paths: Vec<&str> = paths_in(&text).collect();
+        assert!(paths.len() > 20, "{page}: only {} paths were found", paths.len());
+        let absent = paths.into_iter().filter(|path| !is_repository_path(path, &files));
+        missing.extend(absent.map(|path| format!("{page}: {path}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The recipes for rows of a table, and how many files each may name.
+const TABLE_RECIPES: &[&str] = &[
+    "### Add a diagnostic",
+    "### Add a metric",
+    "### Add an edge type",
+    "### Add a flag shared by install and serve",
+];
+const MAX_RECIPE_STEPS: usize = 3;
+
+#[test]
+fn recipes_for_rows_of_a_table_have_at_most_three_steps() {
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
+    for title in TABLE_RECIPES {
+        let recipe = text.split_once(&format!("{title}\n")).expect(title).1;
+        let recipe = recipe.split("\n#").next().unwrap_or_default();
+        // One step is one file.
+        let steps =
+            recipe.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit())).count();
+        assert!((1..=MAX_RECIPE_STEPS).contains(&steps), "{title}: {steps} steps");
+    }
+}
+
+/// Adds all files and folders of the repository below `folder`, relative to its root. Links are not followed.
+fn list_repository(folder: &Path, prefix: &str, into: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if matches!(name.as_str(), ".git" | "target" | "node_modules") {
+            continue;
+        }
+        let path = format!("{prefix}{name}");
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list_repository(&entry.path(), &format!("{path}/"), into);
+        }
+        into.push(path);
+    }
+}
+
+/// Returns the words in backticks of a page that look like paths of the repository, outside of code blocks.
+fn paths_in(page: &str) -> impl Iterator<Item = &str> {
+    let prose = page.split("```").step_by(2);
+    prose.flat_map(quoted).filter(|word| looks_like_path(word) && !has_placeholder(word))
+}
+
+fn looks_like_path(word: &str) -> bool {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+    let has_extension = FILE_EXTENSIONS.iter().any(|extension| word.ends_with(&format!(".{extension}")));
+    let first = word.split('/').next().unwrap_or_default();
+    let starts_in_repository = word.contains('/')
+        && !first.is_empty()
+        && (root().join(first).exists() || root().join("crates").join(first).exists());
+    // What is built is not in the repository.
+    is_plain && first != "target" && (has_extension || starts_in_repository)
+}
+
+/// Returns whether a part of `path` is a word that the reader replaces, such as `CODE.md`.
+fn has_placeholder(path: &str) -> bool {
+    let is_page = |part: &str| root().join(part).exists() || part == "README.md";
+    path.split('/').any(|part| {
+        let stem = part.split('.').next().unwrap_or_default();
+        !stem.is_empty() && stem.chars().all(|c| c.is_ascii_uppercase()) && !is_page(part)
+    })
+}
+
+/// Returns whether `path` is the end of the path of a file or folder.
+fn is_repository_path(path: &str, files: &[String]) -> bool {
+    let path = path.trim_end_matches('/');
+    files
+        .iter()
+        .any(|file| file == path || file.strip_suffix(path).is_some_and(|before| before.ends_with('/')))
 }

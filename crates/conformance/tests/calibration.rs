@@ -269,18 +269,18 @@ fn jmespath_cases() -> Vec<Case> {
 }
 
 fn template_cases() -> Vec<Case> {
-    let functions = gotemplate::Functions::rules();
+    let functions = gotemplate::FunctionSet::rules();
     let mut cases = Vec::new();
     for name in functions.names() {
         for arity in 1..=3 {
             let arguments: Vec<String> = names(arity).iter().map(|name| format!(".{name}")).collect();
             // What a function gives is dropped, so that printing it is not measured.
             let text = format!("{{{{ $made := {name} {} }}}}", arguments.join(" "));
-            let Ok(template) = gotemplate::Template::parse("t", &text, &functions) else { continue };
+            let Ok(template) = gotemplate::GoTemplate::parse("t", &text, &functions) else { continue };
             let template = Rc::new(template);
             let prepare = move |arguments: &[Value]| -> Run {
                 let fields = names(arity).into_iter().zip(arguments);
-                let context = fields.fold(gotemplate::Context::new(), |context, (name, value)| {
+                let context = fields.fold(gotemplate::TemplateContext::new(), |context, (name, value)| {
                     context.json(name, value.clone())
                 });
                 let template = Rc::clone(&template);
@@ -317,7 +317,7 @@ fn jsonpath_cases() -> Vec<Case> {
         calls.push((path.to_owned(), 1));
     }
     let case = |(name, arity): (String, usize)| {
-        let expression = jsonpath::Expression::parse(&name).ok()?;
+        let expression = jsonpath::JsonPathExpression::parse(&name).ok()?;
         let expression = Rc::new(expression);
         let prepare = move |arguments: &[Value]| -> Run {
             let (expression, root) = (Rc::clone(&expression), root(arguments));

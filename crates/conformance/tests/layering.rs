@@ -43,8 +43,7 @@ fn only_patterns_and_what_shows_them_depend_on_the_graph() {
 fn shipped_packages() -> BTreeMap<String, ShippedPackage> {
     let metadata = cargo_metadata(&["--no-deps"]);
     let packages = metadata.get("packages").and_then(Value::as_array).expect("packages");
-    let text =
-        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, key: &str| value.str_at(&[key]).to_owned();
     let mut shipped = BTreeMap::new();
     for package in packages {
         let name = text(package, "name");

@@ -4,7 +4,7 @@ use kubewright_jmespath::JmesPathFunctions;
 use kubewright_kyverno::source::{ExceptionSource, PolicySource};
 use kubewright_value::{Document, Text, Value};
 
-use crate::{Target, policy, resources};
+use crate::{ConversionTarget, policy, resources};
 
 /// Returns the ValidatingAdmissionPolicy, and its binding, that Kyverno would write for `policy`, which was read from
 /// `document`, or why there is none.
@@ -21,8 +21,8 @@ pub fn write_admission_policy(
     if let Some(kind) = guessed_kind(&policy) {
         return Err(format!("the resource of kind `{kind}` is not known"));
     }
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-    let conversion = policy::converted(document, policy, exceptions, target, functions.clone());
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
+    let conversion = policy::convert_source(document, policy, exceptions, target, functions.clone());
     let documents = conversion.written.into_iter().next().map(|written| written.documents);
     documents.and_then(|documents| <[Value; 2]>::try_from(documents).ok()).ok_or_else(|| {
         let refused = conversion.refused.into_iter().next();
@@ -30,12 +30,12 @@ pub fn write_admission_policy(
     })
 }
 
-/// Returns a kind whose resource could only be guessed: a policy about another resource would enforce nothing.
+/// Returns a kind whose resource name is only a guess: a policy for a wrong resource would enforce nothing.
 fn guessed_kind(policy: &PolicySource) -> Option<&Text> {
     let parts = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let filters = parts.flat_map(|part| part.flat.iter().chain(&part.any).chain(&part.all));
     let mut kinds = filters.flat_map(|filter| &filter.kinds).map(|kind| &kind.value);
-    kinds.find(|kind| matches!(resources::find(kind), resources::Found::Guessed(_)))
+    kinds.find(|kind| matches!(resources::find_resources(kind), resources::KindLookup::Guessed(_)))
 }
 
 #[cfg(test)]

@@ -1,66 +1,69 @@
-//! What a rule checks, in CEL, ready to be written.
+//! The checks of a rule as CEL, ready to be written.
 
 use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
-use super::policy::{Converter, Made, refuse, unique};
-use super::rebase::{self, Reach};
-use super::{Expressions, Note, Target, expressions};
+use super::policy::{Converter, make_names_unique};
+use super::rebase::{self, TemplateReach};
+use super::{
+    ConversionNote, ConversionResult, ConversionTarget, RuleExpressions, expressions, refuse_conversion,
+};
 use kubewright_cel_rules::source::NamedExpression;
-use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_dialect_kit::fields::child_path;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::matching::kind::kind_parts;
 use kubewright_kyverno::source::{self, Match, Method, RuleSource};
 
-/// What a rule checks, ready to be written.
+/// The checks of a rule, ready to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Checks {
+pub(super) struct ConvertedChecks {
     pub(super) variables: Vec<(Text, String)>,
     pub(super) conditions: Vec<(Text, String)>,
     pub(super) validations: Vec<Value>,
     pub(super) audit_annotations: Option<Value>,
     pub(super) params: Option<(Value, Value)>,
-    /// The operations for which it says anything.
+    /// The operations that the rule evaluates.
     pub(super) operations: Vec<Operation>,
-    /// What of its paths is in the template of a controller.
-    pub(super) reach: Reach,
+    /// The part of its paths that moves into the template of a controller.
+    pub(super) reach: TemplateReach,
     /// The same of its preconditions, where they agree.
-    pub(super) early_reach: Option<Reach>,
-    /// Whether the object was as bad before an update, where that can be said.
+    pub(super) early_reach: Option<TemplateReach>,
+    /// The expression for "the old object already violated the rule", where there is one.
     pub(super) was_violated: Option<String>,
 }
 
 /// The fields of validations and annotations that hold expressions.
-pub(super) const EXPRESSIONS: [&str; 3] = ["expression", "messageExpression", "valueExpression"];
+pub(super) const EXPRESSION_FIELDS: [&str; 3] = ["expression", "messageExpression", "valueExpression"];
 
-impl Checks {
-    /// Returns what is checked of the objects that make Pods.
-    pub(super) fn moved(&self, to: Workload) -> Option<Self> {
-        let change = |text: &str| rebase::rebased(text, to, self.reach);
+impl ConvertedChecks {
+    /// Returns the checks for the objects that make Pods.
+    pub(super) fn moved(&self, to: PodTemplatePath) -> Option<Self> {
+        let change = |text: &str| rebase::rebase_expression(text, to, self.reach);
         let moved = self.changed(&change, &|name, text| match name {
-            "preconditions" => rebase::rebased(text, to, self.early_reach?),
+            "preconditions" => rebase::rebase_expression(text, to, self.early_reach?),
             _ => change(text),
         })?;
         Some(Self { validations: self.with_messages_moved(moved.validations, to)?, ..moved })
     }
 
     /// A pattern moves into the template as a whole, the message of its rule does not: a template has no name.
-    fn with_messages_moved(&self, moved: Vec<Value>, to: Workload) -> Option<Vec<Value>> {
+    fn with_messages_moved(&self, moved: Vec<Value>, to: PodTemplatePath) -> Option<Vec<Value>> {
         const KEY: &str = "messageExpression";
         let one = |(written, moved): (&Value, Value)| {
             let Some(text) = written.get(KEY).and_then(Value::as_str) else { return Some(moved) };
-            let reach = if self.reach == Reach::Everything { Reach::Description } else { self.reach };
+            let reach =
+                if self.reach == TemplateReach::Everything { TemplateReach::Description } else { self.reach };
             let mut map = moved.as_object()?.clone();
-            map.insert(KEY.into(), rebase::rebased(text, to, reach)?.into());
+            map.insert(KEY.into(), rebase::rebase_expression(text, to, reach)?.into());
             Some(map.into())
         };
         self.validations.iter().zip(moved).map(one).collect()
     }
 
-    /// Returns whether the object as it was violates what is checked, where its expressions look at the object alone.
+    /// Returns the expression for "the old object violates the checks", where they read the object alone.
     fn violated_before(&self) -> Option<String> {
         let written = self.validations.iter().map(|one| one.get("expression").and_then(Value::as_str));
-        let of_old = |text: &str| rebase::of_old_object(text).map(|text| format!("({text})"));
+        let of_old = |text: &str| rebase::for_old_object(text).map(|text| format!("({text})"));
         let held: Option<Vec<String>> = written.map(|text| of_old(text?)).collect();
         let asked: Option<Vec<String>> = self.conditions.iter().map(|(_, text)| of_old(text)).collect();
         let violated = match held?.as_slice() {
@@ -70,7 +73,7 @@ impl Checks {
         Some(asked?.into_iter().chain([violated]).collect::<Vec<_>>().join(" && "))
     }
 
-    /// Returns the same with every expression changed, and those that are asked before others by `early`.
+    /// Returns the same with every expression changed, those evaluated first by `early`.
     fn changed(
         &self,
         change: &dyn Fn(&str) -> Option<String>,
@@ -80,8 +83,9 @@ impl Checks {
             let one = |(name, text): &(Text, String)| Some((name.clone(), change(name, text)?));
             list.iter().map(one).collect::<Option<Vec<_>>>()
         };
-        let objects =
-            |list: &[Value]| list.iter().map(|one| in_object(one, change)).collect::<Option<Vec<_>>>();
+        let objects = |list: &[Value]| {
+            list.iter().map(|one| rewrite_expressions(one, change)).collect::<Option<Vec<_>>>()
+        };
         let annotations = match &self.audit_annotations {
             Some(list) => Some(objects(list.as_array().unwrap_or_default())?.into()),
             None => None,
@@ -97,8 +101,12 @@ impl Checks {
 }
 
 impl Converter<'_> {
-    /// Returns what a rule checks.
-    pub(super) fn checks(&self, rule: &RuleSource, notes: &mut Vec<Note>) -> Made<Checks> {
+    /// Returns the checks of a rule.
+    pub(super) fn checks(
+        &self,
+        rule: &RuleSource,
+        notes: &mut Vec<ConversionNote>,
+    ) -> ConversionResult<ConvertedChecks> {
         let mut checks = match &rule.validate.method {
             Method::Cel(cel) => self.cel(rule, cel, notes)?,
             _ => self.expressions(rule, notes)?,
@@ -107,16 +115,24 @@ impl Converter<'_> {
         let gate =
             gate.map(|condition| (condition.name.value.clone(), condition.expression.value.to_string()));
         checks.conditions = gate.chain(checks.conditions).collect();
-        unique(&mut checks.conditions);
+        make_names_unique(&mut checks.conditions);
         Ok(checks)
     }
 
-    fn cel(&self, rule: &RuleSource, cel: &source::Cel, notes: &mut Vec<Note>) -> Made<Checks> {
+    fn cel(
+        &self,
+        rule: &RuleSource,
+        cel: &source::Cel,
+        notes: &mut Vec<ConversionNote>,
+    ) -> ConversionResult<ConvertedChecks> {
         if rule.preconditions.is_some() {
-            return refuse("`preconditions` beside `cel`", &child(&rule.path, "preconditions"));
+            return refuse_conversion(
+                "`preconditions` beside `cel`",
+                &child_path(&rule.path, "preconditions"),
+            );
         }
         if !rule.context.is_empty() {
-            return refuse("`context` beside `cel`", &child(&rule.path, "context"));
+            return refuse_conversion("`context` beside `cel`", &child_path(&rule.path, "context"));
         }
         let written = self.document.value.follow(&cel.path);
         let part = |key: &str| written.and_then(|cel| cel.get(key)).filter(|value| !value.is_null()).cloned();
@@ -125,28 +141,28 @@ impl Converter<'_> {
             list.iter().map(pair).collect::<Vec<_>>()
         };
         let params = part("paramKind").zip(part("paramRef"));
-        if params.is_some() && self.target == Target::ValidatingPolicy {
-            return refuse(
+        if params.is_some() && self.target == ConversionTarget::ValidatingPolicy {
+            return refuse_conversion(
                 "`paramKind`: a ValidatingPolicy has no parameters",
-                &child(&cel.path, "paramKind"),
+                &child_path(&cel.path, "paramKind"),
             );
         }
         let mut validations: Vec<Value> =
             part("expressions").and_then(|list| list.as_array().map(<[Value]>::to_vec)).unwrap_or_default();
-        if self.target == Target::ValidatingPolicy {
+        if self.target == ConversionTarget::ValidatingPolicy {
             let message = rule.validate.message.as_ref().map(|message| &message.value);
             let message = message.filter(|message| !message.contains("{{") && !message.is_empty());
-            validations = validations.into_iter().map(|one| with_message(one, message)).collect();
+            validations = validations.into_iter().map(|one| with_default_message(one, message)).collect();
         }
-        let mut checks = Checks {
+        let mut checks = ConvertedChecks {
             variables: pairs(&cel.variables),
             conditions: pairs(&rule.cel_preconditions),
             validations,
             audit_annotations: part("auditAnnotations"),
             params,
             operations: Operation::ALL.to_vec(),
-            reach: Reach::Description,
-            early_reach: Some(Reach::Description),
+            reach: TemplateReach::Description,
+            early_reach: Some(TemplateReach::Description),
             was_violated: None,
         };
         if !has_operations(&rule.matching) {
@@ -158,26 +174,33 @@ impl Converter<'_> {
                  would say what is meant",
             );
         }
-        // What Kyverno writes itself forgives nothing.
-        if self.target == Target::ValidatingPolicy {
+        // Kyverno's own admission policies do not allow existing violations.
+        if self.target == ConversionTarget::ValidatingPolicy {
             checks.was_violated = checks.violated_before();
         }
         Ok(checks)
     }
 
-    fn expressions(&self, rule: &RuleSource, notes: &mut Vec<Note>) -> Made<Checks> {
+    fn expressions(
+        &self,
+        rule: &RuleSource,
+        notes: &mut Vec<ConversionNote>,
+    ) -> ConversionResult<ConvertedChecks> {
         if !rule.cel_preconditions.is_empty() {
-            return refuse("`celPreconditions` without `cel`", &child(&rule.path, "celPreconditions"));
+            return refuse_conversion(
+                "`celPreconditions` without `cel`",
+                &child_path(&rule.path, "celPreconditions"),
+            );
         }
-        let expressions: Expressions = expressions::expressions(rule, &self.functions)?;
+        let expressions: RuleExpressions = expressions::translate_rule(rule, &self.functions)?;
         let reach = match &rule.validate.method {
-            Method::Pattern(_) | Method::AnyPattern(_) => Some(Reach::Everything),
-            Method::Deny(Some(conditions)) => rebase::reach_of(&conditions.value),
+            Method::Pattern(_) | Method::AnyPattern(_) => Some(TemplateReach::Everything),
+            Method::Deny(Some(conditions)) => rebase::template_reach(&conditions.value),
             Method::Foreach(_) => {
                 let written = self.document.value.follow(&rule.validate.path);
-                written.map_or(Some(Reach::Description), rebase::reach_of)
+                written.map_or(Some(TemplateReach::Description), rebase::template_reach)
             }
-            _ => Some(Reach::Description),
+            _ => Some(TemplateReach::Description),
         };
         let mut operations = vec![Operation::Create, Operation::Update];
         if expressions.judges_deletions {
@@ -195,26 +218,31 @@ impl Converter<'_> {
         if is_about_connections(&rule.matching) {
             operations.push(Operation::Connect);
         }
-        Ok(Checks {
+        Ok(ConvertedChecks {
             variables: expressions.variables,
             conditions: expressions.conditions,
-            validations: expressions.validations.iter().map(validation).collect(),
+            validations: expressions.validations.iter().map(validation_value).collect(),
             audit_annotations: None,
             params: None,
             operations,
             was_violated: expressions.was_violated,
-            reach: reach.unwrap_or(Reach::Description),
+            reach: reach.unwrap_or(TemplateReach::Description),
             early_reach: match &rule.preconditions {
-                Some(conditions) if reach.is_some() => rebase::reach_of(&conditions.value),
+                Some(conditions) if reach.is_some() => rebase::template_reach(&conditions.value),
                 _ => reach,
             },
         })
     }
 
     /// Lets updates of objects through that were as bad before, as the source does.
-    pub(super) fn forgive(&self, rule: &RuleSource, checks: &mut Checks, notes: &mut Vec<Note>) {
+    pub(super) fn forgive(
+        &self,
+        rule: &RuleSource,
+        checks: &mut ConvertedChecks,
+        notes: &mut Vec<ConversionNote>,
+    ) {
         let filters = || rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
-        // The object as it was is taken for one that nobody in particular creates.
+        // The old object is evaluated as a creation by an unknown user.
         let forgives_some = filters().any(|filter| {
             let is_about = |operation| filter.operations.is_empty() || filter.operations.contains(&operation);
             filter.subjects.is_empty() && is_about(Operation::Create) && is_about(Operation::Update)
@@ -235,7 +263,8 @@ impl Converter<'_> {
                     one if is_whole => format!("({is_update} && {one})"),
                     several => format!("({is_update} && ({several}))"),
                 };
-                checks.validations = checks.validations.iter().map(|one| or_also(one, &also)).collect();
+                checks.validations =
+                    checks.validations.iter().map(|one| with_alternative(one, &also)).collect();
             }
             None => self.note(
                 notes,
@@ -248,7 +277,7 @@ impl Converter<'_> {
 }
 
 /// Returns a validation that also holds where `also` does.
-fn or_also(validation: &Value, also: &str) -> Value {
+fn with_alternative(validation: &Value, also: &str) -> Value {
     let Some(text) = validation.get("expression").and_then(Value::as_str) else { return validation.clone() };
     let Some(map) = validation.as_object() else { return validation.clone() };
     let mut map = map.clone();
@@ -260,9 +289,9 @@ fn or_also(validation: &Value, also: &str) -> Value {
     map.into()
 }
 
-fn in_object(object: &Value, change: &dyn Fn(&str) -> Option<String>) -> Option<Value> {
+fn rewrite_expressions(object: &Value, change: &dyn Fn(&str) -> Option<String>) -> Option<Value> {
     let mut map = object.as_object()?.clone();
-    for key in EXPRESSIONS {
+    for key in EXPRESSION_FIELDS {
         if let Some(text) = map.get(key).and_then(Value::as_str) {
             let changed = change(text)?;
             map.insert(key.into(), changed.into());
@@ -271,7 +300,7 @@ fn in_object(object: &Value, change: &dyn Fn(&str) -> Option<String>) -> Option<
     Some(map.into())
 }
 
-/// Returns whether somebody may connect to what a match is about.
+/// Returns whether a match covers CONNECT requests.
 fn is_about_connections(matching: &Match) -> bool {
     let mut filters = matching.flat.iter().chain(&matching.any).chain(&matching.all);
     filters.any(|filter| {
@@ -285,7 +314,7 @@ fn has_operations(matching: &Match) -> bool {
     filters.any(|filter| !filter.operations.is_empty())
 }
 
-fn validation(validation: &super::Validation) -> Value {
+fn validation_value(validation: &super::CelValidation) -> Value {
     let mut map = Map::from([("expression", Value::from(validation.expression.clone()))]);
     for (key, text) in
         [("message", &validation.message), ("messageExpression", &validation.message_expression)]
@@ -297,8 +326,8 @@ fn validation(validation: &super::Validation) -> Value {
     map.into()
 }
 
-/// Returns a validation that says `message` where it has no words of its own.
-fn with_message(validation: Value, message: Option<&Text>) -> Value {
+/// Returns a validation that has `message` unless it has its own.
+fn with_default_message(validation: Value, message: Option<&Text>) -> Value {
     let has_words = ["message", "messageExpression"].iter().any(|key| validation.get(key).is_some());
     match (validation.as_object(), message) {
         (Some(map), Some(message)) if !has_words => {

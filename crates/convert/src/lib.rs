@@ -1,8 +1,8 @@
-//! From rules to policies in CEL that say exactly the same, or the reason why there are none.
+//! Converts rules into CEL policies with exactly the same decisions, or says why there is no equivalent.
 //!
-//! `decision` is what Kyverno itself makes a ValidatingAdmissionPolicy of, and `listed` how it writes what such a
-//! policy is about. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
-//! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
+//! `decision` has Kyverno's own conditions for a ValidatingAdmissionPolicy, and `listed` its way of writing match
+//! constraints. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
+//! patterns and conditions. `policy` combines them with the `checks` of a rule; `vap` and `vpol` write documents.
 
 mod admission_policy;
 mod checks;
@@ -23,9 +23,9 @@ pub use admission_policy::write_admission_policy;
 use kubewright_jmespath::Inputs;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
-/// What is written.
+/// The kind of policy that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum ConversionTarget {
     /// `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy, with its binding.
     ValidatingAdmissionPolicy {
         /// Whether rules in CEL are also written for the controllers that make Pods, which Kyverno does not do.
@@ -35,24 +35,24 @@ pub enum Target {
     ValidatingPolicy,
 }
 
-/// What became of a policy.
+/// The result of converting a policy.
 #[derive(Debug, Clone)]
 pub struct Conversion {
     /// `name` or `namespace/name`.
     pub policy: Text,
     /// How many rules the policy has.
     pub rules: usize,
-    /// What was written, in the order of the rules.
-    pub written: Vec<Written>,
+    /// The converted policies, in the order of the rules.
+    pub written: Vec<ConvertedPolicy>,
     /// The rules that were not.
-    pub refused: Vec<Refused>,
-    /// What is different afterwards, or was guessed.
-    pub notes: Vec<Note>,
+    pub refused: Vec<UnconvertedRule>,
+    /// Remarks on differences and guesses.
+    pub notes: Vec<ConversionNote>,
 }
 
-/// What stands for some rules of a policy.
+/// The documents that replace some rules of a policy.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct ConvertedPolicy {
     /// Their names.
     pub rules: Vec<Text>,
     /// A policy, and its binding where it has one; for controllers there may be more.
@@ -63,31 +63,31 @@ pub struct Written {
 
 /// A rule that has no equivalent.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct UnconvertedRule {
     /// Its name; may be empty.
     pub rule: Text,
     /// Why it has none.
     pub why: String,
-    /// What it hangs on.
+    /// The location of the reason.
     pub location: Location,
 }
 
-/// What a person should know about a rule that was written.
+/// A remark on a converted rule.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct ConversionNote {
     /// The rule.
     pub rule: Text,
-    /// What it is, in words that fit every rule with the same.
+    /// The remark, worded so that equal remarks of several rules can be grouped.
     pub what: String,
-    /// What of the rule it is about; may be empty.
+    /// The part of the rule it concerns; may be empty.
     pub about: String,
-    /// What it hangs on.
+    /// The location of the reason.
     pub location: Location,
 }
 
 /// Returns whether `document` is of a kind that conversions write.
 #[must_use]
-pub fn is_written(document: &Document) -> bool {
+pub fn is_conversion_output(document: &Document) -> bool {
     let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
 }
@@ -95,34 +95,34 @@ pub fn is_written(document: &Document) -> bool {
 /// Converts the ClusterPolicy or Policy in `document`, with those of `exceptions` that are from it, for functions that
 /// see `inputs`; nothing when it holds something else.
 #[must_use]
-pub fn convert(
+pub fn convert_policy(
     document: &Document,
-    target: Target,
+    target: ConversionTarget,
     exceptions: &[Document],
     inputs: Inputs,
 ) -> Option<Conversion> {
-    policy::convert(document, target, exceptions, inputs)
+    policy::convert_document(document, target, exceptions, inputs)
 }
 
-/// What a rule checks, in CEL alone.
+/// The checks of a rule as CEL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Expressions {
+pub(crate) struct RuleExpressions {
     /// Names for expressions, which the others read as `variables.NAME`.
     pub(crate) variables: Vec<(Text, String)>,
-    /// What must hold before the rule says anything, by name.
+    /// The conditions of the rule, by name.
     pub(crate) conditions: Vec<(Text, String)>,
-    /// What must hold.
-    pub(crate) validations: Vec<Validation>,
-    /// Whether deletions are judged too; patterns say nothing about them.
+    /// The validations.
+    pub(crate) validations: Vec<CelValidation>,
+    /// Whether deletions are evaluated too; patterns ignore them.
     pub(crate) judges_deletions: bool,
-    /// Whether the object was as bad before an update, which is then let through where the rule is enforced; nothing
-    /// where the rule does not allow existing violations, or this cannot be said.
+    /// The expression for "the old object already violated the rule", which lets an update through; `None`
+    /// where the rule does not allow existing violations, or there is no such expression.
     pub(crate) was_violated: Option<String>,
 }
 
-/// An expression that must hold, and what is said when it does not.
+/// A CEL expression that must hold, and its message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Validation {
+pub(crate) struct CelValidation {
     pub(crate) expression: String,
     pub(crate) message: Option<String>,
     pub(crate) message_expression: Option<String>,
@@ -130,10 +130,18 @@ pub(crate) struct Validation {
 
 /// Why a rule has no exact equivalent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inexpressible {
+pub(crate) struct ConversionRefusal {
     pub(crate) why: String,
-    /// Where that stands in the document.
+    /// The path of the reason in the document.
     pub(crate) path: Vec<Step>,
+}
+
+/// The result of a conversion step, or why there is no equivalent.
+pub(crate) type ConversionResult<T> = Result<T, ConversionRefusal>;
+
+/// Refuses a conversion because of the field at `path` in the document.
+pub(crate) fn refuse_conversion<T>(why: &str, path: &[Step]) -> ConversionResult<T> {
+    Err(ConversionRefusal { why: why.to_owned(), path: path.to_vec() })
 }
 
 // The example of the README is a test.

@@ -7,42 +7,45 @@ use kubewright_golib::glob::has_wildcard;
 use kubewright_k8s::Operation;
 use kubewright_value::Text;
 
-use super::constraints::{Constraints, ResourceRule, namespaces_named, selector};
-use super::resources::{self, Found, Resource, Scoped};
+use super::constraints::{MatchConstraints, TargetResourceRule, namespace_selector_value, selector_value};
+use super::resources::{self, KindLookup, ResourceScope, ServedResource};
 use kubewright_kyverno::source::{ExceptionSource, Match, ResourceFilter, RuleSource};
 
-/// What is meant where no operation is named, in Kyverno's order.
-const OPERATIONS: [Operation; 4] =
+/// The operations of a rule that names none, in Kyverno's order.
+const DEFAULT_OPERATIONS: [Operation; 4] =
     [Operation::Create, Operation::Update, Operation::Connect, Operation::Delete];
 
-/// Returns what `rule` is about in lists alone; nothing when they would say something else than the rule.
-pub(super) fn constraints(rule: &RuleSource, exceptions: &[&ExceptionSource]) -> Option<Constraints> {
-    let matched: Vec<&ResourceFilter> = entries(&rule.matching).collect();
+/// Returns the match constraints of `rule` as lists alone; `None` when the lists would match other requests.
+pub(super) fn listed_constraints(
+    rule: &RuleSource,
+    exceptions: &[&ExceptionSource],
+) -> Option<MatchConstraints> {
+    let matched: Vec<&ResourceFilter> = match_entries(&rule.matching).collect();
     let excluded = rule.exclude.iter().chain(exceptions.iter().map(|exception| &exception.matching));
-    let excluded: Vec<&ResourceFilter> = excluded.flat_map(entries).collect();
+    let excluded: Vec<&ResourceFilter> = excluded.flat_map(match_entries).collect();
     let is_same = is_same_in_lists(&matched) && are_exclusions_kept(&excluded);
     is_same.then(|| {
-        // Of several entries the last one has the word about namespaces and labels.
+        // Of several entries the last one decides namespaces and labels.
         let last = matched.last();
-        let namespaces = last.map(|filter| texts(filter)).unwrap_or_default();
-        Constraints {
-            rules: rules(&matched),
-            excluded: rules(&excluded),
+        let namespaces = last.map(|filter| name_texts(filter)).unwrap_or_default();
+        MatchConstraints {
+            rules: listed_resource_rules(&matched),
+            excluded: listed_resource_rules(&excluded),
             namespace_selector: match namespaces.is_empty() {
-                false => Some(namespaces_named(&namespaces)),
-                true => last.and_then(|filter| filter.namespace_selector.as_ref()).map(selector),
+                false => Some(namespace_selector_value(&namespaces)),
+                true => last.and_then(|filter| filter.namespace_selector.as_ref()).map(selector_value),
             },
-            object_selector: last.and_then(|filter| filter.selector.as_ref()).map(selector),
+            object_selector: last.and_then(|filter| filter.selector.as_ref()).map(selector_value),
             conditions: Vec::new(),
         }
     })
 }
 
-fn entries(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
+fn match_entries(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
     matching.flat.iter().chain(&matching.any).chain(&matching.all)
 }
 
-fn texts(filter: &ResourceFilter) -> Vec<Text> {
+fn name_texts(filter: &ResourceFilter) -> Vec<Text> {
     filter.namespaces.iter().map(|text| text.value.clone()).collect()
 }
 
@@ -50,19 +53,19 @@ fn texts(filter: &ResourceFilter) -> Vec<Text> {
 fn is_same_in_lists(filters: &[&ResourceFilter]) -> bool {
     let [first, rest @ ..] = filters else { return false };
     filters.iter().all(|filter| is_same_alone(filter))
-        && rest.iter().all(|filter| texts(filter) == texts(first))
+        && rest.iter().all(|filter| name_texts(filter) == name_texts(first))
         && are_rules_apart(filters)
 }
 
 /// Returns whether one entry of a `match` means the same when it is written in lists.
 fn is_same_alone(filter: &ResourceFilter) -> bool {
-    let scopes: Vec<Scoped> = found(filter).map(|resource| resource.scope).collect();
+    let scopes: Vec<ResourceScope> = filter_resources(filter).map(|resource| resource.scope).collect();
     let has_two_names = filter.name.is_some() && !filter.names.is_empty();
-    // The API server does not ask for the namespace of objects that have none.
+    // The API server does not check the namespace of cluster-scoped objects.
     let are_namespaces_kept = filter.namespaces.is_empty()
-        || scopes.iter().all(|scope| matches!(scope, Scoped::Namespaced | Scoped::Namespace));
+        || scopes.iter().all(|scope| matches!(scope, ResourceScope::Namespaced | ResourceScope::Namespace));
     let is_selector_kept =
-        filter.namespace_selector.is_none() || scopes.iter().all(|scope| *scope == Scoped::Namespaced);
+        filter.namespace_selector.is_none() || scopes.iter().all(|scope| *scope == ResourceScope::Namespaced);
     let selectors = filter.selector.iter().chain(&filter.namespace_selector);
     let has_wild_labels = selectors
         .flat_map(|selector| &selector.labels)
@@ -91,18 +94,18 @@ fn are_exclusions_kept(filters: &[&ResourceFilter]) -> bool {
     filters.iter().all(is_kept) && are_rules_apart(filters)
 }
 
-/// Returns whether entries that share a list also share what is said about names and operations.
+/// Returns whether entries that share a list also share names and operations.
 fn are_rules_apart(filters: &[&ResourceFilter]) -> bool {
-    let mut seen: Vec<(Resource, &ResourceFilter)> = Vec::new();
+    let mut seen: Vec<(ServedResource, &ResourceFilter)> = Vec::new();
     for filter in filters {
-        for resource in found(filter) {
+        for resource in filter_resources(filter) {
             let shared = seen
                 .iter()
                 .filter(|(other, _)| (&other.group, &other.version) == (&resource.group, &resource.version));
-            if shared
-                .into_iter()
-                .any(|(_, other)| names(other) != names(filter) || operations(other) != operations(filter))
-            {
+            if shared.into_iter().any(|(_, other)| {
+                filter_names(other) != filter_names(filter)
+                    || operations_or_default(other) != operations_or_default(filter)
+            }) {
                 return false;
             }
             seen.push((resource, filter));
@@ -111,10 +114,10 @@ fn are_rules_apart(filters: &[&ResourceFilter]) -> bool {
     true
 }
 
-fn rules(filters: &[&ResourceFilter]) -> Vec<ResourceRule> {
-    let mut rules: Vec<ResourceRule> = Vec::new();
+fn listed_resource_rules(filters: &[&ResourceFilter]) -> Vec<TargetResourceRule> {
+    let mut rules: Vec<TargetResourceRule> = Vec::new();
     for filter in filters {
-        for resource in found(filter) {
+        for resource in filter_resources(filter) {
             let mut named = vec![resource.name.clone()];
             if resource.name == "pods" {
                 named.push("pods/ephemeralcontainers".into());
@@ -128,12 +131,12 @@ fn rules(filters: &[&ResourceFilter]) -> Vec<ResourceRule> {
                     rule.resources.extend(named);
                     rule.resources.sort();
                 }
-                None => rules.push(ResourceRule {
+                None => rules.push(TargetResourceRule {
                     groups: vec![resource.group.clone()],
                     versions: vec![resource.version.clone()],
                     resources: named,
-                    operations: operations(filter),
-                    names: names(filter),
+                    operations: operations_or_default(filter),
+                    names: filter_names(filter),
                 }),
             }
         }
@@ -141,18 +144,18 @@ fn rules(filters: &[&ResourceFilter]) -> Vec<ResourceRule> {
     rules
 }
 
-fn names(filter: &ResourceFilter) -> Vec<Text> {
+fn filter_names(filter: &ResourceFilter) -> Vec<Text> {
     filter.names.iter().chain(&filter.name).map(|name| name.value.clone()).collect()
 }
 
-fn operations(filter: &ResourceFilter) -> Vec<Operation> {
-    if filter.operations.is_empty() { OPERATIONS.to_vec() } else { filter.operations.clone() }
+fn operations_or_default(filter: &ResourceFilter) -> Vec<Operation> {
+    if filter.operations.is_empty() { DEFAULT_OPERATIONS.to_vec() } else { filter.operations.clone() }
 }
 
-fn found(filter: &ResourceFilter) -> impl Iterator<Item = Resource> {
-    filter.kinds.iter().flat_map(|kind| match resources::find(&kind.value) {
-        Found::Known(resources) => resources,
-        Found::Guessed(resource) => vec![resource],
-        Found::Wild => Vec::new(),
+fn filter_resources(filter: &ResourceFilter) -> impl Iterator<Item = ServedResource> {
+    filter.kinds.iter().flat_map(|kind| match resources::find_resources(&kind.value) {
+        KindLookup::Known(resources) => resources,
+        KindLookup::Guessed(resource) => vec![resource],
+        KindLookup::Wild => Vec::new(),
     })
 }

@@ -1,4 +1,4 @@
-//! A policy, rule by rule: what each is about and what it checks, in CEL.
+//! Converts a policy, rule by rule: match constraints and checks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,33 +6,36 @@ use kubewright_jmespath::{Inputs, JmesPathFunctions};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
-use super::checks::{Checks, EXPRESSIONS};
-use super::constraints::Constraints;
-use super::matching::{self, Matching};
-use super::resources::{self, Found};
-use super::{Conversion, Inexpressible, Note, Refused, Target, Written};
+use super::checks::{ConvertedChecks, EXPRESSION_FIELDS};
+use super::constraints::MatchConstraints;
+use super::matching::{self, MatchSource};
+use super::resources::{self, KindLookup};
+use super::{
+    Conversion, ConversionNote, ConversionRefusal, ConversionResult, ConversionTarget, ConvertedPolicy,
+    UnconvertedRule, refuse_conversion,
+};
 use super::{decision, listed, vap, vpol};
-use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_dialect_kit::fields::child_path;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::autogen::{self, AutogenRule};
 use kubewright_kyverno::source::{
     ActionOverride, ExceptionSource, FailureAction, Method, PolicySource, RuleSource,
 };
 
 /// How many characters an expression may have, for the API server and for us.
-const LONGEST: usize = 100_000;
+const MAX_CEL_CHARACTERS: usize = 100_000;
 
 /// How many kinds of a rule are looked at for names that are guesses.
-const MOST_GUESSES: usize = 1000;
+const MAX_GUESSED_KINDS: usize = 1000;
 
-/// A rule that can be written, or what was made of it for controllers.
+/// A rule, or its variant for controllers, ready to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(super) struct ConvertedRuleDraft {
     /// The rule it comes from.
     pub(super) rule: Text,
     /// `None` for the rule as it was written.
-    pub(super) variant: Option<Workload>,
-    pub(super) constraints: Constraints,
+    pub(super) variant: Option<PodTemplatePath>,
+    pub(super) constraints: MatchConstraints,
     pub(super) variables: Vec<Value>,
     pub(super) conditions: Vec<Value>,
     pub(super) validations: Vec<Value>,
@@ -43,16 +46,16 @@ pub(super) struct Draft {
     pub(super) is_native: bool,
 }
 
-/// What all writers know of the policy.
-pub(super) struct Origin<'p> {
+/// The policy that is converted, for all writers.
+pub(super) struct SourcePolicy<'p> {
     pub(super) document: &'p Document,
     pub(super) policy: &'p PolicySource,
     /// How many rules it has, those that cannot be written included.
     pub(super) rules: usize,
 }
 
-/// A rule with what belongs to it.
-struct Subject<'r> {
+/// A rule with its generated rules and exceptions.
+struct ConvertedRule<'r> {
     rule: &'r RuleSource,
     generated: Vec<&'r AutogenRule>,
     /// All that there are, for this rule or not.
@@ -62,26 +65,24 @@ struct Subject<'r> {
     is_for_controllers: bool,
 }
 
-pub(super) type Made<T> = Result<T, Inexpressible>;
-
 /// Converts the policy in `document`.
-pub(super) fn convert(
+pub(super) fn convert_document(
     document: &Document,
-    target: Target,
+    target: ConversionTarget,
     exceptions: &[Document],
     inputs: Inputs,
 ) -> Option<Conversion> {
     let (policy, exceptions) = kubewright_kyverno::read_policy(document, exceptions)?;
     let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
-    Some(converted(document, policy, &exceptions, target, functions))
+    Some(convert_source(document, policy, &exceptions, target, functions))
 }
 
 /// Converts `policy`, which was read from `document`.
-pub(super) fn converted(
+pub(super) fn convert_source(
     document: &Document,
     mut policy: PolicySource,
     exceptions: &[ExceptionSource],
-    target: Target,
+    target: ConversionTarget,
     functions: JmesPathFunctions,
 ) -> Conversion {
     let rules = policy.rules.len() + policy.broken.len();
@@ -93,24 +94,24 @@ pub(super) fn converted(
         notes: Vec::new(),
     };
     let broken = std::mem::take(&mut policy.broken);
-    let refuse = |rule: &Text, reason: Inexpressible| Refused {
+    let refuse = |rule: &Text, reason: ConversionRefusal| UnconvertedRule {
         rule: rule.clone(),
         why: reason.why,
         location: document.locate(&reason.path),
     };
     conversion.refused.extend(broken.into_iter().map(|rule| {
         let why = format!("the rule is not valid: {}", rule.message);
-        refuse(&rule.name, Inexpressible { why, path: rule.path })
+        refuse(&rule.name, ConversionRefusal { why, path: rule.path })
     }));
     let converter = Converter { document, policy: &policy, target, functions, rules };
     let generated = autogen::autogen_rules(&policy);
-    let mut drafted: Vec<(Text, Vec<Draft>)> = Vec::new();
+    let mut drafted: Vec<(Text, Vec<ConvertedRuleDraft>)> = Vec::new();
     for (place, rule) in policy.rules.iter().enumerate() {
-        let subject = Subject {
+        let subject = ConvertedRule {
             rule,
             generated: generated.iter().filter(|generated| generated.rule == place).collect(),
             all_exceptions: exceptions,
-            exceptions: made_for(exceptions, &policy, &rule.name.value),
+            exceptions: exceptions_for(exceptions, &policy, &rule.name.value),
             is_for_controllers: generated.iter().any(|generated| generated.rule == place),
         };
         match converter.rule(&subject, &mut conversion.notes) {
@@ -118,29 +119,32 @@ pub(super) fn converted(
             Err(reason) => conversion.refused.push(refuse(&rule.name.value, reason)),
         }
     }
-    let origin = Origin { document, policy: &policy, rules };
+    let origin = SourcePolicy { document, policy: &policy, rules };
     conversion.written = match target {
-        Target::ValidatingAdmissionPolicy { .. } => {
-            let written = |(rule, drafts): (Text, Vec<Draft>)| Written {
+        ConversionTarget::ValidatingAdmissionPolicy { .. } => {
+            let written = |(rule, drafts): (Text, Vec<ConvertedRuleDraft>)| ConvertedPolicy {
                 covers_controllers: drafts.len() > 1
-                    || !generated.iter().any(|generated| is_called(&policy, generated.rule, &rule)),
-                documents: drafts.iter().flat_map(|draft| vap::documents(&origin, draft)).collect(),
+                    || !generated.iter().any(|generated| has_rule_name(&policy, generated.rule, &rule)),
+                documents: drafts
+                    .iter()
+                    .flat_map(|draft| vap::admission_policy_documents(&origin, draft))
+                    .collect(),
                 rules: vec![rule],
             };
             drafted.into_iter().map(written).collect()
         }
-        Target::ValidatingPolicy => vpol::written(&origin, drafted),
+        ConversionTarget::ValidatingPolicy => vpol::write_validating_policies(&origin, drafted),
     };
     conversion.refused.sort_by_key(|refused| refused.location.position);
     conversion
 }
 
-fn is_called(policy: &PolicySource, rule: usize, name: &Text) -> bool {
+fn has_rule_name(policy: &PolicySource, rule: usize, name: &Text) -> bool {
     policy.rules.get(rule).is_some_and(|rule| rule.name.value == *name)
 }
 
 /// Returns the exceptions from `rule`.
-fn made_for<'e>(
+fn exceptions_for<'e>(
     exceptions: &'e [ExceptionSource],
     policy: &PolicySource,
     rule: &Text,
@@ -151,19 +155,23 @@ fn made_for<'e>(
 pub(super) struct Converter<'c> {
     pub(super) document: &'c Document,
     pub(super) policy: &'c PolicySource,
-    pub(super) target: Target,
+    pub(super) target: ConversionTarget,
     pub(super) functions: JmesPathFunctions,
     rules: usize,
 }
 
 impl Converter<'_> {
-    /// Returns what stands for a rule, the rule itself first.
-    fn rule(&self, subject: &Subject<'_>, notes: &mut Vec<Note>) -> Made<Vec<Draft>> {
+    /// Returns the drafts that replace a rule, the rule itself first.
+    fn rule(
+        &self,
+        subject: &ConvertedRule<'_>,
+        notes: &mut Vec<ConversionNote>,
+    ) -> ConversionResult<Vec<ConvertedRuleDraft>> {
         let rule = subject.rule;
         self.policy_wide(rule)?;
         let is_cel = matches!(rule.validate.method, Method::Cel(_));
-        let is_native = is_cel && matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
-        if is_native && let Some(reason) = decision::refusal(self.policy, rule, &subject.exceptions) {
+        let is_native = is_cel && matches!(self.target, ConversionTarget::ValidatingAdmissionPolicy { .. });
+        if is_native && let Some(reason) = decision::native_refusal(self.policy, rule, &subject.exceptions) {
             return Err(reason);
         }
         let action = self.action(rule)?;
@@ -173,12 +181,12 @@ impl Converter<'_> {
         }
         let constraints = self.constraints(subject, is_native, &checks.operations)?;
         self.tell_guesses(rule, notes);
-        let draft = Draft {
+        let draft = ConvertedRuleDraft {
             rule: rule.name.value.clone(),
             variant: None,
             constraints,
-            variables: checks.variables.iter().map(named).collect(),
-            conditions: checks.conditions.iter().map(named).collect(),
+            variables: checks.variables.iter().map(named_value).collect(),
+            conditions: checks.conditions.iter().map(named_value).collect(),
             validations: checks.validations.clone(),
             audit_annotations: checks.audit_annotations.clone(),
             params: checks.params.clone(),
@@ -187,55 +195,67 @@ impl Converter<'_> {
         };
         let mut drafts = vec![draft];
         self.controllers(subject, &checks, &mut drafts, notes)?;
-        if drafts.iter().flat_map(texts).any(|text| text.chars().count() > LONGEST) {
-            return refuse("it makes an expression that is too long", &rule.validate.path);
+        if drafts.iter().flat_map(draft_expressions).any(|text| text.chars().count() > MAX_CEL_CHARACTERS) {
+            return refuse_conversion("it makes an expression that is too long", &rule.validate.path);
         }
         Ok(drafts)
     }
 
-    /// Refuses what holds for the whole policy and has no equivalent.
-    fn policy_wide(&self, rule: &RuleSource) -> Made<()> {
+    /// Refuses settings of the whole policy that have no equivalent.
+    fn policy_wide(&self, rule: &RuleSource) -> ConversionResult<()> {
         let settings = &self.policy.settings;
-        let spec = |key: &str| child(&child(&[], "spec"), key);
-        let is_vap = matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
-        let of_validate = |key: &str| child(&rule.validate.path, key);
+        let spec = |key: &str| child_path(&child_path(&[], "spec"), key);
+        let is_vap = matches!(self.target, ConversionTarget::ValidatingAdmissionPolicy { .. });
+        let of_validate = |key: &str| child_path(&rule.validate.path, key);
         match &rule.validate.method {
             Method::Unsupported { field } => {
-                return refuse(&format!("`{field}` is no check"), &child(&rule.path, *field));
+                return refuse_conversion(
+                    &format!("`{field}` is not a check"),
+                    &child_path(&rule.path, *field),
+                );
             }
             Method::PodSecurity(_) => {
-                return refuse(
-                    "`podSecurity`: the Pod Security Standards are no expressions",
+                return refuse_conversion(
+                    "`podSecurity`: the Pod Security Standards cannot be written in CEL",
                     &of_validate("podSecurity"),
                 );
             }
             Method::Manifests(_) => {
-                return refuse("`manifests`: CEL knows no signatures", &of_validate("manifests"));
+                return refuse_conversion(
+                    "`manifests`: CEL cannot check signatures",
+                    &of_validate("manifests"),
+                );
             }
             _ => {}
         }
         if is_vap && self.policy.namespace.is_some() {
-            return refuse(
-                "a ValidatingAdmissionPolicy is about the whole cluster, and a Policy about its namespace",
-                &child(&[], "kind"),
+            return refuse_conversion(
+                "a ValidatingAdmissionPolicy matches the whole cluster, but a Policy only its namespace",
+                &child_path(&[], "kind"),
             );
         }
         if is_vap && !settings.is_admission {
-            return refuse("`admission: false`: the API server asks at admission only", &spec("admission"));
+            return refuse_conversion(
+                "`admission: false`: the API server evaluates policies at admission only",
+                &spec("admission"),
+            );
         }
         if settings.applies_one_rule && self.rules > 1 {
-            return refuse("`applyRules: One` ties the rules of the policy together", &spec("applyRules"));
+            return refuse_conversion(
+                "`applyRules: One` ties the rules of the policy together",
+                &spec("applyRules"),
+            );
         }
         Ok(())
     }
 
-    /// Returns what a violation leads to, everywhere.
-    fn action(&self, rule: &RuleSource) -> Made<FailureAction> {
+    /// Returns the failure action, which must be the same in all namespaces.
+    fn action(&self, rule: &RuleSource) -> ConversionResult<FailureAction> {
         let own = rule.validate.failure_action.unwrap_or(self.policy.settings.failure_action);
         let overrides = rule.validate.failure_action_overrides.iter();
         let overrides = match rule.validate.failure_action {
             None => overrides.chain(&self.policy.settings.failure_action_overrides).collect(),
-            // What the rule says counts more than what the policy overrides.
+            // The rule's own action takes precedence over the policy's overrides.
             Some(_) => overrides.collect::<Vec<&ActionOverride>>(),
         };
         for other in overrides {
@@ -244,7 +264,7 @@ impl Converter<'_> {
                 return Ok(other.action);
             }
             if other.action != own {
-                return refuse("`failureActionOverrides` for some namespaces", &other.path);
+                return refuse_conversion("`failureActionOverrides` for some namespaces", &other.path);
             }
         }
         Ok(own)
@@ -252,16 +272,16 @@ impl Converter<'_> {
 
     fn constraints(
         &self,
-        subject: &Subject<'_>,
+        subject: &ConvertedRule<'_>,
         is_native: bool,
         operations: &[Operation],
-    ) -> Made<Constraints> {
+    ) -> ConversionResult<MatchConstraints> {
         let rule = subject.rule;
-        if is_native && let Some(constraints) = listed::constraints(rule, &subject.exceptions) {
+        if is_native && let Some(constraints) = listed::listed_constraints(rule, &subject.exceptions) {
             return Ok(constraints);
         }
-        let is_vap = matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
-        let mut made = matching::constraints(&Matching {
+        let is_vap = matches!(self.target, ConversionTarget::ValidatingAdmissionPolicy { .. });
+        let mut made = matching::write_constraints(&MatchSource {
             matching: &rule.matching,
             exclude: rule.exclude.as_ref(),
             operations,
@@ -274,26 +294,27 @@ impl Converter<'_> {
         Ok(made)
     }
 
-    /// Leaves out what exceptions are made for.
+    /// Excludes the objects of exceptions.
     fn excuse(
         &self,
         exceptions: &[&ExceptionSource],
         operations: &[Operation],
         rule: &RuleSource,
-        made: &mut Constraints,
-    ) -> Made<()> {
+        made: &mut MatchConstraints,
+    ) -> ConversionResult<()> {
         for (place, exception) in exceptions.iter().enumerate() {
             if exception.conditions.is_some() || !exception.pod_security.is_empty() {
-                return refuse("an exception with conditions of its own", &rule.path);
+                return refuse_conversion("an exception with conditions of its own", &rule.path);
             }
-            let excused = matching::constraints(&Matching {
+            let excused = matching::write_constraints(&MatchSource {
                 matching: &rule.matching,
                 exclude: Some(&exception.matching),
                 operations,
                 has_parts_of_pods: true,
                 path: &rule.path,
             });
-            let excused = excused.map_err(|reason| Inexpressible { path: rule.path.clone(), ..reason })?;
+            let excused =
+                excused.map_err(|reason| ConversionRefusal { path: rule.path.clone(), ..reason })?;
             let conditions = excused.conditions.into_iter().filter(|(name, _)| name.starts_with("exclude-"));
             made.conditions.extend(
                 conditions.map(|(name, test)| (format!("exception-{}-{name}", place + 1).into(), test)),
@@ -302,13 +323,13 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Says that the name of a resource is a guess.
-    fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<Note>) {
+    /// Notes that the name of a resource is a guess.
+    fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<ConversionNote>) {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
-        // Finding a place takes the longer the more stands before it, and nobody reads thousands of notes.
-        for kind in filters.flat_map(|filter| &filter.kinds).take(MOST_GUESSES) {
-            if let Found::Guessed(resource) = resources::find(&kind.value) {
-                notes.push(Note {
+        // Locating a kind takes longer the further down it is, and thousands of notes are of no use.
+        for kind in filters.flat_map(|filter| &filter.kinds).take(MAX_GUESSED_KINDS) {
+            if let KindLookup::Guessed(resource) = resources::find_resources(&kind.value) {
+                notes.push(ConversionNote {
                     rule: rule.name.value.clone(),
                     what: "the API server may have another name for this resource than the one that is guessed here"
                         .to_owned(),
@@ -321,29 +342,31 @@ impl Converter<'_> {
 
     pub(super) fn note(
         &self,
-        notes: &mut Vec<Note>,
+        notes: &mut Vec<ConversionNote>,
         rule: &RuleSource,
         path: &[Step],
         what: impl Into<String>,
     ) {
         let rule = rule.name.value.clone();
         let location = self.document.locate(path);
-        notes.push(Note { rule, what: what.into(), about: String::new(), location });
+        notes.push(ConversionNote { rule, what: what.into(), about: String::new(), location });
     }
 
-    /// Adds what stands for the rule where it is about controllers.
+    /// Adds the drafts for controllers.
     fn controllers(
         &self,
-        subject: &Subject<'_>,
-        checks: &Checks,
-        drafts: &mut Vec<Draft>,
-        notes: &mut Vec<Note>,
-    ) -> Made<()> {
+        subject: &ConvertedRule<'_>,
+        checks: &ConvertedChecks,
+        drafts: &mut Vec<ConvertedRuleDraft>,
+        notes: &mut Vec<ConversionNote>,
+    ) -> ConversionResult<()> {
         let (rule, Some(draft)) = (subject.rule, drafts.first().cloned()) else { return Ok(()) };
         if subject.generated.is_empty() {
             return Ok(());
         }
-        if draft.is_native && self.target == (Target::ValidatingAdmissionPolicy { has_autogen: false }) {
+        if draft.is_native
+            && self.target == (ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false })
+        {
             self.note(
                 notes,
                 rule,
@@ -355,7 +378,7 @@ impl Converter<'_> {
         for generated in &subject.generated {
             drafts.push(self.controller(subject, generated, checks, &draft)?);
         }
-        if self.target == Target::ValidatingPolicy && vpol::is_left_to_itself(drafts) {
+        if self.target == ConversionTarget::ValidatingPolicy && vpol::relies_on_autogen(drafts) {
             self.note(
                 notes,
                 rule,
@@ -369,36 +392,36 @@ impl Converter<'_> {
 
     fn controller(
         &self,
-        subject: &Subject<'_>,
+        subject: &ConvertedRule<'_>,
         generated: &AutogenRule,
-        checks: &Checks,
-        draft: &Draft,
-    ) -> Made<Draft> {
+        checks: &ConvertedChecks,
+        draft: &ConvertedRuleDraft,
+    ) -> ConversionResult<ConvertedRuleDraft> {
         let rule = subject.rule;
         let rewritten = RuleSource {
             matching: generated.matching.clone(),
             exclude: generated.exclude.clone(),
             ..rule.clone()
         };
-        let subject = Subject {
+        let subject = ConvertedRule {
             rule: &rewritten,
             generated: Vec::new(),
             all_exceptions: subject.all_exceptions,
-            exceptions: made_for(subject.all_exceptions, self.policy, &generated.name),
+            exceptions: exceptions_for(subject.all_exceptions, self.policy, &generated.name),
             is_for_controllers: true,
         };
         let constraints = self.constraints(&subject, false, &checks.operations)?;
         let moved = checks.early_reach.and_then(|_| checks.moved(generated.workload)).ok_or_else(|| {
-            Inexpressible {
+            ConversionRefusal {
                 why: "an expression whose paths cannot be rewritten for controllers".to_owned(),
                 path: rule.validate.path.clone(),
             }
         })?;
-        Ok(Draft {
+        Ok(ConvertedRuleDraft {
             variant: Some(generated.workload),
             constraints,
-            variables: moved.variables.iter().map(named).collect(),
-            conditions: moved.conditions.iter().map(named).collect(),
+            variables: moved.variables.iter().map(named_value).collect(),
+            conditions: moved.conditions.iter().map(named_value).collect(),
             validations: moved.validations,
             audit_annotations: moved.audit_annotations,
             ..draft.clone()
@@ -406,34 +429,34 @@ impl Converter<'_> {
     }
 }
 
-impl Draft {
-    /// Returns every condition: what the rule is about, then what it asks for.
+impl ConvertedRuleDraft {
+    /// Returns every condition: those of the match, then those of the rule.
     pub(super) fn all_conditions(&self) -> Vec<Value> {
         let mut conditions = self.constraints.conditions.clone();
         let pair = |value: &Value| {
-            let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| value.str_at(&[key]);
             (Text::new(text("name")), text("expression").to_owned())
         };
         conditions.extend(self.conditions.iter().map(pair));
-        conditions.iter_mut().for_each(|(name, _)| *name = written(name));
-        unique(&mut conditions);
-        conditions.iter().map(named).collect()
+        conditions.iter_mut().for_each(|(name, _)| *name = condition_name(name));
+        make_names_unique(&mut conditions);
+        conditions.iter().map(named_value).collect()
     }
 }
 
 /// Returns every expression of `draft`, in the order in which they are written.
-pub(super) fn texts(draft: &Draft) -> impl Iterator<Item = &str> {
+pub(super) fn draft_expressions(draft: &ConvertedRuleDraft) -> impl Iterator<Item = &str> {
     let conditions = draft.constraints.conditions.iter().map(|(_, text)| text.as_str());
     let annotations = draft.audit_annotations.iter().flat_map(|list| list.as_array().unwrap_or_default());
     let objects =
         draft.conditions.iter().chain(&draft.variables).chain(&draft.validations).chain(annotations);
-    let inside =
-        objects.flat_map(|one| EXPRESSIONS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
+    let inside = objects
+        .flat_map(|one| EXPRESSION_FIELDS.iter().filter_map(|key| one.get(key).and_then(Value::as_str)));
     conditions.chain(inside)
 }
 
 /// Returns `name` as the API server lets a condition be called; authors write sentences.
-fn written(name: &Text) -> Text {
+fn condition_name(name: &Text) -> Text {
     let (prefix, own) = name.rsplit_once('/').map_or(("", name.as_str()), |(prefix, own)| (prefix, own));
     let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_edge = |c: char| c.is_ascii_alphanumeric();
@@ -452,7 +475,7 @@ fn written(name: &Text) -> Text {
 }
 
 /// Gives conditions that have one name names of their own.
-pub(super) fn unique(conditions: &mut [(Text, String)]) {
+pub(super) fn make_names_unique(conditions: &mut [(Text, String)]) {
     let mut taken: HashSet<Text> = HashSet::new();
     let mut numbers: HashMap<Text, usize> = HashMap::new();
     for (name, _) in conditions {
@@ -465,10 +488,6 @@ pub(super) fn unique(conditions: &mut [(Text, String)]) {
     }
 }
 
-fn named((name, expression): &(Text, String)) -> Value {
+fn named_value((name, expression): &(Text, String)) -> Value {
     Map::from([("name", Value::from(name.clone())), ("expression", expression.clone().into())]).into()
-}
-
-pub(super) fn refuse<T>(why: &str, path: &[Step]) -> Made<T> {
-    Err(Inexpressible { why: why.to_owned(), path: path.to_vec() })
 }

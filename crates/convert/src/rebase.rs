@@ -1,86 +1,90 @@
-//! Expressions about Pods as expressions about the objects that make Pods, and about old objects.
+//! Rewrites expressions on Pods for the objects that make Pods, and for old objects.
 //!
-//! Works on the text, so that what a person wrote stays as it was wherever it need not change.
+//! Works on the text, so that the author's formatting is kept.
 
 use kubewright_value::Value;
 
-use super::expressions::TARGET;
-use kubewright_dialect_kit::workload::Workload;
+use super::expressions::TARGET_OBJECT;
+use kubewright_k8s::PodTemplatePath;
 
-/// The variable that stands for [`TARGET`] in expressions that we make.
-const ALIAS: &str = "variables.target";
+/// The variable that replaces [`TARGET_OBJECT`] in generated expressions.
+const TARGET_VARIABLE: &str = "variables.target";
 
-/// What of an object is in the template of its controller.
+/// The part of an object that is in the template of its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum TemplateReach {
     /// All of it: patterns move as a whole.
     Everything,
-    /// What describes the Pod; its name and namespace are the controller's.
+    /// The Pod template; name and namespace are the controller's.
     Description,
     /// Nothing: its author has kept the paths from being rewritten.
     Nothing,
 }
 
-/// How authors keep a path from being rewritten.
-const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
+/// The quotes with which authors exclude a path from rewriting.
+const QUOTED_ROOTS: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
 /// Returns how far the variables in `value` reach, which are in JMESPath; nothing where they do not agree.
-pub(super) fn reach_of(value: &Value) -> Option<Reach> {
+pub(super) fn template_reach(value: &Value) -> Option<TemplateReach> {
     let mut found: Vec<bool> = Vec::new();
-    quoted(value, 0, &mut found);
+    find_quoted_paths(value, 0, &mut found);
     let has_quotes = found.contains(&true);
     match has_quotes && found.contains(&false) {
         true => None,
-        false => Some(if has_quotes { Reach::Nothing } else { Reach::Description }),
+        false => Some(if has_quotes { TemplateReach::Nothing } else { TemplateReach::Description }),
     }
 }
 
 /// Finds out of each variable in `value` whether its path is quoted.
-fn quoted(value: &Value, depth: usize, found: &mut Vec<bool>) {
+fn find_quoted_paths(value: &Value, depth: usize, found: &mut Vec<bool>) {
     const DEPTH: usize = 64;
     match value {
         Value::String(text) => {
             let variables = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
             let objects = variables.filter(|variable| variable.contains("bject"));
-            found.extend(objects.map(|variable| QUOTED.iter().any(|quoted| variable.contains(quoted))));
+            found.extend(objects.map(|variable| QUOTED_ROOTS.iter().any(|quoted| variable.contains(quoted))));
         }
         Value::Array(items) if depth < DEPTH => {
-            items.iter().for_each(|item| quoted(item, depth + 1, found));
+            items.iter().for_each(|item| find_quoted_paths(item, depth + 1, found));
         }
         Value::Object(map) if depth < DEPTH => {
-            map.values().for_each(|value| quoted(value, depth + 1, found));
+            map.values().for_each(|value| find_quoted_paths(value, depth + 1, found));
         }
         _ => {}
     }
 }
 
-/// What is in the metadata of a template.
-const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
+/// The metadata that a template has.
+const TEMPLATE_METADATA_KEYS: [&str; 2] = ["labels", "annotations"];
 
-/// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
-pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
-    if reach == Reach::Nothing || is_target(expression) {
+/// Returns `expression` for the object that makes the Pod; `None` where its paths cannot be determined.
+pub(super) fn rebase_expression(
+    expression: &str,
+    to: PodTemplatePath,
+    reach: TemplateReach,
+) -> Option<String> {
+    if reach == TemplateReach::Nothing || is_target(expression) {
         return Some(expression.to_owned());
     }
     let below: String = to.keys().iter().map(|key| format!(".{key}")).collect();
     let mut text = String::with_capacity(expression.len() + 32);
     let mut rest = 0;
-    for (start, root) in roots(expression) {
+    for (start, root) in find_object_names(expression) {
         let end = start + root.len();
         text.push_str(expression.get(rest..end)?);
         rest = end;
         let after = expression.get(end..)?;
-        let is_moved = match (reach, step(after)) {
-            (Reach::Everything, _) => true,
-            (_, Step::Key("spec", _)) => true,
-            (_, Step::Key("metadata", after)) => match step(after) {
-                Step::Key(key, _) => IN_TEMPLATE.contains(&key),
-                Step::End => true,
-                Step::Unknown => return None,
+        let is_moved = match (reach, next_access(after)) {
+            (TemplateReach::Everything, _) => true,
+            (_, AccessStep::Key("spec", _)) => true,
+            (_, AccessStep::Key("metadata", after)) => match next_access(after) {
+                AccessStep::Key(key, _) => TEMPLATE_METADATA_KEYS.contains(&key),
+                AccessStep::End => true,
+                AccessStep::Unknown => return None,
             },
-            (_, Step::Key(..)) => false,
-            (_, Step::End) if is_compared_with_null(after) => false,
-            (_, Step::End | Step::Unknown) => return None,
+            (_, AccessStep::Key(..)) => false,
+            (_, AccessStep::End) if is_compared_with_null(after) => false,
+            (_, AccessStep::End | AccessStep::Unknown) => return None,
         };
         if is_moved {
             text.push_str(&below);
@@ -91,34 +95,35 @@ pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<St
 }
 
 /// Returns `expression` as a ValidatingPolicy rewrites it by itself for controllers.
-pub(super) fn rewritten(expression: &str, to: Workload) -> String {
+pub(super) fn autogen_rewrite(expression: &str, to: PodTemplatePath) -> String {
     let below: String = to.keys().iter().map(|key| format!("{key}.")).collect();
     let mut text = expression.to_owned();
     for key in ["spec", "metadata"] {
         for root in ["object.", "oldObject."] {
-            text = moved(&text, &format!("{root}{key}"), &format!("{root}{below}{key}"));
+            text = replace_root(&text, &format!("{root}{key}"), &format!("{root}{below}{key}"));
         }
     }
     text
 }
 
 /// Replaces `from`, except before `.namespace`.
-fn moved(text: &str, from: &str, to: &str) -> String {
+fn replace_root(text: &str, from: &str, to: &str) -> String {
     let mut parts = text.split(from);
     let mut moved = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let is_kept = part.strip_prefix(".namespace").is_some_and(|rest| !rest.starts_with(is_word));
+        let is_kept =
+            part.strip_prefix(".namespace").is_some_and(|rest| !rest.starts_with(is_identifier_character));
         moved.push_str(if is_kept { from } else { to });
         moved.push_str(part);
     }
     moved
 }
 
-/// Returns `expression` about the object as it was; nothing where it looks at anything else than the object.
-pub(super) fn of_old_object(expression: &str) -> Option<String> {
+/// Returns `expression` for the old object; `None` where it reads anything else than the object.
+pub(super) fn for_old_object(expression: &str) -> Option<String> {
     let mut text = String::with_capacity(expression.len() + 16);
     let mut rest = 0;
-    for (start, root) in roots(expression) {
+    for (start, root) in find_object_names(expression) {
         if root != "object" {
             return None;
         }
@@ -133,9 +138,9 @@ pub(super) fn of_old_object(expression: &str) -> Option<String> {
     (!looks_elsewhere).then_some(text)
 }
 
-/// Returns whether `expression` is the variable that [`ALIAS`] stands for.
+/// Returns whether `expression` is the one that [`TARGET_VARIABLE`] replaces.
 fn is_target(expression: &str) -> bool {
-    TARGET.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
+    TARGET_OBJECT.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
 }
 
 fn is_compared_with_null(after: &str) -> bool {
@@ -144,8 +149,8 @@ fn is_compared_with_null(after: &str) -> bool {
     compared.is_some_and(|value| value.trim_start().starts_with("null"))
 }
 
-/// What follows a name.
-enum Step<'t> {
+/// The access that follows a name.
+enum AccessStep<'t> {
     /// A key, and the text behind it.
     Key(&'t str, &'t str),
     /// Nothing of this value.
@@ -154,44 +159,46 @@ enum Step<'t> {
     Unknown,
 }
 
-fn step(text: &str) -> Step<'_> {
+fn next_access(text: &str) -> AccessStep<'_> {
     let name = text.strip_prefix(".?").or_else(|| text.strip_prefix('.'));
     if let Some(name) = name {
-        let end = name.find(|c| !is_word(c)).unwrap_or(name.len());
+        let end = name.find(|c| !is_identifier_character(c)).unwrap_or(name.len());
         let (key, rest) = name.split_at(end);
-        return if rest.starts_with('(') { Step::End } else { Step::Key(key, rest) };
+        return if rest.starts_with('(') { AccessStep::End } else { AccessStep::Key(key, rest) };
     }
-    let Some(inside) = text.strip_prefix('[') else { return Step::End };
+    let Some(inside) = text.strip_prefix('[') else { return AccessStep::End };
     let inside = inside.strip_prefix('?').unwrap_or(inside);
     let quote = inside.chars().next().filter(|c| ['"', '\''].contains(c));
     let found = quote.and_then(|quote| inside.get(1..)?.split_once(quote));
     match found {
-        Some((key, rest)) => rest.strip_prefix(']').map_or(Step::Unknown, |rest| Step::Key(key, rest)),
-        None => Step::Unknown,
+        Some((key, rest)) => {
+            rest.strip_prefix(']').map_or(AccessStep::Unknown, |rest| AccessStep::Key(key, rest))
+        }
+        None => AccessStep::Unknown,
     }
 }
 
-/// Returns where `object` and `oldObject` stand as names of their own, outside of texts.
-fn roots(expression: &str) -> Vec<(usize, &str)> {
+/// Returns the positions of the variables `object` and `oldObject`, outside of string literals.
+fn find_object_names(expression: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut before = [' '; 2];
     let mut at = 0;
     while let Some(rest) = expression.get(at..).filter(|rest| !rest.is_empty()) {
         let character = rest.chars().next().unwrap_or_default();
         let length = match character {
-            '"' | '\'' => literal(rest, character),
-            '(' if rest.starts_with(TARGET) => {
-                found.push((at, TARGET));
-                TARGET.len()
+            '"' | '\'' => literal_length(rest, character),
+            '(' if rest.starts_with(TARGET_OBJECT) => {
+                found.push((at, TARGET_OBJECT));
+                TARGET_OBJECT.len()
             }
-            'v' if starts_with_alias(rest) && !is_field(before) => {
-                found.push((at, ALIAS));
-                ALIAS.len()
+            'v' if starts_with_alias(rest) && !is_field_name(before) => {
+                found.push((at, TARGET_VARIABLE));
+                TARGET_VARIABLE.len()
             }
-            c if is_word(c) => {
-                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            c if is_identifier_character(c) => {
+                let length = rest.find(|c| !is_identifier_character(c)).unwrap_or(rest.len());
                 let word = rest.get(..length).unwrap_or_default();
-                if ["object", "oldObject"].contains(&word) && !is_field(before) {
+                if ["object", "oldObject"].contains(&word) && !is_field_name(before) {
                     found.push((at, word));
                 }
                 length
@@ -207,16 +214,16 @@ fn roots(expression: &str) -> Vec<(usize, &str)> {
 }
 
 fn starts_with_alias(text: &str) -> bool {
-    text.strip_prefix(ALIAS).is_some_and(|rest| !rest.starts_with(is_word))
+    text.strip_prefix(TARGET_VARIABLE).is_some_and(|rest| !rest.starts_with(is_identifier_character))
 }
 
 /// Returns whether the two signs before a name make it the name of a field.
-fn is_field(before: [char; 2]) -> bool {
+fn is_field_name(before: [char; 2]) -> bool {
     matches!(before, [_, '.'] | ['.', '?'])
 }
 
 /// Returns how long the text literal is that `text` begins with. Three quotes open one that may have quotes in it.
-fn literal(text: &str, quote: char) -> usize {
+fn literal_length(text: &str, quote: char) -> usize {
     let triple: String = std::iter::repeat_n(quote, 3).collect();
     if let Some(inside) = text.strip_prefix(&triple) {
         return inside.find(&triple).map_or(text.len(), |end| end + 6);
@@ -233,7 +240,7 @@ fn literal(text: &str, quote: char) -> usize {
     text.len()
 }
 
-fn is_word(character: char) -> bool {
+fn is_identifier_character(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -244,7 +251,7 @@ mod tests {
     #[track_caller]
     fn check(expression: &str, want: &str) {
         assert_eq!(
-            rebased(expression, Workload::Template, Reach::Description).as_deref(),
+            rebase_expression(expression, PodTemplatePath::Template, TemplateReach::Description).as_deref(),
             Some(want),
             "{expression}"
         );
@@ -269,7 +276,10 @@ mod tests {
 
     #[test]
     fn an_object_that_is_handed_on_as_a_whole_cannot_be_rewritten() {
-        assert_eq!(rebased("f(object)", Workload::Template, Reach::Description), None);
+        assert_eq!(
+            rebase_expression("f(object)", PodTemplatePath::Template, TemplateReach::Description),
+            None
+        );
         check("object == null || object.spec.x", "object == null || object.spec.template.spec.x");
     }
 

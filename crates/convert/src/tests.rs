@@ -1,14 +1,14 @@
-//! What policies are about before and after, on random policies and requests.
+//! Compares the matches of random policies before and after conversion, on random requests.
 
 mod hostile;
 
 use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
-use kubewright_engine::{ClosedWorld, Dialect, Engine, Rule, Settings, Status};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect, Engine, Rule, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;
 use kubewright_value::{Document, Map, Source, Value, json};
 
-use super::{Target, convert};
+use super::{ConversionTarget, convert_policy};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -104,7 +104,7 @@ fn block(dice: &mut Dice, is_exclude: bool) -> Value {
     }
 }
 
-/// A policy that refuses whatever it is about.
+/// A policy that refuses every object it matches.
 fn policy(dice: &mut Dice, check: &str) -> Document {
     let mut rule = Map::from([("name", Value::from("r")), ("match", block(dice, false))]);
     if dice.is_one_in(2) {
@@ -203,8 +203,8 @@ fn rules(documents: &[Document]) -> Vec<Rule> {
     documents.iter().filter_map(compiled).flatten().collect()
 }
 
-/// Compares what is said before and after; returns how many policies could be converted, and how often it was a refusal.
-fn compare(target: Target, check: &str, policies: u64) -> (usize, usize) {
+/// Compares the decisions before and after; returns how many policies could be converted, and how many decisions refused.
+fn compare(target: ConversionTarget, check: &str, policies: u64) -> (usize, usize) {
     let namespaces = ["shop", "kube-system", "a", "default"].map(|name| {
         let team = if name == "shop" { "shop" } else { "none" };
         read(&format!(
@@ -217,7 +217,7 @@ fn compare(target: Target, check: &str, policies: u64) -> (usize, usize) {
     for seed in 0..policies {
         let mut dice = Dice(seed * 7919 + 1);
         let source = policy(&mut dice, check);
-        let conversion = convert(&source, target, &[], Default::default()).expect("a policy");
+        let conversion = convert_policy(&source, target, &[], Default::default()).expect("a policy");
         let [written] = conversion.written.as_slice() else { continue };
         converted += 1;
         let documents: Vec<Document> = written.documents.iter().map(document).collect();
@@ -228,8 +228,8 @@ fn compare(target: Target, check: &str, policies: u64) -> (usize, usize) {
         for _ in 0..40 {
             let request = request(&mut dice);
             let says = |engine: &Engine| {
-                let outcomes = engine.decide(&request, &world, &Settings::default()).outcomes;
-                outcomes.iter().any(|outcome| matches!(outcome.status, Status::Fail | Status::Error))
+                let outcomes = engine.decide(&request, &world, &DecisionSettings::default()).outcomes;
+                outcomes.iter().any(|outcome| matches!(outcome.status, RuleStatus::Fail | RuleStatus::Error))
             };
             let (before, after) = (says(&before), says(&after));
             assert_eq!(
@@ -250,20 +250,20 @@ const CEL: &str = r#"{"message": "no", "allowExistingViolations": false, "cel": 
 
 #[test]
 fn a_validating_policy_is_about_the_same_requests() {
-    let (converted, refusals) = compare(Target::ValidatingPolicy, DENY, 250);
+    let (converted, refusals) = compare(ConversionTarget::ValidatingPolicy, DENY, 250);
     assert!(converted > 100 && refusals > 300, "{converted} {refusals}");
 }
 
 #[test]
 fn an_admission_policy_is_about_the_same_requests() {
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
     let (converted, refusals) = compare(target, DENY, 250);
     assert!(converted > 100 && refusals > 300, "{converted} {refusals}");
 }
 
 #[test]
 fn an_admission_policy_in_lists_is_about_the_same_requests() {
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
     let (converted, refusals) = compare(target, CEL, 800);
     assert!(converted > 100 && refusals > 200, "{converted} {refusals}");
 }
@@ -274,8 +274,8 @@ fn refusal(block: &str) -> String {
         r#"{{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {{"name": "p"}},
             "spec": {{"background": false, "rules": [{{"name": "r", {block}}}]}}}}"#
     );
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-    let conversion = convert(&document_of(&text), target, &[], Default::default()).expect("a policy");
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
+    let conversion = convert_policy(&document_of(&text), target, &[], Default::default()).expect("a policy");
     conversion.refused.first().map(|refused| refused.why.clone()).unwrap_or_default()
 }
 
@@ -330,7 +330,7 @@ fn what_the_controller_in_the_cluster_refuses_is_refused_in_its_words() {
 
 #[test]
 fn wildcards_become_the_shortest_question() {
-    let fits = |pattern: &str| super::expressions::fits("x", pattern);
+    let fits = |pattern: &str| super::expressions::matches_pattern("x", pattern);
     assert_eq!(fits("a"), r#"x == "a""#);
     assert_eq!(fits("a*"), r#"x.startsWith("a")"#);
     assert_eq!(fits("*a"), r#"x.endsWith("a")"#);
@@ -347,8 +347,9 @@ fn a_message_of_an_admission_policy_is_one_line_and_long_expressions_have_one() 
             r#"{{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {{"name": "p"}}, "spec": {{"rules": [{{
                 "name": "r", "match": {{"any": [{{"resources": {{"kinds": ["ConfigMap"]}}}}]}}, "validate": {check}}}]}}}}"#
         );
-        let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-        let conversion = convert(&document_of(&text), target, &[], Default::default()).expect("a policy");
+        let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
+        let conversion =
+            convert_policy(&document_of(&text), target, &[], Default::default()).expect("a policy");
         let policy = &conversion.written[0].documents[0];
         policy.at(&["spec", "validations"]).unwrap().as_array().unwrap()[0].get("message").cloned()
     };
@@ -364,8 +365,8 @@ fn the_message_about_a_controller_has_its_name() {
     let text = r#"{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}, "spec": {"rules": [{
         "name": "r", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, "validate": {
             "message": "{{ request.object.metadata.name }} has no team", "pattern": {"metadata": {"labels": {"team": "?*"}}}}}]}}"#;
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-    let conversion = convert(&document_of(text), target, &[], Default::default()).expect("a policy");
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
+    let conversion = convert_policy(&document_of(text), target, &[], Default::default()).expect("a policy");
     let message = |policy: &Value| {
         let validations = policy.at(&["spec", "validations"]).and_then(Value::as_array)?;
         Some(validations[0].get("messageExpression")?.as_str()?.to_owned())

@@ -4,31 +4,34 @@
 
 use kubewright_value::{Map, Text, Value};
 
-use super::policy::{Draft, Origin};
-use kubewright_dialect_kit::workload::Workload;
+use super::policy::{ConvertedRuleDraft, SourcePolicy};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::source::FailureAction;
 
-const VERSION: &str = "admissionregistration.k8s.io/v1";
+const ADMISSION_API_VERSION: &str = "admissionregistration.k8s.io/v1";
 
-/// Keeps reports about what the policy says away.
-const NO_REPORTS: &str = "reports.kyverno.io/disabled";
+/// Turns off reports of the policy.
+const NO_REPORTS_LABEL: &str = "reports.kyverno.io/disabled";
 
 /// Returns the policy of `draft` and its binding.
-pub(super) fn documents(origin: &Origin<'_>, draft: &Draft) -> [Value; 2] {
-    let name = name(origin, draft);
-    [policy(origin, draft, &name), binding(draft, &name)]
+pub(super) fn admission_policy_documents(
+    origin: &SourcePolicy<'_>,
+    draft: &ConvertedRuleDraft,
+) -> [Value; 2] {
+    let name = admission_policy_name(origin, draft);
+    [admission_policy_value(origin, draft, &name), binding_value(draft, &name)]
 }
 
 /// Returns Kyverno's name for the policy; a rule of several, or one for controllers, is named after it.
-fn name(origin: &Origin<'_>, draft: &Draft) -> String {
+fn admission_policy_name(origin: &SourcePolicy<'_>, draft: &ConvertedRuleDraft) -> String {
     let mut name = format!("cpol-{}", origin.policy.name.value);
     if origin.rules > 1 {
         name.push_str(&format!("-{}", draft.rule));
     }
-    // What is put behind it must fit too.
-    let mut name = lower(&name, 253 - "-autogen-cronjob-binding".len());
+    // The suffix must fit too.
+    let mut name = object_name_text(&name, 253 - "-autogen-cronjob-binding".len());
     name.push_str(match draft.variant {
-        Some(Workload::JobTemplate) => "-autogen-cronjob",
+        Some(PodTemplatePath::JobTemplate) => "-autogen-cronjob",
         Some(_) => "-autogen",
         None => "",
     });
@@ -36,18 +39,18 @@ fn name(origin: &Origin<'_>, draft: &Draft) -> String {
 }
 
 /// Returns `name` as objects can be called; rules are called as their authors like.
-fn lower(name: &str, most: usize) -> String {
+fn object_name_text(name: &str, most: usize) -> String {
     let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.';
     let letter = |c: char| if is_known(c.to_ascii_lowercase()) { c.to_ascii_lowercase() } else { '-' };
     let name: String = name.chars().map(letter).take(most).collect();
     name.trim_end_matches(['-', '.']).to_owned()
 }
 
-fn policy(origin: &Origin<'_>, draft: &Draft, name: &str) -> Value {
-    let mut labels = labels(draft);
-    let has_no_reports = origin.document.value.at(&["metadata", "labels", NO_REPORTS]).is_some();
+fn admission_policy_value(origin: &SourcePolicy<'_>, draft: &ConvertedRuleDraft, name: &str) -> Value {
+    let mut labels = generated_labels(draft);
+    let has_no_reports = origin.document.value.at(&["metadata", "labels", NO_REPORTS_LABEL]).is_some();
     if has_no_reports {
-        labels.insert(NO_REPORTS.into(), "true".into());
+        labels.insert(NO_REPORTS_LABEL.into(), "true".into());
     }
     let mut spec = Map::new();
     if !origin.policy.settings.is_fail_closed {
@@ -55,20 +58,24 @@ fn policy(origin: &Origin<'_>, draft: &Draft, name: &str) -> Value {
     }
     spec.insert("matchConstraints".into(), draft.constraints.value());
     let conditions = draft.all_conditions();
-    put(&mut spec, "matchConditions", conditions);
+    put_list(&mut spec, "matchConditions", conditions);
     if let Some((kind, _)) = &draft.params {
         spec.insert("paramKind".into(), kind.clone());
     }
-    put(&mut spec, "variables", draft.variables.clone());
-    put(&mut spec, "validations", draft.validations.iter().map(|one| validation(one, draft)).collect());
+    put_list(&mut spec, "variables", draft.variables.clone());
+    put_list(
+        &mut spec,
+        "validations",
+        draft.validations.iter().map(|one| admission_validation(one, draft)).collect(),
+    );
     if let Some(annotations) = &draft.audit_annotations {
         spec.insert("auditAnnotations".into(), annotations.clone());
     }
-    document("ValidatingAdmissionPolicy", name, labels, spec)
+    admission_document("ValidatingAdmissionPolicy", name, labels, spec)
 }
 
 /// Returns a validation that the API server takes: a message is one line, and an expression of several lines has one.
-fn validation(written: &Value, draft: &Draft) -> Value {
+fn admission_validation(written: &Value, draft: &ConvertedRuleDraft) -> Value {
     let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default();
     let message = text("message").trim();
     let has_lines = |text: &str| text.trim().contains('\n');
@@ -89,7 +96,7 @@ fn validation(written: &Value, draft: &Draft) -> Value {
     }
 }
 
-fn binding(draft: &Draft, name: &str) -> Value {
+fn binding_value(draft: &ConvertedRuleDraft, name: &str) -> Value {
     let actions = match draft.action {
         FailureAction::Enforce => vec!["Deny"],
         FailureAction::Audit => vec!["Audit", "Warn"],
@@ -99,22 +106,27 @@ fn binding(draft: &Draft, name: &str) -> Value {
         spec.insert("paramRef".into(), reference.clone());
     }
     spec.insert("validationActions".into(), actions.into());
-    document("ValidatingAdmissionPolicyBinding", &format!("{name}-binding"), labels(draft), spec)
+    admission_document(
+        "ValidatingAdmissionPolicyBinding",
+        &format!("{name}-binding"),
+        generated_labels(draft),
+        spec,
+    )
 }
 
-/// Kyverno marks what it makes.
-fn labels(draft: &Draft) -> Map {
+/// The labels that Kyverno puts on generated objects.
+fn generated_labels(draft: &ConvertedRuleDraft) -> Map {
     let mark = draft.is_native.then(|| (Text::new_static("app.kubernetes.io/managed-by"), "kyverno".into()));
     mark.into_iter().collect()
 }
 
-fn document(kind: &str, name: &str, labels: Map, spec: Map) -> Value {
+fn admission_document(kind: &str, name: &str, labels: Map, spec: Map) -> Value {
     let mut metadata = Map::from([("name", Value::from(name))]);
     if !labels.is_empty() {
         metadata.insert("labels".into(), labels.into());
     }
     Map::from([
-        ("apiVersion", Value::from(VERSION)),
+        ("apiVersion", Value::from(ADMISSION_API_VERSION)),
         ("kind", kind.into()),
         ("metadata", metadata.into()),
         ("spec", spec.into()),
@@ -122,7 +134,7 @@ fn document(kind: &str, name: &str, labels: Map, spec: Map) -> Value {
     .into()
 }
 
-fn put(map: &mut Map, key: &str, list: Vec<Value>) {
+fn put_list(map: &mut Map, key: &str, list: Vec<Value>) {
     if !list.is_empty() {
         map.insert(key.into(), list.into());
     }

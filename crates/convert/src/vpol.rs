@@ -1,24 +1,24 @@
 //! Writes a ValidatingPolicy, or a NamespacedValidatingPolicy of a Policy.
 //!
-//! A ValidatingPolicy about Pods also judges controllers, by rewriting its expressions. Where that gives what the rule
-//! was rewritten to, it is left to it; otherwise controllers have a policy of their own.
+//! A ValidatingPolicy for Pods also evaluates controllers, by rewriting its expressions. Where that gives the same as
+//! Kyverno's autogen of the rule, it is used; otherwise controllers get a separate policy.
 
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Text, Value};
 
-use super::Written;
-use super::policy::{Draft, Origin, texts};
-use super::rebase::rewritten;
-use kubewright_dialect_kit::workload::Workload;
+use super::ConvertedPolicy;
+use super::policy::{ConvertedRuleDraft, SourcePolicy, draft_expressions};
+use super::rebase::autogen_rewrite;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::source::FailureAction;
 
-const VERSION: &str = "policies.kyverno.io/v1";
+const POLICIES_API_VERSION: &str = "policies.kyverno.io/v1";
 
-/// What says something about the older policy only.
-const LEFT_OUT: [&str; 2] =
+/// Annotations that concern the older policy only.
+const DROPPED_ANNOTATIONS: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "pod-policies.kyverno.io/autogen-controllers"];
 
-/// The controllers that a ValidatingPolicy about Pods is also about.
+/// The controllers that a ValidatingPolicy for Pods also covers.
 const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::CronJob,
     WorkloadKind::DaemonSet,
@@ -28,25 +28,31 @@ const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::StatefulSet,
 ];
 
-/// Returns the policies that stand for rules, each of which is a draft with those for controllers behind it.
-pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Vec<Written> {
-    let planned: Vec<(Text, Vec<Plan>)> =
-        rules.into_iter().map(|(rule, drafts)| (rule, plans(drafts))).collect();
-    if let Some(plan) = joined(origin, &planned) {
+/// Returns the policies that replace rules; each rule is a draft followed by those for controllers.
+pub(super) fn write_validating_policies(
+    origin: &SourcePolicy<'_>,
+    rules: Vec<(Text, Vec<ConvertedRuleDraft>)>,
+) -> Vec<ConvertedPolicy> {
+    let planned: Vec<(Text, Vec<PolicyPlan>)> =
+        rules.into_iter().map(|(rule, drafts)| (rule, plan_policies(drafts))).collect();
+    if let Some(plan) = join_plans(origin, &planned) {
         let rules = planned.into_iter().map(|(rule, _)| rule).collect();
-        let documents = vec![document(origin, &plan, false)];
-        return vec![Written { rules, documents, covers_controllers: true }];
+        let documents = vec![validating_policy_document(origin, &plan, false)];
+        return vec![ConvertedPolicy { rules, documents, covers_controllers: true }];
     }
-    let write = |(rule, plans): (Text, Vec<Plan>)| Written {
+    let write = |(rule, plans): (Text, Vec<PolicyPlan>)| ConvertedPolicy {
         rules: vec![rule],
-        documents: plans.iter().map(|plan| document(origin, plan, origin.rules > 1)).collect(),
+        documents: plans
+            .iter()
+            .map(|plan| validating_policy_document(origin, plan, origin.rules > 1))
+            .collect(),
         covers_controllers: true,
     };
     planned.into_iter().map(write).collect()
 }
 
 /// Returns whether it is left to the policy itself to judge controllers.
-pub(super) fn is_left_to_itself(drafts: &[Draft]) -> bool {
+pub(super) fn relies_on_autogen(drafts: &[ConvertedRuleDraft]) -> bool {
     let Some((first, others)) = drafts.split_first() else { return false };
     covers_controllers(first)
         && !others.is_empty()
@@ -55,30 +61,30 @@ pub(super) fn is_left_to_itself(drafts: &[Draft]) -> bool {
 
 /// A policy to be written.
 #[derive(Debug, Clone)]
-struct Plan {
-    draft: Draft,
-    /// The controllers that it is left to itself to cover; nothing where that is not asked for.
+struct PolicyPlan {
+    draft: ConvertedRuleDraft,
+    /// The controllers that its own autogen covers; `None` where that does not apply.
     controllers: Option<Vec<&'static str>>,
 }
 
 /// Returns the policies that one rule needs.
-fn plans(drafts: Vec<Draft>) -> Vec<Plan> {
+fn plan_policies(drafts: Vec<ConvertedRuleDraft>) -> Vec<PolicyPlan> {
     let mut drafts = drafts.into_iter();
     let Some(first) = drafts.next() else { return Vec::new() };
-    let others: Vec<Draft> = drafts.collect();
+    let others: Vec<ConvertedRuleDraft> = drafts.collect();
     let can_cover = covers_controllers(&first);
     if can_cover && others.iter().all(|other| is_rewritten_to(&first, other)) {
         let resources = CONTROLLERS.map(WorkloadKind::resource).into_iter();
-        let covered = resources.filter(|name| others.iter().any(|other| is_about(other, name)));
-        return vec![Plan { draft: first, controllers: Some(covered.collect()) }];
+        let covered = resources.filter(|name| others.iter().any(|other| is_about_resource(other, name)));
+        return vec![PolicyPlan { draft: first, controllers: Some(covered.collect()) }];
     }
-    let first = Plan { draft: first, controllers: can_cover.then(Vec::new) };
-    let others = others.into_iter().map(|draft| Plan { draft, controllers: None });
+    let first = PolicyPlan { draft: first, controllers: can_cover.then(Vec::new) };
+    let others = others.into_iter().map(|draft| PolicyPlan { draft, controllers: None });
     std::iter::once(first).chain(others).collect()
 }
 
 /// Returns whether a policy with these constraints judges controllers by itself.
-fn covers_controllers(draft: &Draft) -> bool {
+fn covers_controllers(draft: &ConvertedRuleDraft) -> bool {
     let constraints = &draft.constraints;
     match constraints.rules.as_slice() {
         [rule] => {
@@ -92,26 +98,26 @@ fn covers_controllers(draft: &Draft) -> bool {
     }
 }
 
-/// Returns whether a ValidatingPolicy rewrites `draft` to what `other` says.
-fn is_rewritten_to(draft: &Draft, other: &Draft) -> bool {
-    let to = other.variant.unwrap_or(Workload::Pod);
-    let own: Vec<String> = texts(draft).map(|text| rewritten(text, to)).collect();
-    own.iter().map(String::as_str).eq(texts(other))
+/// Returns whether a ValidatingPolicy's autogen rewrites `draft` to `other`.
+fn is_rewritten_to(draft: &ConvertedRuleDraft, other: &ConvertedRuleDraft) -> bool {
+    let to = other.variant.unwrap_or(PodTemplatePath::Pod);
+    let own: Vec<String> = draft_expressions(draft).map(|text| autogen_rewrite(text, to)).collect();
+    own.iter().map(String::as_str).eq(draft_expressions(other))
         && draft.constraints.namespace_selector == other.constraints.namespace_selector
         && draft.constraints.rules.first().map(|rule| &rule.operations)
             == other.constraints.rules.first().map(|rule| &rule.operations)
 }
 
-fn is_about(draft: &Draft, resource: &str) -> bool {
+fn is_about_resource(draft: &ConvertedRuleDraft, resource: &str) -> bool {
     draft.constraints.rules.iter().any(|rule| rule.resources.iter().any(|name| name == resource))
 }
 
-/// Returns one policy for all rules, where they are about the same requests and have the same action.
-fn joined(origin: &Origin<'_>, planned: &[(Text, Vec<Plan>)]) -> Option<Plan> {
+/// Returns one policy for all rules, where they have the same match constraints and action.
+fn join_plans(origin: &SourcePolicy<'_>, planned: &[(Text, Vec<PolicyPlan>)]) -> Option<PolicyPlan> {
     if planned.len() != origin.rules || planned.len() < 2 {
         return None;
     }
-    let plans: Vec<&Plan> = planned
+    let plans: Vec<&PolicyPlan> = planned
         .iter()
         .map(|(_, plans)| match plans.as_slice() {
             [plan] => Some(plan),
@@ -145,7 +151,11 @@ fn joined(origin: &Origin<'_>, planned: &[(Text, Vec<Plan>)]) -> Option<Plan> {
     Some(all)
 }
 
-fn document(origin: &Origin<'_>, plan: &Plan, is_one_of_several: bool) -> Value {
+fn validating_policy_document(
+    origin: &SourcePolicy<'_>,
+    plan: &PolicyPlan,
+    is_one_of_several: bool,
+) -> Value {
     let draft = &plan.draft;
     let policy = origin.policy;
     let mut name = policy.name.value.to_string();
@@ -153,21 +163,21 @@ fn document(origin: &Origin<'_>, plan: &Plan, is_one_of_several: bool) -> Value 
         name.push_str(&format!("-{}", draft.rule));
     }
     match draft.variant {
-        Some(Workload::JobTemplate) => name.push_str("-autogen-cronjob"),
+        Some(PodTemplatePath::JobTemplate) => name.push_str("-autogen-cronjob"),
         Some(_) => name.push_str("-autogen"),
         None => {}
     }
     let kind = if policy.namespace.is_some() { "NamespacedValidatingPolicy" } else { "ValidatingPolicy" };
     Map::from([
-        ("apiVersion", Value::from(VERSION)),
+        ("apiVersion", Value::from(POLICIES_API_VERSION)),
         ("kind", kind.into()),
-        ("metadata", metadata(origin, &name)),
-        ("spec", spec(origin, plan)),
+        ("metadata", validating_policy_metadata(origin, &name)),
+        ("spec", validating_policy_spec(origin, plan)),
     ])
     .into()
 }
 
-fn metadata(origin: &Origin<'_>, name: &str) -> Value {
+fn validating_policy_metadata(origin: &SourcePolicy<'_>, name: &str) -> Value {
     let mut metadata = Map::from([("name", Value::from(name))]);
     if let Some(namespace) = &origin.policy.namespace {
         metadata.insert("namespace".into(), namespace.clone().into());
@@ -175,7 +185,7 @@ fn metadata(origin: &Origin<'_>, name: &str) -> Value {
     for key in ["labels", "annotations"] {
         let written = origin.document.value.at(&["metadata", key]).and_then(Value::as_object);
         let kept = written.into_iter().flat_map(Map::iter);
-        let kept = kept.filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));
+        let kept = kept.filter(|(name, _)| !DROPPED_ANNOTATIONS.contains(&name.as_str()));
         let kept: Map = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         if !kept.is_empty() {
             metadata.insert(key.into(), kept.into());
@@ -184,7 +194,7 @@ fn metadata(origin: &Origin<'_>, name: &str) -> Value {
     metadata.into()
 }
 
-fn spec(origin: &Origin<'_>, plan: &Plan) -> Value {
+fn validating_policy_spec(origin: &SourcePolicy<'_>, plan: &PolicyPlan) -> Value {
     let (draft, settings) = (&plan.draft, &origin.policy.settings);
     let actions = match (draft.action, settings.emits_warning) {
         (FailureAction::Enforce, _) => vec!["Deny"],
@@ -201,10 +211,10 @@ fn spec(origin: &Origin<'_>, plan: &Plan) -> Value {
         let webhook = Map::from([("timeoutSeconds", timeout.clone())]);
         spec.insert("webhookConfiguration".into(), webhook.into());
     }
-    if let Some(evaluation) = evaluation(origin) {
+    if let Some(evaluation) = evaluation_value(origin) {
         spec.insert("evaluation".into(), evaluation);
     }
-    if let Some(autogen) = autogen(plan) {
+    if let Some(autogen) = autogen_value(plan) {
         spec.insert("autogen".into(), autogen);
     }
     spec.insert("matchConstraints".into(), draft.constraints.value());
@@ -223,7 +233,7 @@ fn spec(origin: &Origin<'_>, plan: &Plan) -> Value {
     spec.into()
 }
 
-fn evaluation(origin: &Origin<'_>) -> Option<Value> {
+fn evaluation_value(origin: &SourcePolicy<'_>) -> Option<Value> {
     let settings = &origin.policy.settings;
     let off = || Value::from(Map::from([("enabled", Value::from(false))]));
     let mut evaluation = Map::new();
@@ -236,8 +246,8 @@ fn evaluation(origin: &Origin<'_>) -> Option<Value> {
     (!evaluation.is_empty()).then(|| evaluation.into())
 }
 
-/// Returns which controllers are judged too, where it is not what a ValidatingPolicy does unasked.
-fn autogen(plan: &Plan) -> Option<Value> {
+/// Returns the covered controllers, where they differ from the default of a ValidatingPolicy.
+fn autogen_value(plan: &PolicyPlan) -> Option<Value> {
     let controllers = plan.controllers.as_ref()?;
     if *controllers == CONTROLLERS.map(WorkloadKind::resource) {
         return None;

@@ -1,4 +1,4 @@
-//! Compiles one document within limits: of what it takes, and of what is said about it.
+//! Compiles one document within limits of memory, work and number of diagnostics.
 
 use kubewright_engine::{CompiledPolicy, Diagnostic, Dialect};
 use kubewright_golib::compile_budget::{CompileBudget, CompileExceeded};
@@ -14,13 +14,13 @@ kubewright_engine::codes! {
     MORE_DIAGNOSTICS "KW-L006" Warning "there are more diagnostics about the document";
 }
 
-/// How many diagnostics about one document are kept.
+/// The most diagnostics that are kept for one document.
 pub const MAX_DIAGNOSTICS: usize = 1_000;
 
 /// Compiles `document`, which `dialect` claims, and charges `budget` for that. A rule that needs more than there is has
 /// an error and cannot run; its neighbours can.
 #[must_use]
-pub fn compile(
+pub fn compile_within_budget(
     dialect: &dyn Dialect,
     document: &Document,
     auxiliaries: &[Document],
@@ -28,13 +28,13 @@ pub fn compile(
 ) -> CompiledPolicy {
     let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, auxiliaries));
     if let Some(exceeded) = exceeded {
-        compiled.diagnostics.insert(0, too_much(document, exceeded));
+        compiled.diagnostics.insert(0, limit_diagnostic(document, exceeded));
     }
-    shorten(document, &mut compiled.diagnostics);
+    keep_first_diagnostics(document, &mut compiled.diagnostics);
     compiled
 }
 
-fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
+fn limit_diagnostic(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
     let (code, help) = match exceeded {
         CompileExceeded::RuleBytes(_) | CompileExceeded::DocumentBytes(_) => (
             &DOCUMENT_TOO_LARGE,
@@ -51,8 +51,8 @@ fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
     Diagnostic::new(code, exceeded.to_string(), place).help(help)
 }
 
-/// Leaves the first diagnostics, errors before others, and says how many there were besides.
-fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+/// Keeps the first diagnostics, errors before others, and adds the number of those left out.
+fn keep_first_diagnostics(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     let Some(more) = diagnostics.len().checked_sub(MAX_DIAGNOSTICS).filter(|more| *more > 0) else { return };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let mut room = [MAX_DIAGNOSTICS.min(errors), MAX_DIAGNOSTICS.saturating_sub(errors)];
@@ -63,8 +63,8 @@ fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
         *room = room.saturating_sub(1);
         is_kept
     });
-    let message = format!("and {more} more diagnostics about this document");
+    let message = format!("and {more} more diagnostics of this document");
     let place = document.locate(&["metadata".into(), "name".into()]);
     diagnostics
-        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
+        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("fix these first, then check again"));
 }

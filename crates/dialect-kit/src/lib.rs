@@ -1,4 +1,4 @@
-//! What the rule languages share: reading fields with diagnostics, limits of compilation, selectors, and traces.
+//! Parts that the rule languages share: reading fields with diagnostics, compile limits, selectors, and traces.
 
 pub mod bounded;
 pub mod fields;
@@ -6,7 +6,6 @@ pub mod notes;
 pub mod secrets;
 pub mod selector;
 pub mod trace;
-pub mod workload;
 
 // The example of the README is a test.
 #[cfg(doctest)]

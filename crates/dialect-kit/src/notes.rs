@@ -1,13 +1,13 @@
-//! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked, and then not without end.
+//! Notes of an evaluation, for traces and coverage. They are collected only on request, and up to a limit.
 
-use kubewright_engine::{Tracer, Verdict};
+use kubewright_engine::{TraceVerdict, Tracer};
 use kubewright_value::{Step, bounded};
 
-/// Collects [`Note`]s when somebody wants them.
+/// Collects [`TraceNote`]s when a trace was requested.
 #[derive(Debug, Default)]
-pub struct Notes {
-    // The notes of each open group, outermost first; nothing when nobody asked.
-    open: Option<Vec<Vec<Note>>>,
+pub struct TraceNotes {
+    // The notes of each open group, outermost first; `None` when no trace was requested.
+    open: Option<Vec<Vec<TraceNote>>>,
     kept: usize,
     left_out: usize,
 }
@@ -20,22 +20,22 @@ const MAX_NOTE_TEXT_BYTES: usize = 4096;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
-pub struct Note {
-    /// What it is, in the rule's words: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
+pub struct TraceNote {
+    /// The name of the step in the rule's terms: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
     pub what: String,
-    /// What was found there; may be empty.
+    /// The value found; may be empty.
     pub found: String,
-    /// What it was compared with; may be empty.
+    /// The value it was compared with; may be empty.
     pub wanted: String,
     /// Whether it holds.
-    pub verdict: Verdict,
+    pub verdict: TraceVerdict,
     /// The place in the value that was compiled, which its caller completes.
     pub at: Vec<Step>,
-    /// What was looked at for it.
-    pub children: Vec<Note>,
+    /// The steps below this one.
+    pub children: Vec<TraceNote>,
 }
 
-impl Notes {
+impl TraceNotes {
     /// Returns notes that are thrown away.
     #[must_use]
     pub fn off() -> Self {
@@ -54,14 +54,14 @@ impl Notes {
         Self { open: Some(vec![Vec::new()]), ..Self::default() }
     }
 
-    /// Returns whether anybody wants to know.
+    /// Returns whether notes are collected.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Says what was looked at; `note` runs only when somebody wants to know.
-    pub fn say(&mut self, note: impl FnOnce() -> Note) {
+    /// Adds a note; `note` runs only when notes are collected.
+    pub fn say(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         if self.kept >= MAX_NOTES {
             self.left_out += 1;
@@ -71,7 +71,7 @@ impl Notes {
         group.push(note().shortened());
     }
 
-    /// Opens a group: what is said until [`Notes::close`] belongs to one note.
+    /// Opens a group: notes up to [`TraceNotes::close`] become children of one note.
     pub fn open(&mut self) {
         if let Some(open) = &mut self.open {
             open.push(Vec::new());
@@ -79,31 +79,31 @@ impl Notes {
     }
 
     /// Closes the group with the note that it belongs to.
-    pub fn close(&mut self, note: impl FnOnce() -> Note) {
+    pub fn close(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(open) = &mut self.open else { return };
         let children = if open.len() > 1 { open.pop().unwrap_or_default() } else { Vec::new() };
-        // What has kept notes in it is kept with them.
+        // A group with kept notes is kept too.
         if self.kept >= MAX_NOTES && children.is_empty() {
             self.left_out += 1;
             return;
         }
         self.kept += 1;
         if let Some(group) = open.last_mut() {
-            group.push(Note { children, ..note().shortened() });
+            group.push(TraceNote { children, ..note().shortened() });
         }
     }
 
-    /// Returns what was said since the last call.
-    pub fn take(&mut self) -> Vec<Note> {
+    /// Returns the notes since the last call.
+    pub fn take(&mut self) -> Vec<TraceNote> {
         let said = self.open.as_mut().and_then(|open| open.first_mut()).map(std::mem::take);
         let mut said = said.unwrap_or_default();
         if self.left_out > 0 {
-            said.push(Note::left_out(std::mem::take(&mut self.left_out)));
+            said.push(TraceNote::left_out(std::mem::take(&mut self.left_out)));
         }
         said
     }
 
-    /// Puts `path` in front of every place said from now back to `mark`, a number of notes of the open group.
+    /// Prefixes `path` to the place of every note since `mark`, a number of notes of the open group.
     pub fn rebase(&mut self, mark: usize, path: &[Step]) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         group.iter_mut().skip(mark).for_each(|note| note.below(path));
@@ -115,14 +115,14 @@ impl Notes {
     }
 }
 
-impl Note {
+impl TraceNote {
     /// Returns that so many more things were looked at.
     fn left_out(count: usize) -> Self {
         Self {
             what: format!("… {count} more"),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             at: Vec::new(),
             children: Vec::new(),
         }

@@ -1,10 +1,10 @@
 //! Which rules may look Secrets up: those whose own text names them.
 //!
-//! A path that is put together from an object must not end up at a Secret without the author having said so.
+//! A computed path must not lead to a Secret unless the author names Secrets.
 
 use kubewright_value::Value;
 
-/// The fields in which a rule says what it looks up.
+/// The fields in which a rule names its lookups.
 const LOOKUP_FIELDS: [&str; 3] = ["urlPath", "expression", "messageExpression"];
 
 /// Returns whether `rule`, as its author wrote it, names the resource `secrets`, a Secret with a key, or Secrets as its
@@ -12,12 +12,12 @@ const LOOKUP_FIELDS: [&str; 3] = ["urlPath", "expression", "messageExpression"];
 pub fn names_secrets(rule: &Value) -> bool {
     match rule {
         Value::Array(items) => items.iter().any(names_secrets),
-        Value::Object(members) => members.iter().any(|(key, value)| is_named(key, value)),
+        Value::Object(members) => members.iter().any(|(key, value)| names_secret(key, value)),
         _ => false,
     }
 }
 
-fn is_named(key: &str, value: &Value) -> bool {
+fn names_secret(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("paramKind", kind) => kind.get("kind").and_then(Value::as_str) == Some("Secret"),
         ("secret", Value::Object(_)) => true,

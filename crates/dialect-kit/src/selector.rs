@@ -4,16 +4,16 @@
 
 pub use kubewright_k8s::{LabelOperator, LabelRequirement};
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use crate::fields::{Fields, Reader};
+use crate::fields::{DocumentFields, DocumentReader};
 
 /// A label selector.
 #[derive(Debug, Clone, Default)]
-pub struct Selector {
-    /// Where it stands in the document.
+pub struct SelectorSource {
+    /// The path of the selector in the document.
     pub path: Vec<Step>,
     /// With wildcards in keys and values.
     pub labels: Vec<(Text, Text)>,
@@ -21,8 +21,8 @@ pub struct Selector {
     pub expressions: Vec<LabelRequirement>,
 }
 
-impl Selector {
-    /// Returns whether it asks for nothing.
+impl SelectorSource {
+    /// Returns whether it selects everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
@@ -30,16 +30,23 @@ impl Selector {
 }
 
 /// Reads the selector at `key`.
-pub fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Selector> {
+pub fn read_selector<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<SelectorSource> {
     let selector = reader.object(fields, key)?;
     reader.only(&selector, &["matchLabels", "matchExpressions"]);
     let labels = reader.pairs(&selector, "matchLabels");
     let items = reader.objects(&selector, "matchExpressions").unwrap_or_default();
-    let expressions = items.iter().filter_map(|item| requirement(reader, item)).collect();
-    Some(Selector { path: selector.path, labels, expressions })
+    let expressions = items.iter().filter_map(|item| read_label_requirement(reader, item)).collect();
+    Some(SelectorSource { path: selector.path, labels, expressions })
 }
 
-fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<LabelRequirement> {
+fn read_label_requirement<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<LabelRequirement> {
     reader.only(item, &["key", "operator", "values"]);
     let values = reader.plain(item, "values");
     let key = reader.required_string(item, "key");
@@ -53,7 +60,7 @@ fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<LabelRe
 #[derive(Debug, Clone)]
 pub struct WildcardSelector {
     exact: LabelSelector,
-    wild: Vec<(Glob, Glob)>,
+    wild: Vec<(WildcardPattern, WildcardPattern)>,
     expressions: LabelSelector,
     /// Whether Kubernetes refuses the selector, so that nothing fits it.
     is_invalid: bool,
@@ -62,10 +69,10 @@ pub struct WildcardSelector {
 impl WildcardSelector {
     /// Compiles the wildcards of `selector`.
     #[must_use]
-    pub fn compile(selector: &Selector) -> Self {
+    pub fn compile(selector: &SelectorSource) -> Self {
         let (mut exact, mut wild) = (LabelSelector::default(), Vec::new());
         for (key, value) in &selector.labels {
-            let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
+            let (key_glob, value_glob) = (WildcardPattern::parse(key), WildcardPattern::parse(value));
             match (key_glob.as_exact(), value_glob.as_exact()) {
                 (Some(_), Some(_)) => {
                     exact.requirements.push(LabelRequirement::equals(key.clone(), value.clone()));
@@ -78,7 +85,7 @@ impl WildcardSelector {
         Self { exact, wild, expressions, is_invalid }
     }
 
-    /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
+    /// Returns whether `labels` match the selector. A label that is not a text counts as absent.
     pub fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.matches(label) {
@@ -95,7 +102,12 @@ impl WildcardSelector {
 }
 
 /// Returns whether one entry of `map` fits `key` and `value`.
-pub fn has_pair(map: Option<&Map>, key: &Glob, value: &Glob, budget: &mut Budget) -> Result<bool, Exhausted> {
+pub fn has_pair(
+    map: Option<&Map>,
+    key: &WildcardPattern,
+    value: &WildcardPattern,
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
     for (name, text) in map.into_iter().flat_map(Map::iter) {
         let Some(text) = text.as_str() else { continue };
         if key.matches(name, budget)? && value.matches(text, budget)? {

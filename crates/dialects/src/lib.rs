@@ -1,13 +1,13 @@
 //! The registry of the rule languages kubewright reads. Each is a crate with the same stages: `source.rs` (the typed
 //! document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
 //!
-//! Adding one is its crate and one line in [`all`].
+//! Adding one is its crate and one line in [`all_dialects`].
 
 mod load;
 
-pub use kubewright_dialect_kit::bounded::compile;
+pub use kubewright_dialect_kit::bounded::compile_within_budget;
 pub use kubewright_gotemplate::{Inputs, KeySource};
-pub use load::{Loaded, codes, load, load_within};
+pub use load::{LoadedRules, load_documents, load_documents_within, rule_file_codes};
 
 use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
@@ -17,33 +17,34 @@ use kubewright_patterns::PatternDialect;
 use kubewright_traits::{TraitOptions, Traits};
 use kubewright_value::Document;
 
-/// What the caller decides for the dialects.
+/// The options of the dialects.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct DialectOptions {
     /// The time, randomness and keys that functions see.
     pub inputs: Inputs,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
-    /// What is decided about ModRules.
+    /// The options of ModRules.
     pub modrule: ModRuleOptions,
-    /// What is decided about traits.
+    /// The options of traits.
     pub traits: TraitOptions,
 }
 
 /// Returns the programs that [`ModRuleOptions::compatible_with`] can name.
 #[must_use]
 pub fn compatible_programs() -> Vec<&'static str> {
-    vec![kubewright_modrule::PROGRAM]
+    vec![kubewright_modrule::PROGRAM_NAME]
 }
 
 /// Returns whether `document` makes exceptions from rules.
 #[must_use]
-pub fn is_exception(document: &Document) -> bool {
-    kubewright_kyverno::is_exception(document) || kubewright_admission::is_exception(document)
+pub fn is_exception_document(document: &Document) -> bool {
+    kubewright_kyverno::is_exception(document)
+        || kubewright_admission::is_validating_policy_exception(document)
 }
 
-/// Returns what is wrong with documents that make exceptions from `rules`.
-pub fn check_exceptions<'r>(
+/// Returns the diagnostics of exception documents for `rules`.
+pub fn check_all_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId> + Clone,
 ) -> Vec<Diagnostic> {
@@ -51,14 +52,14 @@ pub fn check_exceptions<'r>(
         return Vec::new();
     }
     let mut diagnostics = kubewright_kyverno::check_exceptions(exceptions, rules.clone());
-    diagnostics.extend(kubewright_admission::check_exceptions(exceptions, rules));
+    diagnostics.extend(kubewright_admission::check_validating_policy_exceptions(exceptions, rules));
     diagnostics
 }
 
 /// Returns every dialect.
 #[must_use]
-pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
-    let Options { inputs, exceptions, modrule, traits } = options;
+pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
+    let DialectOptions { inputs, exceptions, modrule, traits } = options;
     let kyverno =
         Kyverno::new(exceptions, *inputs).with_admission_policies(kubewright_convert::write_admission_policy);
     vec![

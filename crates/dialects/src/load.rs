@@ -8,7 +8,7 @@ use kubewright_engine::{Code, Diagnostic, Dialect, Rule, SetProgram, reading_cod
 use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
-use crate::{Options, all};
+use crate::{DialectOptions, all_dialects};
 
 kubewright_engine::codes! {
     /// The codes of documents that no dialect reads alone.
@@ -18,42 +18,48 @@ kubewright_engine::codes! {
     DUPLICATE_RULE "KW-L002" Warning "two rules have one name";
 }
 
-/// The rules of all documents, and what is wrong with them.
+/// The rules of all documents, and their diagnostics.
 #[derive(Debug, Default)]
-pub struct Loaded {
-    /// The rules that can run, in the order in which they stand.
+pub struct LoadedRules {
+    /// The valid rules, in document order.
     pub rules: Vec<Rule>,
-    /// Every mistake, in the order in which they stand.
+    /// All diagnostics, in document order.
     pub diagnostics: Vec<Diagnostic>,
     /// The programs about sets of objects.
     pub set_programs: Vec<SetProgram>,
-    /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
-    /// folder, where rules stand beside what they are about.
+    /// The documents that are not rules. This is an error where a file was named as a rule file, but not in a
+    /// folder, where rules may be stored beside other objects.
     pub unclaimed: Vec<Diagnostic>,
 }
 
-/// Compiles `documents`; a Kubernetes `List` stands for its items.
+/// Compiles `documents`; a Kubernetes `List` is replaced by its items.
 #[must_use]
-pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
-    load_within(dialects, documents, CompileLimits::default())
+pub fn load_documents(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> LoadedRules {
+    load_documents_within(dialects, documents, CompileLimits::default())
 }
 
-/// Compiles `documents` within `limits`. What needs more is reported and left out, its neighbours are not.
+/// Compiles `documents` within `limits`. A document over the limits is reported and left out; the others are compiled.
 #[must_use]
-pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits: CompileLimits) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load_documents_within(
+    dialects: &[Box<dyn Dialect>],
+    documents: &[Document],
+    limits: CompileLimits,
+) -> LoadedRules {
+    let mut loaded = LoadedRules::default();
     let mut budget = CompileBudget::new(limits);
     let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
-        match items(document) {
+        match kubernetes_list_items(document) {
             Some(items) => {
-                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries));
+                items.for_each(|item| {
+                    sort_by_dialect(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries)
+                });
             }
-            None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),
+            None => sort_by_dialect(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),
         }
     }
     for document in rules {
-        one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
+        compile_one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
     }
     for (position, dialect) in dialects.iter().enumerate() {
         let Some(auxiliaries) = auxiliaries.get(&position) else { continue };
@@ -66,7 +72,7 @@ pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits
 /// Auxiliary documents, by the position of their dialect.
 type Auxiliaries = HashMap<usize, Vec<Document>>;
 
-fn sort<'d>(
+fn sort_by_dialect<'d>(
     dialects: &[Box<dyn Dialect>],
     document: Cow<'d, Document>,
     rules: &mut Vec<Cow<'d, Document>>,
@@ -78,46 +84,46 @@ fn sort<'d>(
     }
 }
 
-/// Returns the codes of every mistake that can be reported about a rule file.
+/// Returns the codes of all diagnostics of rule files.
 #[must_use]
-pub fn codes() -> Vec<&'static Code> {
+pub fn rule_file_codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend(LOADING_CODES);
     codes.extend(bounded::CODES);
     codes.extend(kubewright_cel_rules::diagnostics::CODES);
-    codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
+    codes.extend(all_dialects(&DialectOptions::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }
 
-fn one(
+fn compile_one(
     dialects: &[Box<dyn Dialect>],
     document: &Document,
     auxiliaries: &Auxiliaries,
     budget: &mut CompileBudget,
-    loaded: &mut Loaded,
+    loaded: &mut LoadedRules,
 ) {
     let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
     else {
         let is_attempt = dialects.iter().any(|dialect| dialect.looks_like(document));
         let list = if is_attempt { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
-        list.push(unclaimed(document));
+        list.push(unclaimed_diagnostic(document));
         return;
     };
     let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled = bounded::compile(dialect.as_ref(), document, auxiliaries, budget);
+    let compiled = bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
     loaded.set_programs.extend(compiled.set_programs);
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.
-fn items(document: &Document) -> Option<impl Iterator<Item = Document>> {
+fn kubernetes_list_items(document: &Document) -> Option<impl Iterator<Item = Document>> {
     let kind = document.value.get("kind").and_then(Value::as_str)?;
     document.value.get("items").and_then(Value::as_array)?;
     kind.ends_with("List").then(|| document.items(&["items".into()]))
 }
 
-fn unclaimed(document: &Document) -> Diagnostic {
+fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
     let message = match document.value {
         Value::Object(_) => {
@@ -125,16 +131,16 @@ fn unclaimed(document: &Document) -> Diagnostic {
         }
         ref other => format!("expected a rule, found {}", other.kind()),
     };
-    let help = match crate::is_exception(document) {
+    let help = match crate::is_exception_document(document) {
         true => {
             "exceptions are passed with `--exceptions`; `--exceptions-within-policies` takes those among rules"
         }
-        false => "resources are passed with `-r`, what rules may look up with `--world`",
+        false => "resources are passed with `-r`, objects that rules look up with `--world`",
     };
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }
 
-fn report_duplicates(loaded: &mut Loaded) {
+fn report_duplicates(loaded: &mut LoadedRules) {
     let (mut known, mut count) = (HashMap::new(), 0);
     for rule in &loaded.rules {
         if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use kubewright_golib::compile_budget::CompileLimits;
 use kubewright_value::{Document, Source, yaml};
 
-use kubewright_dialects::{Loaded, Options, all, load, load_within};
+use kubewright_dialects::{DialectOptions, LoadedRules, all_dialects, load_documents, load_documents_within};
 
 fn documents(text: &str) -> Vec<Document> {
     yaml::read(&Source::new("rules.yaml", text)).documents
 }
 
-fn loaded(text: &str) -> Loaded {
-    load(&all(&Options::default()), &documents(text))
+fn loaded(text: &str) -> LoadedRules {
+    load_documents(&all_dialects(&DialectOptions::default()), &documents(text))
 }
 
 /// Returns a ModRule with a criterion for each expression.
@@ -28,7 +28,7 @@ fn modrule(name: &str, expressions: &[String]) -> String {
     text
 }
 
-fn codes(loaded: &Loaded) -> Vec<&str> {
+fn codes(loaded: &LoadedRules) -> Vec<&str> {
     loaded.diagnostics.iter().map(|diagnostic| diagnostic.code.id).collect()
 }
 
@@ -48,7 +48,11 @@ fn a_rule_whose_expressions_are_too_large_is_refused_at_its_place() {
 fn rules_beyond_what_all_may_take_are_refused_and_their_neighbours_stand() {
     let text: Vec<String> = (0..6).map(|n| modrule(&format!("r{n}"), &[format!(r"^{n}\pL{{5}}$")])).collect();
     let limits = CompileLimits { total_bytes: 300 << 10, ..CompileLimits::default() };
-    let loaded = load_within(&all(&Options::default()), &documents(&text.join("---\n")), limits);
+    let loaded = load_documents_within(
+        &all_dialects(&DialectOptions::default()),
+        &documents(&text.join("---\n")),
+        limits,
+    );
     assert!((1..5).contains(&loaded.rules.len()), "{}", loaded.rules.len());
     assert!(codes(&loaded).contains(&"KW-L004"));
 }
@@ -65,7 +69,7 @@ fn compiling_ends_after_so_many_steps() {
     let limits = CompileLimits { document_steps: 10_000, ..CompileLimits::default() };
     let expressions: Vec<String> = (0..40).map(|n| format!("^[a-z]{{{n}}}[0-9]{{40}}$")).collect();
     let text = modrule("r", &expressions);
-    let loaded = load_within(&all(&Options::default()), &documents(&text), limits);
+    let loaded = load_documents_within(&all_dialects(&DialectOptions::default()), &documents(&text), limits);
     assert_eq!(codes(&loaded)[0], "KW-L005");
     assert!(loaded.rules.is_empty());
 }
@@ -78,7 +82,7 @@ fn of_many_diagnostics_the_first_are_told_and_errors_before_others() {
     let last = loaded.diagnostics.last().unwrap();
     assert_eq!(
         (last.code.id, last.message.as_str()),
-        ("KW-L006", "and 500 more diagnostics about this document")
+        ("KW-L006", "and 500 more diagnostics of this document")
     );
 }
 
@@ -90,12 +94,12 @@ fn is_linear(head: &str, line: impl Fn(usize) -> String, tail: &str) {
         let lines: String = (0..count).map(&line).collect();
         documents(&format!("{head}{lines}{tail}"))
     };
-    let dialects = all(&Options::default());
+    let dialects = all_dialects(&DialectOptions::default());
     let time = |documents: &[Document]| {
         // The best of three, because others use the machine too.
         let once = || {
             let begun = Instant::now();
-            let loaded = load(&dialects, documents);
+            let loaded = load_documents(&dialects, documents);
             assert!(loaded.unclaimed.is_empty());
             begun.elapsed()
         };

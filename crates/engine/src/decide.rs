@@ -3,7 +3,7 @@
 //! Mutating rules run first, tier by tier: all rules of a tier are matched against the object as
 //! it was when the tier began, then each changes what the one before it left. Validating rules then
 //! see the object after all changes, and in the form in which the API server would store it (see
-//! [`Settings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
+//! [`DecisionSettings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,8 +12,9 @@ use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
-    Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Outcome,
-    Program, Query, Rule, RuleAction, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
+    Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Query,
+    Rule, RuleAction, RuleIndex, RuleOutcome, RuleProgram, RuleStatus, TraceNode, TraceVerdict, Tracer,
+    World, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, normalise};
 
@@ -40,7 +41,7 @@ pub struct Engine {
 
 /// The settings of one decision.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Settings {
+pub struct DecisionSettings {
     /// The budget of each rule. All mutating rules together may spend [`SHARED_BUDGET_FACTOR`] times as much, so that
     /// rules which enlarge each other's input come to an end too. The budget of a validating rule never depends on
     /// others: a refusal must not depend on what another rule spent.
@@ -59,7 +60,7 @@ pub struct Settings {
     /// written, because their changes are shown as a difference from it. Which rules see what depends on their phase
     /// alone, so that no rule answers differently because of other rules that are loaded.
     pub is_as_written: bool,
-    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY`].
+    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY_PATHS`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
     /// [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
@@ -67,7 +68,7 @@ pub struct Settings {
 }
 
 /// The fields that identify an object in a cluster, which no rule may change there.
-const IDENTITY: [&[&str]; 7] = [
+const IDENTITY_PATHS: [&[&str]; 7] = [
     &["apiVersion"],
     &["kind"],
     &["metadata", "name"],
@@ -99,7 +100,12 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time, and no text of it
     /// depends on what is in a Secret.
     #[must_use]
-    pub fn decide(&self, request: &AdmissionRequest, world: &dyn World, settings: &Settings) -> Decision {
+    pub fn decide(
+        &self,
+        request: &AdmissionRequest,
+        world: &dyn World,
+        settings: &DecisionSettings,
+    ) -> Decision {
         let is_secret = is_about_secret(request);
         let was_read = AtomicBool::new(is_secret);
         let mut decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
@@ -115,7 +121,7 @@ impl Engine {
         decision
     }
 
-    fn run(&self, request: &AdmissionRequest, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
+    fn run(&self, request: &AdmissionRequest, worlds: &Worlds<'_>, settings: &DecisionSettings) -> Decision {
         let mut candidates = self.index.candidates(request);
         if let Some(mode) = settings.evaluation_mode {
             candidates.retain(|rule| rule.evaluation_modes.contains(mode));
@@ -184,12 +190,12 @@ impl<'w> Worlds<'w> {
 struct DecisionRun<'a> {
     request: &'a AdmissionRequest,
     worlds: &'a Worlds<'a>,
-    settings: &'a Settings,
+    settings: &'a DecisionSettings,
     cache: &'a DecisionCache,
     object: Value,
     // The object after all changes, once `object` is in the form that judging rules see.
     written: Option<Value>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<RuleOutcome>,
     queries: Vec<Query>,
     // What the mutating rules have spent so far.
     steps: u64,
@@ -212,7 +218,7 @@ impl<'a> DecisionRun<'a> {
     }
 
     /// Returns `outcome` with its texts cut to what a decision keeps.
-    fn shortened(&mut self, mut outcome: Outcome) -> Outcome {
+    fn shortened(&mut self, mut outcome: RuleOutcome) -> RuleOutcome {
         let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);
         if let Some(short) = bounded::shortened_text(&outcome.message, most) {
             outcome.message = short.into();
@@ -285,7 +291,7 @@ impl<'a> DecisionRun<'a> {
             }
             if let Some((program, attempt)) = self.match_rule(rule) {
                 pending.push((self.outcomes.len(), *rule, program, attempt));
-                self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
+                self.outcomes.push(rule_outcome(rule, RuleStatus::Pass, Text::default()));
             }
         }
         for (place, rule, program, attempt) in pending {
@@ -311,7 +317,7 @@ impl<'a> DecisionRun<'a> {
             }
             let Some((program, attempt)) = self.match_rule(rule) else { continue };
             let Some(outcome) = self.run_rule(rule, program, attempt) else { continue };
-            if rule.is_exclusive && outcome.status != Status::Skip {
+            if rule.is_exclusive && outcome.status != RuleStatus::Skip {
                 closed = Some(&rule.id.policy);
             }
             let outcome = self.shortened(outcome);
@@ -320,7 +326,7 @@ impl<'a> DecisionRun<'a> {
     }
 
     /// Returns what to run where `rule` applies to the object; otherwise its outcome is recorded, if there is one.
-    fn match_rule<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, RuleAttempt)> {
+    fn match_rule<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn RuleProgram, RuleAttempt)> {
         let program = rule.program.as_ref();
         let mut attempt =
             RuleAttempt::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
@@ -328,10 +334,10 @@ impl<'a> DecisionRun<'a> {
         self.spend(rule, &mut attempt);
         match applies {
             Ok(Applies::Yes) => return Some((program, attempt)),
-            Ok(Applies::NotViolated) => self.record(rule, Status::Pass, Text::default(), attempt),
-            Ok(Applies::No(reason)) => self.record(rule, Status::Skip, reason, attempt),
+            Ok(Applies::NotViolated) => self.record(rule, RuleStatus::Pass, Text::default(), attempt),
+            Ok(Applies::No(reason)) => self.record(rule, RuleStatus::Skip, reason, attempt),
             Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {
-                self.record(rule, Status::Skip, reason, attempt);
+                self.record(rule, RuleStatus::Skip, reason, attempt);
             }
             Ok(Applies::OutOfScope(_)) => {}
             Err(error) => {
@@ -344,7 +350,12 @@ impl<'a> DecisionRun<'a> {
     }
 
     /// Returns the outcome of a rule that applies to the object, if there is anything to report.
-    fn run_rule(&mut self, rule: &Rule, program: &dyn Program, mut attempt: RuleAttempt) -> Option<Outcome> {
+    fn run_rule(
+        &mut self,
+        rule: &Rule,
+        program: &dyn RuleProgram,
+        mut attempt: RuleAttempt,
+    ) -> Option<RuleOutcome> {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
@@ -360,69 +371,69 @@ impl<'a> DecisionRun<'a> {
         if matches!(effect, Ok(Effect::NotReported(_))) && !self.settings.is_traced {
             return None;
         }
-        let outcome = Outcome { is_judged: true, ..self.outcome_of(rule, effect) };
+        let outcome = RuleOutcome { is_judged: true, ..self.outcome_of(rule, effect) };
         Some(attempt.traced(outcome, rule))
     }
 
     /// Records the outcome of a rule that does not run.
-    fn record(&mut self, rule: &Rule, status: Status, message: Text, attempt: RuleAttempt) {
-        let outcome = self.shortened(attempt.traced(outcome(rule, status, message), rule));
+    fn record(&mut self, rule: &Rule, status: RuleStatus, message: Text, attempt: RuleAttempt) {
+        let outcome = self.shortened(attempt.traced(rule_outcome(rule, status, message), rule));
         self.outcomes.push(outcome);
     }
 
     /// Returns the outcome of a rule that ran.
-    fn outcome_of(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> Outcome {
+    fn outcome_of(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> RuleOutcome {
         match effect {
             Ok(Effect::Patch(mut patch)) if rule.action == RuleAction::Mutate => {
                 if self.settings.abridges_patches {
                     patch.truncate(1);
                     patch.shrink_to_fit();
                 }
-                Outcome { patch, ..outcome(rule, Status::Pass, Text::default()) }
+                RuleOutcome { patch, ..rule_outcome(rule, RuleStatus::Pass, Text::default()) }
             }
             Ok(Effect::Patch(_)) => {
                 self.error_outcome(rule, EvalError::new("a validating rule cannot change the object"))
             }
-            Ok(Effect::Pass(message)) => outcome(rule, Status::Pass, message),
-            Ok(Effect::NotReported(message)) => outcome(rule, Status::Skip, message),
+            Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
+            Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
             Ok(Effect::Skip { message, exceptions }) => {
-                Outcome { exceptions, ..outcome(rule, Status::Skip, message) }
+                RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Skip, message) }
             }
             Ok(Effect::Fail { message, template, path, denial, is_refusal, location }) => {
-                let failed = outcome(rule, Status::Fail, message.into());
+                let failed = rule_outcome(rule, RuleStatus::Fail, message.into());
                 let location = location.or(failed.location.clone());
-                Outcome { template, path, denial, is_refusal, location, ..failed }
+                RuleOutcome { template, path, denial, is_refusal, location, ..failed }
             }
             Ok(Effect::Warn { message, template, path, is_refusal, location }) => {
-                let warned = outcome(rule, Status::Warn, message.into());
+                let warned = rule_outcome(rule, RuleStatus::Warn, message.into());
                 let location = location.or(warned.location.clone());
-                Outcome { template, path, is_refusal, location, ..warned }
+                RuleOutcome { template, path, is_refusal, location, ..warned }
             }
             Err(error) => self.error_outcome(rule, error),
         }
     }
 
-    fn error_outcome(&mut self, rule: &Rule, error: EvalError) -> Outcome {
+    fn error_outcome(&mut self, rule: &Rule, error: EvalError) -> RuleOutcome {
         if let EvalErrorKind::Query(query) = &error.kind
             && !self.queries.contains(query)
         {
             self.queries.push(Query::clone(query));
         }
-        let outcome = outcome(rule, Status::Error, error.message.into());
+        let outcome = rule_outcome(rule, RuleStatus::Error, error.message.into());
         let location = error.location.or(outcome.location);
         let is_refusal = rule.refuses_on_error && !error.is_tolerated;
-        Outcome { location, is_refusal, error: Some(error.kind), ..outcome }
+        RuleOutcome { location, is_refusal, error: Some(error.kind), ..outcome }
     }
 }
 
-/// Returns the first part of the [`IDENTITY`] in which the two differ.
+/// Returns the first part of the [`IDENTITY_PATHS`] in which the two differ.
 fn changed_identity(before: &Value, after: &Value) -> Option<String> {
     let differs = |path: &&&[&str]| before.at(path) != after.at(path);
-    if before.is_same(after) { None } else { IDENTITY.iter().find(differs).map(|path| path.join(".")) }
+    if before.is_same(after) { None } else { IDENTITY_PATHS.iter().find(differs).map(|path| path.join(".")) }
 }
 
-fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
-    Outcome {
+fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
+    RuleOutcome {
         rule: Arc::clone(&rule.id),
         status,
         error: None,
@@ -447,7 +458,7 @@ struct RuleAttempt {
 }
 
 impl RuleAttempt {
-    fn new(settings: &Settings, allowance: Limits, trace_nodes: usize) -> Self {
+    fn new(settings: &DecisionSettings, allowance: Limits, trace_nodes: usize) -> Self {
         let tracer = if settings.is_traced { Tracer::within(trace_nodes) } else { Tracer::off() };
         Self { budget: Budget::new(allowance).with_deadline(settings.deadline), tracer }
     }
@@ -462,7 +473,7 @@ impl RuleAttempt {
         &mut self,
         run: &mut DecisionRun<'_>,
         rule: &Rule,
-        program: &dyn Program,
+        program: &dyn RuleProgram,
     ) -> Result<Effect, EvalError> {
         let mut evaluation = self.evaluation(run, rule);
         match rule.action {
@@ -472,19 +483,19 @@ impl RuleAttempt {
     }
 
     /// Returns `outcome` with the trace of the rule, if traces are kept.
-    fn traced(self, mut outcome: Outcome, rule: &Rule) -> Outcome {
+    fn traced(self, mut outcome: RuleOutcome, rule: &Rule) -> RuleOutcome {
         if self.tracer.is_on() {
             outcome.trace = Some(Box::new(self.into_trace(rule, outcome.status, &outcome.message)));
         }
         outcome
     }
 
-    fn into_trace(mut self, rule: &Rule, status: Status, message: &str) -> TraceNode {
+    fn into_trace(mut self, rule: &Rule, status: RuleStatus, message: &str) -> TraceNode {
         let verdict = match status {
-            Status::Pass => Verdict::Yes,
-            Status::Fail | Status::Warn => Verdict::Done,
-            Status::Error => Verdict::Error,
-            Status::Skip => Verdict::No,
+            RuleStatus::Pass => TraceVerdict::Yes,
+            RuleStatus::Fail | RuleStatus::Warn => TraceVerdict::Done,
+            RuleStatus::Error => TraceVerdict::Error,
+            RuleStatus::Skip => TraceVerdict::No,
         };
         TraceNode {
             what: rule.id.to_string(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_value::{Location, Problem, ProblemKind, Text, Value};
+use kubewright_value::{Location, ParseProblem, ParseProblemKind, Text, Value};
 
 use kubewright_k8s::ObjectName;
 
@@ -61,17 +61,17 @@ pub struct Diagnostic {
     pub label: Box<str>,
     /// The remedy; may be empty.
     pub help: String,
-    /// Whether it is an error although its sort is a warning, because somebody wants it so.
+    /// Whether it counts as an error although its code is a warning, because the user asked for that.
     pub is_raised: bool,
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
     /// The object that shows it, where that is another than what the place is in.
-    pub subject: Option<Box<Subject>>,
+    pub subject: Option<Box<DiagnosticSubject>>,
 }
 
-/// An object that something is wrong with because of what stands elsewhere.
+/// The object that shows the mistake, where its cause is elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct DiagnosticSubject {
     /// Its `apiVersion`.
     pub api_version: Text,
     /// What it is called.
@@ -114,7 +114,7 @@ impl Diagnostic {
     #[must_use]
     pub fn about(mut self, object: &Value, path: impl Into<String>) -> Self {
         let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
-        let subject = Subject { api_version, name: ObjectName::of(object), path: path.into() };
+        let subject = DiagnosticSubject { api_version, name: ObjectName::of(object), path: path.into() };
         self.subject = Some(Box::new(subject));
         self
     }
@@ -176,12 +176,12 @@ codes! {
 
     SYNTAX "KW-Y001" Error "the text is not YAML or JSON";
     ENCODING "KW-Y002" Error "the text is not UTF-8";
-    CONTROL "KW-Y003" Error "the text contains a control character";
+    CONTROL "KW-Y003" Error "the text has a control character";
     DEPTH "KW-Y004" Error "the document is nested too deep";
     ALIASES "KW-Y005" Error "aliases expand beyond the limit";
     SIZE "KW-Y006" Error "the document is too large";
-    DUPLICATE "KW-Y007" Warning "duplicate key";
-    KEY "KW-Y008" Error "a key is not a string";
+    DUPLICATE "KW-Y007" Warning "a duplicate key";
+    KEY "KW-Y008" Error "a key is not text";
     NUMBER "KW-Y009" Error "a number cannot be written in JSON";
     TAG "KW-Y010" Error "a tag does not fit its value";
 }
@@ -193,19 +193,19 @@ pub fn reading_codes() -> Vec<&'static Code> {
 }
 
 /// A problem of a text is a diagnostic whose code follows from its kind.
-impl From<Problem> for Diagnostic {
-    fn from(problem: Problem) -> Self {
+impl From<ParseProblem> for Diagnostic {
+    fn from(problem: ParseProblem) -> Self {
         let code = match problem.kind {
-            ProblemKind::Syntax => &SYNTAX,
-            ProblemKind::Encoding => &ENCODING,
-            ProblemKind::ControlCharacter => &CONTROL,
-            ProblemKind::Depth => &DEPTH,
-            ProblemKind::AliasExpansion => &ALIASES,
-            ProblemKind::Size => &SIZE,
-            ProblemKind::DuplicateKey => &DUPLICATE,
-            ProblemKind::Key => &KEY,
-            ProblemKind::Number => &NUMBER,
-            ProblemKind::Tag => &TAG,
+            ParseProblemKind::Syntax => &SYNTAX,
+            ParseProblemKind::Encoding => &ENCODING,
+            ParseProblemKind::ControlCharacter => &CONTROL,
+            ParseProblemKind::Depth => &DEPTH,
+            ParseProblemKind::AliasExpansion => &ALIASES,
+            ParseProblemKind::Size => &SIZE,
+            ParseProblemKind::DuplicateKey => &DUPLICATE,
+            ParseProblemKind::Key => &KEY,
+            ParseProblemKind::Number => &NUMBER,
+            ParseProblemKind::Tag => &TAG,
         };
         Self::new(code, problem.message, problem.location)
     }

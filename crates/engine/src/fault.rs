@@ -10,7 +10,7 @@ use kubewright_k8s::GroupVersionKind;
 
 /// One mistake in one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FieldError {
     /// The field, such as `spec.match[0].select`; empty for the whole object.
     pub field: String,
     /// The message, with the remedy.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub code: &'static Code,
 }
 
-impl Fault {
+impl FieldError {
     /// Returns `diagnostic` as a mistake in a field of `document`.
     #[must_use]
     pub fn of(document: &Document, diagnostic: &Diagnostic) -> Self {
@@ -29,12 +29,12 @@ impl Fault {
             (message, "") => message.to_owned(),
             (message, help) => format!("{message}; {help}"),
         };
-        Self { field: field(&path), message, code: diagnostic.code }
+        Self { field: kubernetes_field_path(&path), message, code: diagnostic.code }
     }
 }
 
 /// As one line: `field: message (code)`.
-impl fmt::Display for Fault {
+impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.field.is_empty() {
             write!(f, "{}: ", self.field)?;
@@ -45,16 +45,16 @@ impl fmt::Display for Fault {
 
 /// Returns the message of the API server for an invalid `object`: `Kind.group "name" is invalid: [...]`.
 #[must_use]
-pub fn invalid(object: &Value, faults: &[Fault]) -> String {
+pub fn invalid_object_message(object: &Value, faults: &[FieldError]) -> String {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let dot = if group.is_empty() { "" } else { "." };
-    let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let name = object.str_at(&["metadata", "name"]);
     let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
     format!("{kind}{dot}{group} {name:?} is invalid: [{}]", faults.join(", "))
 }
 
 /// Writes a path as Kubernetes does: `spec.match[0].select`, and `[key]` for a key with special characters.
-fn field(path: &[Step]) -> String {
+fn kubernetes_field_path(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

@@ -20,18 +20,18 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 pub struct RuleIndex {
     // INVARIANT: in the order in which rules run.
     rules: Vec<Arc<Rule>>,
-    by_operation: [Shelf; 4],
+    by_operation: [NamespaceIndex; 4],
 }
 
 // INVARIANT of all lists: positions in `rules`, ascending.
 #[derive(Debug, Default)]
-struct Shelf {
-    by_namespace: HashMap<Text, ByKind>,
-    any_namespace: ByKind,
+struct NamespaceIndex {
+    by_namespace: HashMap<Text, KindIndex>,
+    any_namespace: KindIndex,
 }
 
 #[derive(Debug, Default)]
-struct ByKind {
+struct KindIndex {
     named: HashMap<Text, Vec<u32>>,
     any: Vec<u32>,
 }
@@ -88,7 +88,7 @@ impl RuleIndex {
     }
 }
 
-impl Shelf {
+impl NamespaceIndex {
     fn put(&mut self, position: u32, rule: &Rule) {
         match &rule.scope.namespaces {
             NamespaceScope::Any => self.any_namespace.put(position, &rule.scope.kinds),
@@ -101,7 +101,7 @@ impl Shelf {
     }
 }
 
-impl ByKind {
+impl KindIndex {
     fn put(&mut self, position: u32, kinds: &KindScope) {
         let push = |list: &mut Vec<u32>| {
             if list.last() != Some(&position) {

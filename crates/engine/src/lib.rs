@@ -25,21 +25,23 @@ pub use cluster::{
     PolicyRule, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
     WatchedResource, WebhookPlan, WebhookRule,
 };
-pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, Subject, reading_codes};
+pub use decide::{DecisionSettings, Engine};
+pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
-pub use fault::{Fault, invalid};
+pub use fault::{FieldError, invalid_object_message};
 pub use index::RuleIndex;
-pub use kubewright_value::suggest::nearest;
-pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
+pub use kubewright_value::suggest::nearest_word;
+pub use outcome::{Decision, EvalError, EvalErrorKind, RuleOutcome, RuleStatus};
 pub use rule::{
-    Applies, Branch, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, Program, Rule,
-    RuleAction, RuleId, RuleMetadata,
+    Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, Rule, RuleAction,
+    RuleBranch, RuleId, RuleMetadata, RuleProgram,
 };
-pub use scope::{KindScope, NamespaceScope, Scope};
+pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;
-pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{Answer, ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, ServiceCall, World, WorldView};
+pub use trace::{TraceNode, TraceVerdict, Tracer};
+pub use world::{
+    ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, QueryAnswer, ServiceCall, World, WorldView,
+};
 
 // The example of the README is a test.
 #[cfg(doctest)]

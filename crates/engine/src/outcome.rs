@@ -11,12 +11,12 @@ use crate::{Query, RuleId, RuleMetadata, TraceNode};
 
 /// The outcome of one rule for one request.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct RuleOutcome {
     /// The rule.
     pub rule: Arc<RuleId>,
     /// The status.
-    pub status: Status,
-    /// What kind of error it is; only for [`Status::Error`].
+    pub status: RuleStatus,
+    /// What kind of error it is; only for [`RuleStatus::Error`].
     pub error: Option<EvalErrorKind>,
     /// The message in one line; may be empty.
     pub message: Text,
@@ -27,7 +27,7 @@ pub struct Outcome {
     /// The place in the rule file that decided.
     pub location: Option<Location>,
     /// The changes of the rule.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
     /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not
@@ -45,7 +45,7 @@ pub struct Outcome {
 
 /// The status of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
+pub enum RuleStatus {
     /// The object satisfies the rule, perhaps because the rule changed it.
     Pass,
     /// The object violates the rule.
@@ -58,7 +58,7 @@ pub enum Status {
     Skip,
 }
 
-impl Status {
+impl RuleStatus {
     /// Returns the word for it in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -72,7 +72,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for RuleStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -175,25 +175,25 @@ pub struct Decision {
     /// Whether no rule refuses the object.
     pub is_allowed: bool,
     /// The outcomes, one for each considered rule, in the order in which they ran.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RuleOutcome>,
     /// The object after all changes.
     pub object: Value,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
-    /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up, or the time until
-    /// [`Settings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
+    /// Whether the steps of [`DecisionSettings::total`](crate::Settings::total) were used up, or the time until
+    /// [`DecisionSettings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
     pub is_unfinished: bool,
 }
 
 impl Decision {
     /// Returns the JSON Patch from `original` to the decided object.
     #[must_use]
-    pub fn patch(&self, original: &Value) -> Vec<patch::Operation> {
-        patch::diff(original, &self.object)
+    pub fn patch(&self, original: &Value) -> Vec<patch::JsonPatchOperation> {
+        patch::diff_values(original, &self.object)
     }
 
     /// Returns the outcomes with `status`.
-    pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Outcome> {
+    pub fn with_status(&self, status: RuleStatus) -> impl Iterator<Item = &RuleOutcome> {
         self.outcomes.iter().filter(move |outcome| outcome.status == status)
     }
 }

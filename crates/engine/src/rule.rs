@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{AdmissionPhase, Answer, EvalError, Query, Scope, Tracer, WorldView};
+use crate::{AdmissionPhase, EvalError, Query, QueryAnswer, RuleScope, Tracer, WorldView};
 use kubewright_k8s::{AdmissionRequest, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
@@ -45,7 +45,7 @@ pub struct Rule {
     /// Its name.
     pub id: Arc<RuleId>,
     /// The requests that it may apply to.
-    pub scope: Scope,
+    pub scope: RuleScope,
     /// Whether it changes objects or judges them.
     pub action: RuleAction,
     /// The admission phase in which a cluster evaluates it: a rule that validates may run in a mutating webhook.
@@ -71,7 +71,7 @@ pub struct Rule {
     /// Its place in the rule file.
     pub location: Location,
     /// The program that evaluates it.
-    pub program: Box<dyn Program>,
+    pub program: Box<dyn RuleProgram>,
 }
 
 impl Rule {
@@ -140,7 +140,7 @@ pub struct RuleMetadata {
 
 /// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.
 #[derive(Debug, Clone)]
-pub struct Branch {
+pub struct RuleBranch {
     /// A description in the words of the rule.
     pub what: String,
     /// Its place in the rule file. A trace node with this location shows that it was evaluated.
@@ -157,7 +157,7 @@ pub enum RuleAction {
 }
 
 /// The program of a rule: it evaluates the object of one request and may change it.
-pub trait Program: Send + Sync {
+pub trait RuleProgram: Send + Sync {
     /// Returns whether the rule applies to `object`, in its state when the tier began.
     ///
     /// # Errors
@@ -182,12 +182,12 @@ pub trait Program: Send + Sync {
     }
 
     /// Returns the parts of the rule that tests can leave out.
-    fn branches(&self) -> Vec<Branch> {
+    fn branches(&self) -> Vec<RuleBranch> {
         Vec::new()
     }
 }
 
-impl fmt::Debug for dyn Program {
+impl fmt::Debug for dyn RuleProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Program")
     }
@@ -237,10 +237,10 @@ impl<'a> Evaluation<'a> {
             return Ok(None);
         }
         match self.cache.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
-            Answer::Found(namespace) => Ok(Some(namespace)),
-            Answer::Absent => Ok(None),
-            Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
-            Answer::Failed(why) | Answer::Refused(why) => {
+            QueryAnswer::Found(namespace) => Ok(Some(namespace)),
+            QueryAnswer::Absent => Ok(None),
+            QueryAnswer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
+            QueryAnswer::Failed(why) | QueryAnswer::Refused(why) => {
                 Err(EvalError::failed(&Query::namespace(name), why))
             }
         }
@@ -250,7 +250,7 @@ impl<'a> Evaluation<'a> {
 /// Answers that all rules of one decision share.
 #[derive(Debug, Default)]
 pub struct DecisionCache {
-    namespace: OnceCell<Answer>,
+    namespace: OnceCell<QueryAnswer>,
     resource: OnceCell<Text>,
 }
 
@@ -271,7 +271,7 @@ pub enum Applies {
 #[derive(Debug, Clone)]
 pub enum Effect {
     /// The object was changed by these operations; without any, it already had the wanted form.
-    Patch(Vec<patch::Operation>),
+    Patch(Vec<patch::JsonPatchOperation>),
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
     /// The rule turns out not to apply to the object.

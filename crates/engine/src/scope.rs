@@ -7,7 +7,7 @@ use kubewright_value::Text;
 
 /// The kinds, namespaces and operations a rule can be about.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct RuleScope {
     /// Which kinds.
     pub kinds: KindScope,
     /// Which namespaces.
@@ -38,7 +38,7 @@ pub enum NamespaceScope {
     Named(Vec<Text>),
 }
 
-impl Scope {
+impl RuleScope {
     /// Returns whether the rule can be about `request`.
     #[must_use]
     pub fn admits(&self, request: &AdmissionRequest) -> bool {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_value::{Text, Value};
 
-use crate::{Answer, ApiCall, Query, RuleId, World};
+use crate::{ApiCall, Query, QueryAnswer, RuleId, World};
 use kubewright_k8s::{AdmissionRequest, ObjectName};
 
 pub(crate) use conceal::conceal;
@@ -48,17 +48,17 @@ impl<'w> SecretAccess<'w> {
 }
 
 impl World for SecretAccess<'_> {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         let asks_for_secrets = asks_for_secrets(query);
         if asks_for_secrets && !self.is_named {
-            return Answer::Refused(
+            return QueryAnswer::Refused(
                 "a rule reads Secrets only where its own text names the resource `secrets`".into(),
             );
         }
         match self.world.get(query) {
-            Answer::Found(value) if asks_for_secrets || holds_secret(&value) => {
+            QueryAnswer::Found(value) if asks_for_secrets || holds_secret(&value) => {
                 self.was_read.store(true, Ordering::Relaxed);
-                Answer::Found(match self.substitute {
+                QueryAnswer::Found(match self.substitute {
                     Some(substitute) => substitute.in_answer(&value),
                     None => value,
                 })
@@ -88,11 +88,11 @@ fn holds_secret(answer: &Value) -> bool {
     let kind = answer.get("kind").and_then(Value::as_str);
     kind == Some("Secret")
         || kind == Some("SecretList")
-        || items(answer).is_some_and(|items| items.iter().any(is_secret))
+        || answer_items(answer).is_some_and(|items| items.iter().any(is_secret))
 }
 
 /// Returns the objects of a list, as the API server answers it or as a global context entry holds it.
-fn items(answer: &Value) -> Option<&[Value]> {
+fn answer_items(answer: &Value) -> Option<&[Value]> {
     answer.as_array().or_else(|| answer.get("items").and_then(Value::as_array))
 }
 

@@ -15,7 +15,7 @@ pub struct TraceNode {
     /// What it was compared with, or what was done.
     pub wanted: String,
     /// The result.
-    pub verdict: Verdict,
+    pub verdict: TraceVerdict,
     /// The place in the rule file.
     pub location: Option<Location>,
     /// The steps below it.
@@ -24,7 +24,7 @@ pub struct TraceNode {
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TraceVerdict {
     /// As wanted.
     Yes,
     /// Not as wanted.
@@ -37,7 +37,7 @@ pub enum Verdict {
     NotLooked,
 }
 
-impl Verdict {
+impl TraceVerdict {
     /// Returns the word for it in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -123,7 +123,7 @@ impl TraceNode {
             what: format!("… {count} more"),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             location: None,
             children: Vec::new(),
         }

@@ -117,7 +117,7 @@ impl fmt::Display for Query {
 
 /// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum QueryAnswer {
     /// It exists.
     Found(Value),
     /// It does not exist.
@@ -133,7 +133,7 @@ pub enum Answer {
 /// A read-only view of everything besides the request.
 pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
-    fn get(&self, query: &Query) -> Answer;
+    fn get(&self, query: &Query) -> QueryAnswer;
 
     /// Returns the variables that the caller sets for `rule` and `request` in place of what the rule would find: names,
     /// which may be dotted paths, and values. Later ones replace earlier ones.
@@ -142,26 +142,26 @@ pub trait World: Sync {
     }
 }
 
-/// A world of which only some answers are known yet; everything else is [`Answer::Unknown`].
+/// A world of which only some answers are known yet; everything else is [`QueryAnswer::Unknown`].
 #[derive(Debug, Default)]
 pub struct OpenWorld {
-    answers: HashMap<Query, Answer>,
+    answers: HashMap<Query, QueryAnswer>,
 }
 
 impl OpenWorld {
     /// Records the answer to `query`; `None` means that it does not exist.
     pub fn learn(&mut self, query: Query, answer: Option<Value>) {
-        self.answers.insert(query, answer.map_or(Answer::Absent, Answer::Found));
+        self.answers.insert(query, answer.map_or(QueryAnswer::Absent, QueryAnswer::Found));
     }
 
     /// Records that the lookup of `query` failed, and why.
     pub fn fail(&mut self, query: Query, why: impl Into<Text>) {
-        self.answers.insert(query, Answer::Failed(why.into()));
+        self.answers.insert(query, QueryAnswer::Failed(why.into()));
     }
 }
 
 impl World for OpenWorld {
-    fn get(&self, query: &Query) -> Answer {
-        self.answers.get(query).cloned().unwrap_or(Answer::Unknown)
+    fn get(&self, query: &Query) -> QueryAnswer {
+        self.answers.get(query).cloned().unwrap_or(QueryAnswer::Unknown)
     }
 }

@@ -1,7 +1,7 @@
 //! The items of a large list of objects, as `kubectl get -o yaml` writes it: cut apart before they are read, so that
 //! all cores read a dump of a cluster and no document is too large.
 
-use kubewright_value::yaml::Chunk;
+use kubewright_value::yaml::StreamChunk;
 
 use super::objects::ListOfObjects;
 
@@ -10,18 +10,18 @@ const LARGE: usize = 1 << 20;
 
 /// Returns the list that `chunk` of `text` is and its items, each with its `- `; nothing if it is small, or anything
 /// else than a list in block style with no fields but the usual ones.
-pub(super) fn items(text: &str, chunk: &Chunk) -> Option<(ListOfObjects, Vec<Chunk>)> {
+pub(super) fn items(text: &str, chunk: &StreamChunk) -> Option<(ListOfObjects, Vec<StreamChunk>)> {
     let document = text.get(chunk.range.clone()).filter(|document| document.len() >= LARGE)?;
     // An anchor of one item may be meant by another.
     if [": &", "- &"].iter().any(|anchor| document.contains(anchor)) {
         return None;
     }
-    let mut items: Vec<Chunk> = Vec::new();
+    let mut items: Vec<StreamChunk> = Vec::new();
     let (mut at, mut number) = (chunk.range.start, chunk.line);
     let mut frame = Frame::default();
     for line in document.split_inclusive('\n') {
         match frame.take(line)? {
-            Place::Start => items.push(Chunk { range: at..at + line.len(), line: number }),
+            Place::Start => items.push(StreamChunk { range: at..at + line.len(), line: number }),
             Place::Inside => items.last_mut()?.range.end = at + line.len(),
             Place::Outside => {}
         }

@@ -234,7 +234,7 @@ fn neighbour(path: &Path) -> Option<String> {
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    let near = kubewright_engine::nearest(name, names.iter().map(String::as_str))?;
+    let near = kubewright_engine::nearest_word(name, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).to_string_lossy().into_owned())
 }
 

@@ -3,7 +3,7 @@
 //! What is a list is decided as kubectl decides it, so that whatever it would create is looked at or told.
 
 use kubewright_engine::{Diagnostic, Engine};
-use kubewright_value::{Document, Kind, Value};
+use kubewright_value::{Document, Value, ValueKind};
 
 use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNUSUAL_LIST};
 
@@ -90,7 +90,7 @@ fn open(
         return;
     }
     let message = match document.value.kind() {
-        Kind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
+        ValueKind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
         kind => format!("this document is of type {kind}, not a Kubernetes object, so it is left out"),
     };
     problems.push(Diagnostic::new(&NOT_AN_OBJECT, message, document.locate(&[])));
@@ -129,7 +129,7 @@ pub(super) struct ListOfObjects {
 impl ListOfObjects {
     /// Returns the list that `value` is.
     pub(super) fn of(value: &Value) -> Option<Self> {
-        let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key| value.str_at(&[key]);
         let (kind, items) = (text("kind"), value.get("items")?);
         // Without a kind kubectl takes nothing, and a payload may have whatever fields it likes.
         if kind.is_empty() || (!kind.ends_with("List") && text("apiVersion").is_empty()) {

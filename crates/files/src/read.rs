@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::yaml::{self, Chunk};
+use kubewright_value::yaml::{self, StreamChunk};
 use kubewright_value::{Document, Source, json};
 
 use super::Input;
@@ -112,9 +112,9 @@ pub(super) enum Part {
     /// The whole text, which is JSON.
     Json,
     /// A piece of a YAML stream.
-    Yaml(Chunk),
+    Yaml(StreamChunk),
     /// An item of a large list.
-    Item(Chunk, Arc<ListOfObjects>),
+    Item(StreamChunk, Arc<ListOfObjects>),
 }
 
 /// Splits a text into parts that can be read on their own, in order.
@@ -154,7 +154,7 @@ pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Di
     }
 }
 
-fn read_chunk(source: &Arc<Source>, chunk: &Chunk, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+fn read_chunk(source: &Arc<Source>, chunk: &StreamChunk, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let reading = yaml::read_chunk(source, chunk);
     problems.extend(reading.problems.into_iter().map(Into::into));
     reading.documents

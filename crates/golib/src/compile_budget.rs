@@ -1,9 +1,9 @@
-//! What compiling rules may take: bytes that stay as long as the rules do, and steps.
+//! The budget for compiling rules: bytes that stay as long as the rules do, and steps.
 //!
-//! A few bytes of a regular expression can stand for megabytes of automata, so each rule, each document and all rules
-//! together have a limit. Whoever loads rules owns a [`CompileBudget`] and compiles each document inside of it. It is
+//! A few bytes of a regular expression can compile to megabytes of automata, so each rule, each document and all rules
+//! together have a limit. The loader of rules owns a [`CompileBudget`] and compiles each document inside of it. It is
 //! not handed through the parsers of five languages but is there for as long as a document is compiled, so that none
-//! of them can forget it: [`compile`](crate::regex::compile) charges whatever budget is open.
+//! of them can forget it: [`compile_regex`](crate::regex::compile_regex) charges whatever budget is open.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::regex::Regex;
 
-/// How much compiling may take.
+/// The limits of compiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompileLimits {
     /// Bytes of the automata of one rule.
@@ -60,20 +60,20 @@ pub enum CompileExceeded {
     TotalSteps(u64),
 }
 
-/// What compiling has taken so far.
+/// The bytes and steps that compiling has taken so far.
 #[derive(Debug, Default)]
 pub struct CompileBudget {
     limits: CompileLimits,
     rule: usize,
-    document: Used,
-    total: Used,
+    document: CompileUsage,
+    total: CompileUsage,
     exceeded: Option<CompileExceeded>,
     /// Expressions by their pattern: rules that are written alike share them, and pay once.
     shared: HashMap<Box<str>, Regex>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Used {
+struct CompileUsage {
     bytes: usize,
     steps: u64,
 }
@@ -91,11 +91,11 @@ impl CompileBudget {
 
     /// Compiles one document with `compile`. Returns what that gives, and the first limit that was reached.
     pub fn document<T>(&mut self, compile: impl FnOnce() -> T) -> (T, Option<CompileExceeded>) {
-        self.document = Used::default();
+        self.document = CompileUsage::default();
         self.rule = 0;
         self.exceeded = None;
         let before = OPEN.replace(Some(std::mem::take(self)));
-        let closing = Closing { budget: self, before };
+        let closing = BudgetGuard { budget: self, before };
         let compiled = compile();
         drop(closing);
         (compiled, self.exceeded)
@@ -139,18 +139,18 @@ impl CompileBudget {
 }
 
 /// Begins the allowance of a rule anew while `compile` runs; for documents with several rules.
-pub fn rule<T>(compile: impl FnOnce() -> T) -> T {
+pub fn with_rule_allowance<T>(compile: impl FnOnce() -> T) -> T {
     OPEN.with_borrow_mut(|open| open.iter_mut().for_each(|budget| budget.rule = 0));
     compile()
 }
 
 /// Returns the expression that was compiled from `pattern` before.
-pub(crate) fn shared(pattern: &str) -> Option<Regex> {
+pub(crate) fn cached_regex(pattern: &str) -> Option<Regex> {
     OPEN.with_borrow(|open| open.as_ref()?.shared.get(pattern).cloned())
 }
 
 /// Charges the open budget, if there is one, for compiling `regex`.
-pub(crate) fn keep(regex: &Regex) -> Result<(), CompileExceeded> {
+pub(crate) fn charge_regex(regex: &Regex) -> Result<(), CompileExceeded> {
     OPEN.with_borrow_mut(|open| {
         let Some(budget) = open else { return Ok(()) };
         let bytes = regex.heap_bytes();
@@ -166,18 +166,18 @@ pub(crate) fn keep(regex: &Regex) -> Result<(), CompileExceeded> {
 /// Charges the open budget, if there is one, for steps that made nothing.
 ///
 /// # Errors
-/// When none are left, so that nobody begins something that cannot be paid for.
-pub(crate) fn step(steps: u64) -> Result<(), CompileExceeded> {
+/// When none are left, so that no work starts that cannot be charged.
+pub(crate) fn charge_compile_steps(steps: u64) -> Result<(), CompileExceeded> {
     OPEN.with_borrow_mut(|open| open.as_mut().map_or(Ok(()), |budget| budget.charge(0, steps)))
 }
 
 /// Gives the open budget back to its owner and opens the one of before, also when compiling panics.
-struct Closing<'b> {
+struct BudgetGuard<'b> {
     budget: &'b mut CompileBudget,
     before: Option<CompileBudget>,
 }
 
-impl Drop for Closing<'_> {
+impl Drop for BudgetGuard<'_> {
     fn drop(&mut self) {
         *self.budget = OPEN.replace(self.before.take()).unwrap_or_default();
     }
@@ -186,7 +186,7 @@ impl Drop for Closing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regex::compile;
+    use crate::regex::compile_regex;
 
     fn limits(rule_bytes: usize, document_bytes: usize, total_bytes: usize) -> CompileLimits {
         CompileLimits { rule_bytes, document_bytes, total_bytes, ..CompileLimits::default() }
@@ -194,12 +194,12 @@ mod tests {
 
     /// Compiles `patterns` as one document and returns how many could be.
     fn compiled(budget: &mut CompileBudget, patterns: &[&str]) -> (usize, Option<CompileExceeded>) {
-        budget.document(|| patterns.iter().filter(|pattern| compile(pattern).is_ok()).count())
+        budget.document(|| patterns.iter().filter(|pattern| compile_regex(pattern).is_ok()).count())
     }
 
     #[test]
     fn each_limit_stops_where_it_says() {
-        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let each = compile_regex("a{10}").unwrap().heap_bytes() + 64;
         let patterns = ["a{10}", "b{10}", "c{10}", "d{10}"];
         let mut budget = CompileBudget::new(limits(each * 2, each * 8, each * 8));
         assert_eq!(compiled(&mut budget, &patterns), (2, Some(CompileExceeded::RuleBytes(each * 2))));
@@ -212,11 +212,13 @@ mod tests {
 
     #[test]
     fn a_rule_that_needs_too_much_leaves_its_neighbours_standing() {
-        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let each = compile_regex("a{10}").unwrap().heap_bytes() + 64;
         let mut budget = CompileBudget::new(limits(each * 2, each * 8, each * 8));
         let (made, exceeded) = budget.document(|| {
-            let first = rule(|| ["a{10}", "b{10}", "c{10}"].map(|pattern| compile(pattern).is_ok()));
-            (first, rule(|| compile("d{10}").is_ok()))
+            let first = with_rule_allowance(|| {
+                ["a{10}", "b{10}", "c{10}"].map(|pattern| compile_regex(pattern).is_ok())
+            });
+            (first, with_rule_allowance(|| compile_regex("d{10}").is_ok()))
         });
         assert_eq!(made, ([true, true, false], true));
         assert!(exceeded.is_some());
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn expressions_that_are_written_alike_are_paid_once() {
-        let each = compile("a{10}").unwrap().heap_bytes() + 64;
+        let each = compile_regex("a{10}").unwrap().heap_bytes() + 64;
         let mut budget = CompileBudget::new(limits(each, each, each));
         assert_eq!(compiled(&mut budget, &["a{10}"; 20]), (20, None));
         assert_eq!(compiled(&mut budget, &["a{10}"]), (1, None));
@@ -244,6 +246,6 @@ mod tests {
             budget.document(|| std::panic::resume_unwind(Box::new("hostile")))
         }));
         assert!(panicked.is_err());
-        assert!(compile("a").is_ok());
+        assert!(compile_regex("a").is_ok());
     }
 }

@@ -5,7 +5,7 @@ const MAX_DIGITS: usize = 1100;
 
 /// Formats `value` with one of Go's verbs `e`, `E`, `f`, `g`, `G`; no precision means the shortest exact text.
 #[must_use]
-pub fn format(value: f64, verb: char, precision: Option<usize>) -> String {
+pub fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -21,17 +21,17 @@ pub fn format(value: f64, verb: char, precision: Option<usize>) -> String {
             None => format!("{value}"),
         },
         'e' | 'E' => {
-            let form = exponent_form(value, precision);
+            let form = format_exponent(value, precision);
             let (digits, exponent) = form.split_once('e').unwrap_or((&form, ""));
             format!("{digits}{}e{exponent}", "0".repeat(zeros))
         }
-        'x' | 'X' => hexadecimal(value),
-        _ => general(value, precision),
+        'x' | 'X' => format_hexadecimal(value),
+        _ => format_general(value, precision),
     };
     if verb.is_ascii_uppercase() { text.to_uppercase() } else { text }
 }
 
-fn exponent_form(value: f64, precision: Option<usize>) -> String {
+fn format_exponent(value: f64, precision: Option<usize>) -> String {
     let text = match precision {
         Some(precision) => format!("{value:.precision$e}"),
         None => format!("{value:e}"),
@@ -42,11 +42,11 @@ fn exponent_form(value: f64, precision: Option<usize>) -> String {
 }
 
 /// The shorter of the two forms: an exponent below -4 and from the precision on, which is 6 where none is given.
-fn general(value: f64, precision: Option<usize>) -> String {
+fn format_general(value: f64, precision: Option<usize>) -> String {
     let digits = precision.map(|p| p.max(1));
-    let scientific = exponent_form(value, digits.map(|d| d - 1));
+    let scientific = format_exponent(value, digits.map(|d| d - 1));
     let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
-    // The shortest form decides as if six digits were asked for.
+    // The shortest form decides as if six digits were requested.
     let limit = i32::try_from(digits.unwrap_or(6)).unwrap_or(i32::MAX);
     if exponent < -4 || exponent >= limit {
         return strip_zeros_exponent(&scientific, precision.is_some());
@@ -61,7 +61,7 @@ fn general(value: f64, precision: Option<usize>) -> String {
 }
 
 /// Writes the bits of the mantissa: `0x1.8p+01` is 3. The precision is not looked at.
-fn hexadecimal(value: f64) -> String {
+fn format_hexadecimal(value: f64) -> String {
     const MANTISSA: u64 = (1 << 52) - 1;
     let bits = value.to_bits();
     let sign = if value.is_sign_negative() { "-" } else { "" };

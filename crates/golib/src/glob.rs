@@ -1,18 +1,18 @@
-//! Wildcards: `*` stands for any characters, `?` for one; everything else for itself.
+//! Wildcards: `*` matches any characters, `?` matches one; everything else is literal.
 //!
 //! There is no way to escape a wildcard in the text, but a glob can be made of parts of which only some
-//! may have wildcards in them, so that what comes from elsewhere stands for itself.
+//! may have wildcards in them, so that text from elsewhere is literal.
 
 use kubewright_value::{Budget, Exhausted};
 
 /// A pattern of wildcards, ready to be compared with texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob {
-    shape: Shape,
+pub struct WildcardPattern {
+    shape: WildcardShape,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Shape {
+enum WildcardShape {
     Exact(Box<str>),
     /// `x*`
     Prefix(Box<str>),
@@ -23,17 +23,17 @@ enum Shape {
     Any,
     /// One character at least.
     Some,
-    Other(Vec<Token>),
+    Other(Vec<WildcardToken>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
+enum WildcardToken {
     Char(char),
     One,
     Any,
 }
 
-impl Glob {
+impl WildcardPattern {
     /// Returns the pattern that `text` is.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -47,21 +47,21 @@ impl Glob {
         for (text, is_wild) in parts {
             for character in text.chars() {
                 match character {
-                    '*' if is_wild && tokens.last() == Some(&Token::Any) => {}
-                    '*' if is_wild => tokens.push(Token::Any),
-                    '?' if is_wild => tokens.push(Token::One),
-                    _ => tokens.push(Token::Char(character)),
+                    '*' if is_wild && tokens.last() == Some(&WildcardToken::Any) => {}
+                    '*' if is_wild => tokens.push(WildcardToken::Any),
+                    '?' if is_wild => tokens.push(WildcardToken::One),
+                    _ => tokens.push(WildcardToken::Char(character)),
                 }
             }
         }
-        Self { shape: shape(tokens) }
+        Self { shape: wildcard_shape(tokens) }
     }
 
     /// Returns the only text that the pattern fits, if it has no wildcards.
     #[must_use]
     pub fn as_exact(&self) -> Option<&str> {
         match &self.shape {
-            Shape::Exact(text) => Some(text),
+            WildcardShape::Exact(text) => Some(text),
             _ => None,
         }
     }
@@ -69,7 +69,7 @@ impl Glob {
     /// Returns whether the pattern fits every text.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        self.shape == Shape::Any
+        self.shape == WildcardShape::Any
     }
 
     /// Returns whether the pattern fits the whole of `text`.
@@ -79,13 +79,13 @@ impl Glob {
     pub fn matches(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
         budget.step(1 + text.len() as u64 / 16)?;
         match &self.shape {
-            Shape::Exact(exact) => Ok(**exact == *text),
-            Shape::Prefix(prefix) => Ok(text.starts_with(&**prefix)),
-            Shape::Suffix(suffix) => Ok(text.ends_with(&**suffix)),
-            Shape::Contains(part) => Ok(text.contains(&**part)),
-            Shape::Any => Ok(true),
-            Shape::Some => Ok(!text.is_empty()),
-            Shape::Other(tokens) => walk(tokens, text, budget),
+            WildcardShape::Exact(exact) => Ok(**exact == *text),
+            WildcardShape::Prefix(prefix) => Ok(text.starts_with(&**prefix)),
+            WildcardShape::Suffix(suffix) => Ok(text.ends_with(&**suffix)),
+            WildcardShape::Contains(part) => Ok(text.contains(&**part)),
+            WildcardShape::Any => Ok(true),
+            WildcardShape::Some => Ok(!text.is_empty()),
+            WildcardShape::Other(tokens) => match_tokens(tokens, text, budget),
         }
     }
 }
@@ -93,10 +93,10 @@ impl Glob {
 /// Returns whether `pattern` fits the whole of `text`.
 ///
 /// # Errors
-/// As [`Glob::matches`].
-pub fn matches(pattern: &str, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+/// As [`WildcardPattern::matches`].
+pub fn matches_wildcard(pattern: &str, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     match has_wildcard(pattern) {
-        true => Glob::parse(pattern).matches(text, budget),
+        true => WildcardPattern::parse(pattern).matches(text, budget),
         false => Ok(pattern == text),
     }
 }
@@ -107,29 +107,31 @@ pub fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-fn shape(tokens: Vec<Token>) -> Shape {
-    let plain = |tokens: &[Token]| -> Option<Box<str>> {
+fn wildcard_shape(tokens: Vec<WildcardToken>) -> WildcardShape {
+    let plain = |tokens: &[WildcardToken]| -> Option<Box<str>> {
         let text: Option<String> = tokens
             .iter()
             .map(|token| match token {
-                Token::Char(character) => Some(*character),
-                Token::One | Token::Any => None,
+                WildcardToken::Char(character) => Some(*character),
+                WildcardToken::One | WildcardToken::Any => None,
             })
             .collect();
         text.map(String::into_boxed_str)
     };
     let found = match tokens.as_slice() {
-        [Token::Any] => Some(Shape::Any),
-        [Token::One, Token::Any] | [Token::Any, Token::One] => Some(Shape::Some),
-        [Token::Any, inner @ .., Token::Any] => plain(inner).map(Shape::Contains),
-        [Token::Any, rest @ ..] => plain(rest).map(Shape::Suffix),
-        [start @ .., Token::Any] => plain(start).map(Shape::Prefix),
-        all => plain(all).map(Shape::Exact),
+        [WildcardToken::Any] => Some(WildcardShape::Any),
+        [WildcardToken::One, WildcardToken::Any] | [WildcardToken::Any, WildcardToken::One] => {
+            Some(WildcardShape::Some)
+        }
+        [WildcardToken::Any, inner @ .., WildcardToken::Any] => plain(inner).map(WildcardShape::Contains),
+        [WildcardToken::Any, rest @ ..] => plain(rest).map(WildcardShape::Suffix),
+        [start @ .., WildcardToken::Any] => plain(start).map(WildcardShape::Prefix),
+        all => plain(all).map(WildcardShape::Exact),
     };
-    found.unwrap_or(Shape::Other(tokens))
+    found.unwrap_or(WildcardShape::Other(tokens))
 }
 
-fn walk(tokens: &[Token], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn match_tokens(tokens: &[WildcardToken], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     let mut rest = text;
     let mut want = 0;
     // Where to go on when a try fails: behind the last `*`, one character further.
@@ -139,13 +141,13 @@ fn walk(tokens: &[Token], text: &str, budget: &mut Budget) -> Result<bool, Exhau
         let mut characters = rest.chars();
         match (tokens.get(want), characters.next()) {
             (None, None) => return Ok(true),
-            (Some(Token::Any), _) => {
+            (Some(WildcardToken::Any), _) => {
                 want += 1;
                 retry = Some((rest, want));
                 continue;
             }
-            (Some(Token::One), Some(_)) => {}
-            (Some(Token::Char(wanted)), Some(found)) if *wanted == found => {}
+            (Some(WildcardToken::One), Some(_)) => {}
+            (Some(WildcardToken::Char(wanted)), Some(found)) if *wanted == found => {}
             _ => {
                 let Some((from, behind)) = retry else { return Ok(false) };
                 let mut further = from.chars();
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, text: &str) -> bool {
-        Glob::parse(pattern).matches(text, &mut Budget::default()).expect("a budget")
+        WildcardPattern::parse(pattern).matches(text, &mut Budget::default()).expect("a budget")
     }
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_part_without_wildcards_stands_for_itself() {
-        let glob = Glob::of_parts([("x-", true), ("*", false), ("-*", true)]);
+        let glob = WildcardPattern::of_parts([("x-", true), ("*", false), ("-*", true)]);
         let fits = |text: &str| glob.matches(text, &mut Budget::default()).expect("a budget");
         assert!(fits("x-*-y"));
         assert!(!fits("x-a-y"));
@@ -219,6 +221,6 @@ mod tests {
         let text = "a".repeat(10_000);
         let pattern = format!("{}b", "a*a*a*?".repeat(500));
         let mut budget = Budget::new(kubewright_value::Limits { steps: 1000, ..Default::default() });
-        assert!(Glob::parse(&pattern).matches(&text, &mut budget).is_err());
+        assert!(WildcardPattern::parse(&pattern).matches(&text, &mut budget).is_err());
     }
 }

@@ -8,7 +8,7 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
     let mut state = START;
     let (whole, rest) = bytes.as_chunks::<64>();
     for block in whole {
-        state = mixed(state, block);
+        state = mix_block(state, block);
     }
     // The end is marked, and the length in bits put behind it, in one more block or two.
     let mut padded = rest.to_vec();
@@ -16,7 +16,7 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
     padded.resize(if rest.len() < 56 { 56 } else { 120 }, 0);
     padded.extend((bytes.len() as u64).wrapping_mul(8).to_le_bytes());
     for block in padded.as_chunks::<64>().0 {
-        state = mixed(state, block);
+        state = mix_block(state, block);
     }
     let mut digest = [0; 16];
     let parts = state.iter().flat_map(|part| part.to_le_bytes());
@@ -26,17 +26,17 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
 
 /// Returns `bytes` in hexadecimal digits.
 #[must_use]
-pub fn hex(bytes: &[u8]) -> String {
+pub fn to_hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// How far each step rotates: four amounts a round, again and again.
+/// The distance by which each step rotates: four amounts a round, again and again.
 const TURNS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-fn mixed(state: [u32; 4], block: &[u8; 64]) -> [u32; 4] {
+fn mix_block(state: [u32; 4], block: &[u8; 64]) -> [u32; 4] {
     let word = |index: u32| {
         let bytes = block.as_chunks::<4>().0.get(index as usize % 16);
         bytes.copied().map_or(0, u32::from_le_bytes)

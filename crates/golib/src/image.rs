@@ -1,6 +1,6 @@
 //! References to container images, such as `ghcr.io/org/app:1.2@sha256:…`, by the rules of the registries.
 //!
-//! What stands before the first slash is the registry only if it can be one; otherwise the image is in the
+//! The text before the first slash is the registry only if it can be one; otherwise the image is in the
 //! default registry, and everything is its path there.
 
 use std::fmt;
@@ -8,22 +8,22 @@ use std::fmt;
 use kubewright_value::Text;
 use thiserror::Error;
 
-/// Where images are that name no registry.
+/// The registry of images that name none.
 pub const DEFAULT_REGISTRY: &str = "docker.io";
 
 /// The tag of an image that has neither a tag nor a digest.
 pub const DEFAULT_TAG: &str = "latest";
 
-/// How long the path in a registry may be.
-const LONGEST_PATH: usize = 255;
+/// The maximum length of the path in a registry.
+const MAX_PATH_BYTES: usize = 255;
 
-/// How long a tag may be.
-const LONGEST_TAG: usize = 128;
+/// The maximum length of a tag.
+const MAX_TAG_BYTES: usize = 128;
 
 /// The parts of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
-    /// The registry; empty when what stands in its place is part of the path.
+pub struct ImageReference {
+    /// The registry; empty when the text in its place is part of the path.
     pub registry: Text,
     /// The path in the registry.
     pub path: Text,
@@ -33,9 +33,9 @@ pub struct Reference {
     pub digest: Text,
 }
 
-/// Why a text is no reference.
+/// The reason why a text is not a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum ReferenceError {
+pub enum ImageReferenceError {
     /// A part has characters that it may not have, or is missing.
     #[error("invalid reference format")]
     Format,
@@ -43,7 +43,7 @@ pub enum ReferenceError {
     #[error("repository name must be lowercase")]
     Uppercase,
     /// The path is too long.
-    #[error("repository name must not be more than {LONGEST_PATH} characters")]
+    #[error("repository name must not be more than {MAX_PATH_BYTES} characters")]
     TooLong,
     /// The digest is not of a known kind.
     #[error("unsupported digest algorithm")]
@@ -56,12 +56,12 @@ pub enum ReferenceError {
     DigestFormat,
 }
 
-impl Reference {
+impl ImageReference {
     /// Reads `image`, which need not name a registry.
     ///
     /// # Errors
-    /// When it is no reference.
-    pub fn parse(image: &str) -> Result<Self, ReferenceError> {
+    /// When it is not a reference.
+    pub fn parse(image: &str) -> Result<Self, ImageReferenceError> {
         let full = with_registry(image);
         let (rest, digest) = match full.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest)),
@@ -77,15 +77,19 @@ impl Reference {
             _ => ("", name),
         };
         let is_good = |path: &str| path.split('/').all(is_path_component);
-        if tag.is_some_and(|tag| !is_tag(tag)) || digest.is_some_and(|digest| !is_like_digest(digest)) {
-            return Err(ReferenceError::Format);
+        if tag.is_some_and(|tag| !is_image_tag(tag)) || digest.is_some_and(|digest| !is_like_digest(digest)) {
+            return Err(ImageReferenceError::Format);
         }
         if !is_good(path) {
             let is_lower_good = is_good(&path.to_lowercase());
-            return Err(if is_lower_good { ReferenceError::Uppercase } else { ReferenceError::Format });
+            return Err(if is_lower_good {
+                ImageReferenceError::Uppercase
+            } else {
+                ImageReferenceError::Format
+            });
         }
-        if path.len() > LONGEST_PATH {
-            return Err(ReferenceError::TooLong);
+        if path.len() > MAX_PATH_BYTES {
+            return Err(ImageReferenceError::TooLong);
         }
         digest.map_or(Ok(()), check_digest)?;
         Ok(Self {
@@ -112,7 +116,7 @@ impl Reference {
         }
     }
 
-    /// Returns the tag, which is the default one when there is no digest either.
+    /// Returns the tag; the default one when there is neither a tag nor a digest.
     #[must_use]
     pub fn effective_tag(&self) -> &str {
         if self.tag.is_empty() && self.digest.is_empty() { DEFAULT_TAG } else { &self.tag }
@@ -120,7 +124,7 @@ impl Reference {
 }
 
 /// With everything that is a default written out; a digest makes the tag superfluous.
-impl fmt::Display for Reference {
+impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.digest.as_str() {
             "" => write!(f, "{}:{}", self.repository(), self.effective_tag()),
@@ -129,7 +133,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Returns `image` with the default registry, unless what stands before the first slash can be one.
+/// Returns `image` with the default registry, unless the text before the first slash can be one.
 #[must_use]
 pub fn with_registry(image: &str) -> String {
     let is_registry = |first: &str| {
@@ -190,10 +194,10 @@ fn is_path_component(text: &str) -> bool {
     }
 }
 
-fn is_tag(text: &str) -> bool {
+fn is_image_tag(text: &str) -> bool {
     let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
     text.bytes().next().is_some_and(is_word)
-        && text.len() <= LONGEST_TAG
+        && text.len() <= MAX_TAG_BYTES
         && text.bytes().all(|c| is_word(c) || c == b'.' || c == b'-')
 }
 
@@ -208,19 +212,19 @@ fn is_like_digest(text: &str) -> bool {
         && hex.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
-fn check_digest(digest: &str) -> Result<(), ReferenceError> {
-    let (algorithm, hex) = digest.split_once(':').ok_or(ReferenceError::DigestFormat)?;
+fn check_digest(digest: &str) -> Result<(), ImageReferenceError> {
+    let (algorithm, hex) = digest.split_once(':').ok_or(ImageReferenceError::DigestFormat)?;
     let length = match algorithm {
         "sha256" => 64,
         "sha384" => 96,
         "sha512" => 128,
-        _ => return Err(ReferenceError::Algorithm),
+        _ => return Err(ImageReferenceError::Algorithm),
     };
     if hex.len() != length {
-        return Err(ReferenceError::DigestLength);
+        return Err(ImageReferenceError::DigestLength);
     }
     if hex.bytes().any(|c| c.is_ascii_uppercase()) {
-        return Err(ReferenceError::DigestFormat);
+        return Err(ImageReferenceError::DigestFormat);
     }
     Ok(())
 }
@@ -231,7 +235,7 @@ mod tests {
 
     #[track_caller]
     fn reads(image: &str, want: &str) {
-        let found = Reference::parse(image).map_or_else(
+        let found = ImageReference::parse(image).map_or_else(
             |error| format!("! {error}"),
             |r| format!("{} {} {} {}", r.registry, r.path, r.tag, r.digest).trim_end().to_owned(),
         );
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn defaults_are_written_out() {
-        assert_eq!(Reference::parse("nginx").unwrap().to_string(), "docker.io/nginx:latest");
-        assert_eq!(Reference::parse("org/app:1").unwrap().name(), "app");
+        assert_eq!(ImageReference::parse("nginx").unwrap().to_string(), "docker.io/nginx:latest");
+        assert_eq!(ImageReference::parse("org/app:1").unwrap().name(), "app");
     }
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// What functions that are not repeatable take from the caller.
+/// The inputs that functions that are not repeatable take from the caller.
 ///
 /// Only functions that were allowed by name ask for these.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,11 +11,11 @@ pub struct Inputs {
     pub now: Option<i128>,
     /// The seed of the random numbers of this rendering.
     pub random_seed: Option<u64>,
-    /// What keys and certificates are made from.
+    /// The source of keys and certificates.
     pub keys: Option<KeySource>,
 }
 
-/// What keys and certificates follow from.
+/// The secret from which keys and certificates are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySource {
     /// The seed of all keys; a secret where the keys are to be secret.
@@ -25,7 +25,7 @@ pub struct KeySource {
 }
 
 impl Inputs {
-    /// Returns the inputs for one of many renderings, which `identity` tells apart from the others: their random numbers
+    /// Returns the inputs for one of many renderings, which `identity` distinguishes from the others: their random numbers
     /// and keys have nothing in common, and are the same whenever the identity is.
     #[must_use]
     pub fn of_rendering(&self, identity: &[&str]) -> Self {

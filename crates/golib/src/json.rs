@@ -9,14 +9,14 @@ use kubewright_value::{Exhausted, Value};
 ///
 /// # Errors
 /// When the budget of `out` is used up.
-pub fn write(out: &mut BoundedText<'_>, value: &Value) -> Result<(), Exhausted> {
+pub fn write_go_json(out: &mut BoundedText<'_>, value: &Value) -> Result<(), Exhausted> {
     match value {
         Value::Array(items) => {
             out.enter()?;
             out.push_str("[")?;
             for (i, item) in items.iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" })?;
-                write(out, item)?;
+                write_go_json(out, item)?;
             }
             out.leave();
             out.push_str("]")
@@ -28,20 +28,20 @@ pub fn write(out: &mut BoundedText<'_>, value: &Value) -> Result<(), Exhausted> 
             out.push_str("{")?;
             for (i, (key, item)) in map.sorted().into_iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" })?;
-                write_string(out, key)?;
+                write_go_json_string(out, key)?;
                 out.push_str(":")?;
-                write(out, item)?;
+                write_go_json(out, item)?;
             }
             out.leave();
             out.push_str("}")
         }
-        Value::String(text) => write_string(out, text),
+        Value::String(text) => write_go_json_string(out, text),
         scalar => out.push_json(scalar),
     }
 }
 
 /// Appends `text` with quotes around it and the escapes of JSON, in which `<`, `>` and `&` have one too.
-fn write_string(out: &mut BoundedText<'_>, text: &str) -> Result<(), Exhausted> {
+fn write_go_json_string(out: &mut BoundedText<'_>, text: &str) -> Result<(), Exhausted> {
     const HTML: [char; 5] = ['<', '>', '&', '\u{2028}', '\u{2029}'];
     // 0xE2 begins both separators, and looking at bytes is much faster.
     if !text.bytes().any(|byte| matches!(byte, b'<' | b'>' | b'&' | 0xE2)) {
@@ -59,7 +59,7 @@ fn write_string(out: &mut BoundedText<'_>, text: &str) -> Result<(), Exhausted> 
 }
 
 /// Adds `text` to `out` with quotes around it; `escapes_html` is for what means something in HTML.
-pub fn quote(out: &mut String, text: &str, escapes_html: bool) {
+pub fn quote_go_json(out: &mut String, text: &str, escapes_html: bool) {
     out.push('"');
     for c in text.chars() {
         match c {

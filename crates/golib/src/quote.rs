@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 /// Returns `text` as a Go string literal.
 #[must_use]
-pub fn quote(text: &str) -> String {
-    quote_with(text, is_printable)
+pub fn quote_go(text: &str) -> String {
+    quote_with(text, is_go_printable)
 }
 
 /// Returns `text` as a Go string literal in which everything but ASCII is escaped.
 #[must_use]
 pub fn quote_ascii(text: &str) -> String {
-    quote_with(text, |c| c.is_ascii() && is_printable(c))
+    quote_with(text, |c| c.is_ascii() && is_go_printable(c))
 }
 
 fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
@@ -49,7 +49,7 @@ fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
 pub fn quote_bytes(bytes: &[u8]) -> String {
     let mut out = String::from("\"");
     for chunk in bytes.utf8_chunks() {
-        let valid = quote(chunk.valid());
+        let valid = quote_go(chunk.valid());
         out.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02x}");
@@ -61,7 +61,7 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
 
 /// As Go's `unicode.IsPrint`, for all characters that are assigned.
 #[must_use]
-pub fn is_printable(c: char) -> bool {
+pub fn is_go_printable(c: char) -> bool {
     !(c.is_control()
         || (c.is_whitespace() && c != ' ')
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')

@@ -1,23 +1,23 @@
 //! Texts made up by chance, such that a regular expression matches them.
 //!
-//! There is no chance here: the caller gives a seed. Calls of one evaluation differ by the work that was
+//! The result is not random: the caller gives a seed. Calls of one evaluation differ by the work that was
 //! done before them, so the same evaluation makes up the same texts again.
 
 use kubewright_value::{Budget, Exhausted};
 use thiserror::Error;
 
-use self::grammar::{Choice, Node};
+use self::grammar::{CharacterChoice, GrammarNode};
 use crate::regex;
 
 mod grammar;
 
-/// How often `*` and `+` repeat at most, besides what they need.
-const MOST_REPEATS: u32 = 10;
+/// The maximum number of repetitions of `*` and `+` beyond the required ones.
+const MAX_OPEN_REPEATS: u32 = 10;
 
-/// How large a compiled pattern may be.
+/// The maximum size of a compiled pattern.
 const MAX_REGEX_BYTES: usize = 256 << 10;
 
-/// Why no text was made.
+/// The reason why no text was made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RandomTextError {
     /// The pattern cannot be used.
@@ -33,43 +33,44 @@ pub enum RandomTextError {
 /// # Errors
 /// When the pattern is not a regular expression that texts can be made from, or the budget is used up.
 pub fn matching_text(pattern: &str, seed: u64, budget: &mut Budget) -> Result<String, RandomTextError> {
-    regex::compile_within(pattern, MAX_REGEX_BYTES)
+    regex::compile_regex_within(pattern, MAX_REGEX_BYTES)
         .map_err(|error| RandomTextError::Pattern(format!("bad regular expression `{pattern}`: {error}")))?;
-    let root = grammar::parse(pattern).map_err(RandomTextError::Pattern)?;
-    let mut maker = Maker { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
+    let root = grammar::parse_grammar(pattern).map_err(RandomTextError::Pattern)?;
+    let mut maker =
+        TextGenerator { state: seed ^ budget.steps_used().rotate_left(32), budget, out: String::new() };
     maker.make(&root)?;
     Ok(maker.out)
 }
 
-struct Maker<'b> {
+struct TextGenerator<'b> {
     state: u64,
     budget: &'b mut Budget,
     out: String,
 }
 
-impl Maker<'_> {
+impl TextGenerator<'_> {
     /// Nodes nest no deeper than the grammar allows.
-    fn make(&mut self, node: &Node) -> Result<(), Exhausted> {
+    fn make(&mut self, node: &GrammarNode) -> Result<(), Exhausted> {
         self.budget.step(1)?;
         match node {
-            Node::Sequence(parts) => parts.iter().try_for_each(|part| self.make(part)),
-            Node::Either(branches) => match branches.get(self.below(branches.len())) {
+            GrammarNode::Sequence(parts) => parts.iter().try_for_each(|part| self.make(part)),
+            GrammarNode::Either(branches) => match branches.get(self.below(branches.len())) {
                 Some(branch) => self.make(branch),
                 None => Ok(()),
             },
-            Node::Repeat { inner, least, most } => {
-                let most = most.unwrap_or(least.saturating_add(MOST_REPEATS)).max(*least);
+            GrammarNode::Repeat { inner, least, most } => {
+                let most = most.unwrap_or(least.saturating_add(MAX_OPEN_REPEATS)).max(*least);
                 let more = self.below((most - least) as usize + 1);
                 for _ in 0..(*least as usize).saturating_add(more) {
                     self.make(inner)?;
                 }
                 Ok(())
             }
-            Node::One(choice) => self.pick(choice),
+            GrammarNode::One(choice) => self.pick(choice),
         }
     }
 
-    fn pick(&mut self, choice: &Choice) -> Result<(), Exhausted> {
+    fn pick(&mut self, choice: &CharacterChoice) -> Result<(), Exhausted> {
         let place = self.below(choice.len());
         if let Some(c) = choice.get(place) {
             self.budget.produce(c.len_utf8())?;

@@ -19,43 +19,43 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_value::StepMeter;
-pub use matches::{Groups, Matches};
+pub use matches::{MatchGroups, MatchIterator};
 pub use replace::{quote_meta, replace_all, replace_all_literal};
 use thiserror::Error;
 
 use crate::compile_budget::{self, CompileExceeded};
-use engine::{BuildFailure, Engine};
+use engine::{BuildFailure, RegexEngine};
 
-/// How large the automata of an expression may be, in bytes.
+/// The maximum size of the automata of an expression, in bytes.
 const MAX_REGEX_BYTES: usize = 512 << 10;
 
-/// How long a pattern may be.
+/// The maximum length of a pattern.
 const MAX_PATTERN_BYTES: usize = 64 << 10;
 
-/// How many classes such as `\pL` a pattern may have: reading one takes some kilobytes.
+/// The maximum number of classes such as `\pL` in a pattern: reading one takes some kilobytes.
 const MAX_UNICODE_CLASSES: u32 = 256;
 
-/// What compiling an expression that turns out to be too large costs, in steps.
+/// The steps charged for an expression that turns out to be too large.
 const FAILED_COMPILE_STEPS: u64 = MAX_REGEX_BYTES as u64 / 16;
 
 /// A compiled expression. Cheap to clone, can be shared between threads.
 #[derive(Clone)]
-pub struct Regex(Arc<Inner>);
+pub struct Regex(Arc<RegexInner>);
 
-struct Inner {
+struct RegexInner {
     pattern: Box<str>,
-    engine: Engine,
+    engine: RegexEngine,
     // INVARIANT: one entry for each group, group 0 first; `None` for a group without a name.
     names: Box<[Option<Box<str>>]>,
 }
 
-/// Why a pattern is not a Go regular expression.
+/// The reason why a pattern is not a Go regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct RegexError {
-    /// What is wrong, in Go's words.
+    /// The error in Go's words.
     pub message: String,
-    /// Where in the pattern, in bytes.
+    /// The offset in the pattern, in bytes.
     pub offset: usize,
 }
 
@@ -63,17 +63,19 @@ pub struct RegexError {
 ///
 /// # Errors
 /// When Go would refuse it, when it is too large, or when the budget is used up.
-pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
-    if let Some(known) = compile_budget::shared(pattern) {
+pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
+    if let Some(known) = compile_budget::cached_regex(pattern) {
         return Ok(known);
     }
     let exceeded = |error: CompileExceeded| RegexError { message: error.to_string(), offset: 0 };
-    compile_budget::step(1 + pattern.len() as u64).map_err(exceeded)?;
+    compile_budget::charge_compile_steps(1 + pattern.len() as u64).map_err(exceeded)?;
     let compiled = compile_bounded(pattern, MAX_REGEX_BYTES);
     match &compiled {
-        Ok(regex) => compile_budget::keep(regex).map_err(exceeded)?,
+        Ok(regex) => compile_budget::charge_regex(regex).map_err(exceeded)?,
         // It was compiled up to its limit.
-        Err(RegexFailure::TooLarge) => compile_budget::step(FAILED_COMPILE_STEPS).map_err(exceeded)?,
+        Err(RegexFailure::TooLarge) => {
+            compile_budget::charge_compile_steps(FAILED_COMPILE_STEPS).map_err(exceeded)?
+        }
         Err(RegexFailure::Refused(_)) => {}
     }
     compiled.map_err(RegexError::from)
@@ -83,11 +85,11 @@ pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
 ///
 /// # Errors
 /// When Go would refuse it, or when it is too large.
-pub fn compile_within(pattern: &str, max_bytes: usize) -> Result<Regex, RegexError> {
+pub fn compile_regex_within(pattern: &str, max_bytes: usize) -> Result<Regex, RegexError> {
     compile_bounded(pattern, max_bytes).map_err(RegexError::from)
 }
 
-/// Why a pattern was not compiled.
+/// The reason why a pattern was not compiled.
 enum RegexFailure {
     TooLarge,
     Refused(RegexError),
@@ -106,11 +108,11 @@ fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailur
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(RegexFailure::TooLarge);
     }
-    let translated = translate::translate(pattern).map_err(RegexFailure::Refused)?;
+    let translated = translate::translate_pattern(pattern).map_err(RegexFailure::Refused)?;
     if translated.unicode_classes > MAX_UNICODE_CLASSES {
         return Err(RegexFailure::TooLarge);
     }
-    let engine = Engine::build(&translated.text, max_bytes).map_err(|failure| match failure {
+    let engine = RegexEngine::build(&translated.text, max_bytes).map_err(|failure| match failure {
         BuildFailure::TooLarge => RegexFailure::TooLarge,
         // A character class name that Go knows by another spelling, at most.
         BuildFailure::Unsupported => RegexFailure::Refused(RegexError {
@@ -118,7 +120,7 @@ fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailur
             offset: 0,
         }),
     })?;
-    Ok(Regex(Arc::new(Inner { pattern: pattern.into(), engine, names: translated.names.into() })))
+    Ok(Regex(Arc::new(RegexInner { pattern: pattern.into(), engine, names: translated.names.into() })))
 }
 
 impl Regex {
@@ -156,14 +158,14 @@ impl Regex {
         &self,
         text: &'t str,
         meter: &mut M,
-    ) -> Result<Option<Groups<'t>>, M::Stopped> {
+    ) -> Result<Option<MatchGroups<'t>>, M::Stopped> {
         self.matches(text).next(meter)
     }
 
     /// Returns the matches in `text`, left to right, without overlap.
     #[must_use]
-    pub fn matches<'r, 't>(&'r self, text: &'t str) -> Matches<'r, 't> {
-        Matches::new(&self.0.engine, text)
+    pub fn matches<'r, 't>(&'r self, text: &'t str) -> MatchIterator<'r, 't> {
+        MatchIterator::new(&self.0.engine, text)
     }
 
     /// Returns the parts of `text` between at most `limit` - 1 matches, as Go's `Split` does;
@@ -177,7 +179,7 @@ impl Regex {
         limit: Option<usize>,
         meter: &mut M,
     ) -> Result<Vec<&'t str>, M::Stopped> {
-        replace::split(self, text, limit, meter)
+        replace::split_by_matches(self, text, limit, meter)
     }
 
     /// Returns how many groups there are, the whole match included.
@@ -195,11 +197,11 @@ impl Regex {
     /// Returns how many bytes of heap the compiled expression takes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        size_of::<Inner>() + self.0.pattern.len() + self.0.engine.heap_bytes()
+        size_of::<RegexInner>() + self.0.pattern.len() + self.0.engine.heap_bytes()
     }
 
     /// Returns the first group called `name` that took part; Go allows several of that name.
-    fn group_named<'t>(&self, groups: &Groups<'t>, name: &str) -> Option<&'t str> {
+    fn group_named<'t>(&self, groups: &MatchGroups<'t>, name: &str) -> Option<&'t str> {
         let mut named = self.0.names.iter().enumerate().filter(|(_, known)| known.as_deref() == Some(name));
         named.find_map(|(number, _)| groups.get(number))
     }

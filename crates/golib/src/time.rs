@@ -12,11 +12,11 @@ use kubewright_value::Text;
 
 pub use duration::{format_duration, parse_duration};
 pub use layout::{DAYS, MONTHS};
-pub use reading::parse;
+pub use reading::parse_time;
 
 /// A point in time as seen in a zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Time {
+pub struct GoTime {
     /// Since 1970, in UTC.
     pub nanoseconds: i128,
     /// East of UTC, in seconds.
@@ -28,9 +28,9 @@ pub struct Time {
 const SECOND: i128 = 1_000_000_000;
 const DAY: i64 = 86_400;
 
-/// What a calendar and a clock show.
+/// The date and time of day that a calendar and a clock show.
 #[derive(Debug, Clone, Copy)]
-pub struct Civil {
+pub struct CivilDate {
     /// The year; 0 is 1 BC.
     pub year: i64,
     /// 1 to 12.
@@ -51,7 +51,7 @@ pub struct Civil {
     pub day_of_year: u32,
 }
 
-impl Time {
+impl GoTime {
     /// Returns the time that many nanoseconds after 1970, in UTC.
     #[must_use]
     pub fn utc(nanoseconds: i128) -> Self {
@@ -88,7 +88,7 @@ impl Time {
             "EST" => (-5 * 3600, "EST"),
             "MST" => (-7 * 3600, "MST"),
             "HST" => (-10 * 3600, "HST"),
-            other if has_rules(other) => {
+            other if has_changing_offset(other) => {
                 return Err(format!(
                     "the rules of time zone `{other}` are not known here; use `UTC` or a fixed offset"
                 ));
@@ -107,17 +107,17 @@ impl Time {
     /// Writes the time by a Go layout.
     #[must_use]
     pub fn format(&self, layout: &str) -> String {
-        layout::format(self, layout)
+        layout::format_time(self, layout)
     }
 
     /// Returns what a calendar and a clock show at that time in its zone.
     #[must_use]
-    pub fn civil(&self) -> Civil {
+    pub fn civil(&self) -> CivilDate {
         let local = self.nanoseconds + i128::from(self.offset) * SECOND;
         let seconds = i64::try_from(local.div_euclid(SECOND)).unwrap_or(0);
-        let (days, clock) = (seconds.div_euclid(DAY), small(seconds.rem_euclid(DAY)));
+        let (days, clock) = (seconds.div_euclid(DAY), to_u32(seconds.rem_euclid(DAY)));
         let (year, month, day) = civil_from_days(days);
-        Civil {
+        CivilDate {
             year,
             month,
             day,
@@ -125,21 +125,21 @@ impl Time {
             minute: clock / 60 % 60,
             second: clock % 60,
             nanosecond: u32::try_from(local.rem_euclid(SECOND)).unwrap_or(0),
-            weekday: small((days + 4).rem_euclid(7)),
-            day_of_year: small(days - days_from_civil(year, 1, 1) + 1),
+            weekday: to_u32((days + 4).rem_euclid(7)),
+            day_of_year: to_u32(days - days_from_civil(year, 1, 1) + 1),
         }
     }
 }
 
 /// As Go's `String`.
-impl fmt::Display for Time {
+impl fmt::Display for GoTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.format("2006-01-02 15:04:05.999999999 -0700 MST"))
     }
 }
 
 /// Returns whether the name is one of a zone whose offset changes through the years.
-fn has_rules(name: &str) -> bool {
+fn has_changing_offset(name: &str) -> bool {
     const AREAS: [&str; 16] = [
         "Africa",
         "America",
@@ -175,7 +175,7 @@ fn has_rules(name: &str) -> bool {
     name.split_once('/').is_some_and(|(area, _)| AREAS.contains(&area)) || NAMES.contains(&name)
 }
 
-fn small(value: i64) -> u32 {
+fn to_u32(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
@@ -197,7 +197,7 @@ fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_shifted = (5 * day_of_year + 2) / 153;
-    let day = small(day_of_year - (153 * month_shifted + 2) / 5 + 1);
-    let month = small(if month_shifted < 10 { month_shifted + 3 } else { month_shifted - 9 });
+    let day = to_u32(day_of_year - (153 * month_shifted + 2) / 5 + 1);
+    let month = to_u32(if month_shifted < 10 { month_shifted + 3 } else { month_shifted - 9 });
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }

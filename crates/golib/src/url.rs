@@ -1,10 +1,10 @@
 //! URLs taken apart and put together, as Go's `net/url`.
 
-use crate::utf8::lossy;
+use crate::utf8::decode_utf8_lossy;
 
 /// The parts of a URL, decoded.
 #[derive(Default)]
-pub struct Url {
+pub struct GoUrl {
     /// In lower case, such as `https`; empty when there is none.
     pub scheme: String,
     /// Everything behind the scheme when no `/` follows it.
@@ -17,13 +17,13 @@ pub struct Url {
     pub path: String,
     /// The path as it was written.
     pub raw_path: String,
-    /// What follows `?`, as it was written.
+    /// The text after `?`, as it was written.
     pub query: String,
-    /// What follows `#`, decoded.
+    /// The text after `#`, decoded.
     pub fragment: String,
 }
 
-impl Url {
+impl GoUrl {
     /// Returns the port, if there is one.
     #[must_use]
     pub fn port(&self) -> &str {
@@ -49,12 +49,12 @@ impl Url {
 ///
 /// # Errors
 /// When it is not a URL, in Go's words.
-pub fn parse(whole: &str) -> Result<Url, String> {
+pub fn parse_url(whole: &str) -> Result<GoUrl, String> {
     check_control(whole)?;
     let (rest, fragment) = whole.split_once('#').unwrap_or((whole, ""));
-    let fragment = unescape(fragment, Where::Fragment)?;
+    let fragment = unescape_text(fragment, UrlPart::Fragment)?;
     let url = take_apart(rest, false)?;
-    Ok(Url { fragment, ..url })
+    Ok(GoUrl { fragment, ..url })
 }
 
 /// Checks that `whole` is what a client may ask a server for: absolute, or a path from the root.
@@ -77,14 +77,14 @@ fn check_control(whole: &str) -> Result<(), String> {
 }
 
 /// Takes everything but the fragment apart.
-fn take_apart(whole: &str, is_request: bool) -> Result<Url, String> {
-    let mut url = Url::default();
+fn take_apart(whole: &str, is_request: bool) -> Result<GoUrl, String> {
+    let mut url = GoUrl::default();
     if whole == "*" {
         url.path = "*".to_owned();
         url.raw_path = "*".to_owned();
         return Ok(url);
     }
-    let (scheme, rest) = scheme(whole)?;
+    let (scheme, rest) = split_scheme(whole)?;
     url.scheme = scheme.to_ascii_lowercase();
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     url.query = query.to_owned();
@@ -108,12 +108,12 @@ fn take_apart(whole: &str, is_request: bool) -> Result<Url, String> {
         (url.user, url.host) = parse_authority(authority, &url.scheme)?;
         rest = path;
     }
-    url.path = unescape(rest, Where::Path)?;
+    url.path = unescape_text(rest, UrlPart::Path)?;
     url.raw_path = rest.to_owned();
     Ok(url)
 }
 
-fn scheme(text: &str) -> Result<(&str, &str), String> {
+fn split_scheme(text: &str) -> Result<(&str, &str), String> {
     for (at, c) in text.char_indices() {
         match c {
             'a'..='z' | 'A'..='Z' => {}
@@ -126,9 +126,9 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
     Ok(("", text))
 }
 
-type Authority = (Option<(String, Option<String>)>, String);
+type UrlAuthority = (Option<(String, Option<String>)>, String);
 
-fn parse_authority(authority: &str, scheme: &str) -> Result<Authority, String> {
+fn parse_authority(authority: &str, scheme: &str) -> Result<UrlAuthority, String> {
     let (user, host) = match authority.rsplit_once('@') {
         Some((user, host)) => (Some(user), host),
         None => (None, authority),
@@ -142,35 +142,37 @@ fn parse_authority(authority: &str, scheme: &str) -> Result<Authority, String> {
         return Err("net/url: invalid userinfo".to_owned());
     }
     let parsed = match user.split_once(':') {
-        Some((name, password)) => (unescape(name, Where::User)?, Some(unescape(password, Where::User)?)),
-        None => (unescape(user, Where::User)?, None),
+        Some((name, password)) => {
+            (unescape_text(name, UrlPart::User)?, Some(unescape_text(password, UrlPart::User)?))
+        }
+        None => (unescape_text(user, UrlPart::User)?, None),
     };
     Ok((Some(parsed), host))
 }
 
 fn parse_host(host: &str, scheme: &str) -> Result<String, String> {
     match host.rfind('[') {
-        Some(0) => return bracketed(host),
+        Some(0) => return parse_bracketed_host(host),
         Some(_) => return Err("invalid IP-literal".to_owned()),
         None => {}
     }
     // Several hosts with ports are common in the URLs of databases, never in those of the web.
     let colon = if matches!(scheme, "http" | "https") { host.find(':') } else { host.rfind(':') };
     check_port(colon.and_then(|at| host.get(at..)).unwrap_or_default())?;
-    unescape(host, Where::Host)
+    unescape_text(host, UrlPart::Host)
 }
 
 /// Reads `[::1]` and what may follow it.
-fn bracketed(host: &str) -> Result<String, String> {
+fn parse_bracketed_host(host: &str) -> Result<String, String> {
     let end = host.rfind(']').ok_or("missing ']' in host")?;
     let (inner, port) = (host.get(1..end).unwrap_or_default(), host.get(end + 1..).unwrap_or_default());
     check_port(port)?;
-    let port = unescape(port, Where::Host)?;
+    let port = unescape_text(port, UrlPart::Host)?;
     let (address, zone) = match inner.find("%25") {
         Some(at) => inner.split_at(at),
         None => (inner, ""),
     };
-    let inner = format!("{}{}", unescape(address, Where::Host)?, unescape(zone, Where::Zone)?);
+    let inner = format!("{}{}", unescape_text(address, UrlPart::Host)?, unescape_text(zone, UrlPart::Zone)?);
     let (address, zone) = inner.split_once('%').map_or((inner.as_str(), None), |(a, zone)| (a, Some(zone)));
     match address.parse::<std::net::IpAddr>() {
         Ok(address) if address.is_ipv4() => Err("invalid IP-literal".to_owned()),
@@ -186,44 +188,44 @@ fn check_port(port: &str) -> Result<(), String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum UrlPart {
     Path,
     User,
     Host,
-    /// What follows `%25` in an IPv6 address.
+    /// The text after `%25` in an IPv6 address.
     Zone,
     Query,
     Fragment,
 }
 
-fn unescape(text: &str, place: Where) -> Result<String, String> {
-    unescaped(text, place).map(|bytes| lossy(&bytes))
+fn unescape_text(text: &str, place: UrlPart) -> Result<String, String> {
+    percent_decode(text, place).map(|bytes| decode_utf8_lossy(&bytes))
 }
 
-fn unescaped(text: &str, place: Where) -> Result<Vec<u8>, String> {
+fn percent_decode(text: &str, place: UrlPart) -> Result<Vec<u8>, String> {
     let bytes = text.as_bytes();
-    let is_host = matches!(place, Where::Host | Where::Zone);
+    let is_host = matches!(place, UrlPart::Host | UrlPart::Zone);
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if *byte != b'%' {
-            if is_host && *byte < 0x80 && !is_plain(*byte, Where::Host) {
+            if is_host && *byte < 0x80 && !is_unescaped_byte(*byte, UrlPart::Host) {
                 let shown = char::from(*byte).to_string();
                 return Err(format!("invalid character {shown:?} in host name"));
             }
-            out.push(if place == Where::Query && *byte == b'+' { b' ' } else { *byte });
+            out.push(if place == UrlPart::Query && *byte == b'+' { b' ' } else { *byte });
             at += 1;
             continue;
         }
         let digits = text.get(at + 1..at + 3).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         let Some(value) = digits.and_then(|d| u8::from_str_radix(d, 16).ok()) else {
             let end = (at + 3).min(bytes.len());
-            let shown = lossy(bytes.get(at..end).unwrap_or_default());
+            let shown = decode_utf8_lossy(bytes.get(at..end).unwrap_or_default());
             return Err(format!("invalid URL escape {shown:?}"));
         };
         let is_refused = match place {
-            Where::Host => value < 0x80 && value != b'%',
-            Where::Zone => !matches!(value, b'%' | b' ') && !is_plain(value, Where::Host),
+            UrlPart::Host => value < 0x80 && value != b'%',
+            UrlPart::Zone => !matches!(value, b'%' | b' ') && !is_unescaped_byte(value, UrlPart::Host),
             _ => false,
         };
         if is_refused {
@@ -235,27 +237,27 @@ fn unescaped(text: &str, place: Where) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Returns whether the byte stands for itself in that part of a URL.
-fn is_plain(byte: u8, place: Where) -> bool {
+/// Returns whether the byte needs no escape in that part of a URL.
+fn is_unescaped_byte(byte: u8, place: UrlPart) -> bool {
     if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
         return true;
     }
     match place {
-        Where::Path => b"$&+,/:;=@".contains(&byte),
-        Where::User => b"$&+,;=".contains(&byte),
-        Where::Host | Where::Zone => b"!$&'()*+,;=:[]<>\"".contains(&byte),
-        Where::Query => false,
-        Where::Fragment => b"$&+,/:;=?@!()*".contains(&byte),
+        UrlPart::Path => b"$&+,/:;=@".contains(&byte),
+        UrlPart::User => b"$&+,;=".contains(&byte),
+        UrlPart::Host | UrlPart::Zone => b"!$&'()*+,;=:[]<>\"".contains(&byte),
+        UrlPart::Query => false,
+        UrlPart::Fragment => b"$&+,/:;=?@!()*".contains(&byte),
     }
 }
 
-fn escape(text: &str, place: Where) -> String {
-    escaped(text.as_bytes(), place)
+fn escape_text(text: &str, place: UrlPart) -> String {
+    percent_encode(text.as_bytes(), place)
 }
 
-fn escaped(bytes: &[u8], place: Where) -> String {
+fn percent_encode(bytes: &[u8], place: UrlPart) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len()), |mut out, byte| {
-        if is_plain(*byte, place) {
+        if is_unescaped_byte(*byte, place) {
             out.push(char::from(*byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));
@@ -264,17 +266,17 @@ fn escaped(bytes: &[u8], place: Where) -> String {
     })
 }
 
-/// Returns the path as it stands in a URL: as it was written, if that is how a path may be written.
+/// Returns the path as written in a URL: as it was written, if that is how a path may be written.
 #[must_use]
-pub fn escaped_path(url: &Url) -> String {
+pub fn escaped_path(url: &GoUrl) -> String {
     let raw = url.raw_path.as_str();
-    let is_fine = |byte: u8| is_plain(byte, Where::Path) || b"!$&'()*+,;=:@[]%".contains(&byte);
-    match unescaped(raw, Where::Path) {
+    let is_fine = |byte: u8| is_unescaped_byte(byte, UrlPart::Path) || b"!$&'()*+,;=:@[]%".contains(&byte);
+    match percent_decode(raw, UrlPart::Path) {
         _ if url.path == "*" => "*".to_owned(),
-        _ if raw.is_empty() => escape(&url.path, Where::Path),
+        _ if raw.is_empty() => escape_text(&url.path, UrlPart::Path),
         Ok(_) if raw.bytes().all(is_fine) => raw.to_owned(),
-        Ok(bytes) => escaped(&bytes, Where::Path),
-        Err(_) => escape(&url.path, Where::Path),
+        Ok(bytes) => percent_encode(&bytes, UrlPart::Path),
+        Err(_) => escape_text(&url.path, UrlPart::Path),
     }
 }
 
@@ -282,23 +284,23 @@ pub fn escaped_path(url: &Url) -> String {
 pub fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
     query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Some((unescape(name, Where::Query).ok()?, unescape(value, Where::Query).ok()?))
+        Some((unescape_text(name, UrlPart::Query).ok()?, unescape_text(value, UrlPart::Query).ok()?))
     })
 }
 
-/// Returns the user and password as they stand in a URL.
+/// Returns the user and password as written in a URL.
 #[must_use]
 pub fn user_text((name, password): &(String, Option<String>)) -> String {
-    let name = escape(name, Where::User);
+    let name = escape_text(name, UrlPart::User);
     match password {
-        Some(password) => format!("{name}:{}", escape(password, Where::User)),
+        Some(password) => format!("{name}:{}", escape_text(password, UrlPart::User)),
         None => name,
     }
 }
 
 /// Puts a URL together.
 #[must_use]
-pub fn join(url: &Url) -> String {
+pub fn join_url(url: &GoUrl) -> String {
     let mut out = String::new();
     if !url.scheme.is_empty() {
         out.push_str(&url.scheme);
@@ -315,7 +317,7 @@ pub fn join(url: &Url) -> String {
                 out.push_str(&user_text(user));
                 out.push('@');
             }
-            out.push_str(&escape(&url.host, Where::Host));
+            out.push_str(&escape_text(&url.host, UrlPart::Host));
         }
         let path = escaped_path(url);
         if !path.is_empty() && !path.starts_with('/') && !url.host.is_empty() {
@@ -332,7 +334,7 @@ pub fn join(url: &Url) -> String {
     }
     if !url.fragment.is_empty() {
         out.push('#');
-        out.push_str(&escape(&url.fragment, Where::Fragment));
+        out.push_str(&escape_text(&url.fragment, UrlPart::Fragment));
     }
     out
 }

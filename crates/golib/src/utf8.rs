@@ -2,7 +2,7 @@
 
 /// Returns `bytes` as text; every byte that is not UTF-8 becomes one replacement character, as in Go.
 #[must_use]
-pub fn lossy(bytes: &[u8]) -> String {
+pub fn decode_utf8_lossy(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     let mut rest = bytes;
     loop {

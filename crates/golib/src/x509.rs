@@ -27,20 +27,20 @@ pub const MAX_BYTES_PER_BYTE: usize = 64;
 ///
 /// # Errors
 /// When there is no certificate and no request in it, or one that cannot be read.
-pub fn decode(text: &str) -> Result<Value, String> {
+pub fn decode_pem(text: &str) -> Result<Value, String> {
     let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
     match block.label {
-        "CERTIFICATE" => certificate::decode(&block.bytes),
-        "CERTIFICATE REQUEST" => request::decode(&block.bytes),
+        "CERTIFICATE" => certificate::decode_certificate(&block.bytes),
+        "CERTIFICATE REQUEST" => request::decode_request(&block.bytes),
         _ => Err("PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST".to_owned()),
     }
 }
 
 /// Fields of an object; what is not set is null.
 #[derive(Default)]
-struct Fields(Vec<(&'static str, Value)>);
+struct ObjectFields(Vec<(&'static str, Value)>);
 
-impl Fields {
+impl ObjectFields {
     fn set(&mut self, name: &'static str, value: impl Into<Value>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| *known == name) {
@@ -66,42 +66,42 @@ impl Fields {
     }
 }
 
-fn bytes(bytes: &[u8]) -> Value {
+fn bytes_to_base64(bytes: &[u8]) -> Value {
     Value::from(BASE64.encode(bytes))
 }
 
 /// Returns the list; null when it is empty, as a list that Go never made.
-fn list(items: Vec<Value>) -> Value {
+fn list_or_null(items: Vec<Value>) -> Value {
     if items.is_empty() { Value::Null } else { Value::array(items) }
 }
 
 /// Reads an extension: its number, whether it is critical, what it says.
-fn extension<'a>(reader: &mut CertificateReader<'a>) -> Result<Extension<'a>, String> {
+fn read_extension<'a>(reader: &mut CertificateReader<'a>) -> Result<CertificateExtension<'a>, String> {
     let mut parts = reader.inner(Tag::Sequence, "extension")?;
     let id = parts.object_identifier("extension OID field")?;
     let is_critical =
         if parts.is_next(Tag::Boolean) { parts.boolean("extension critical field")? } else { false };
     let value = parts.take(Tag::OctetString, "extension value field")?;
-    Ok(Extension { id, is_critical, value })
+    Ok(CertificateExtension { id, is_critical, value })
 }
 
-struct Extension<'a> {
+struct CertificateExtension<'a> {
     id: Vec<u64>,
     is_critical: bool,
     value: &'a [u8],
 }
 
-impl Extension<'_> {
+impl CertificateExtension<'_> {
     fn object(&self) -> Value {
-        let mut fields = Fields::default();
-        fields.set("Id", numbers(&self.id));
+        let mut fields = ObjectFields::default();
+        fields.set("Id", number_values(&self.id));
         fields.set("Critical", self.is_critical);
-        fields.set("Value", bytes(self.value));
+        fields.set("Value", bytes_to_base64(self.value));
         fields.object()
     }
 }
 
-fn numbers(id: &[u64]) -> Value {
+fn number_values(id: &[u64]) -> Value {
     Value::array(id.iter().map(|part| Value::from(*part)).collect())
 }
 

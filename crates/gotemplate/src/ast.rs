@@ -5,29 +5,29 @@ use std::fmt::Write as _;
 
 use kubewright_value::Text;
 
-use super::functions::Function;
+use super::functions::TemplateFunction;
 use super::literal::Literal;
 
-/// Which variable, an index into [`Names`].
+/// A variable, as an index into [`VariableNames`].
 pub(super) type VariableId = u32;
 
 /// The variable `$`.
 pub(super) const ROOT: VariableId = 0;
 
 /// The names of all variables of a template; the first is `$`.
-pub(super) type Names = Vec<Text>;
+pub(super) type VariableNames = Vec<Text>;
 
 /// The templates of a text by name.
-pub(super) type Trees = HashMap<Text, Vec<Node>>;
+pub(super) type NamedTemplates = HashMap<Text, Vec<TemplateNode>>;
 
 /// One statement.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum TemplateNode {
     Text(Text),
     Action(Pipe),
-    If(Box<Branch>),
-    With(Box<Branch>),
-    Range(Box<Branch>),
+    If(Box<TemplateBranch>),
+    With(Box<TemplateBranch>),
+    Range(Box<TemplateBranch>),
     /// Runs the template with this name on the value of the pipeline.
     Template {
         at: u32,
@@ -39,10 +39,10 @@ pub(super) enum Node {
 }
 
 #[derive(Debug)]
-pub(super) struct Branch {
+pub(super) struct TemplateBranch {
     pub pipe: Pipe,
-    pub then: Vec<Node>,
-    pub otherwise: Option<Vec<Node>>,
+    pub then: Vec<TemplateNode>,
+    pub otherwise: Option<Vec<TemplateNode>>,
 }
 
 #[derive(Debug)]
@@ -50,23 +50,23 @@ pub(super) struct Pipe {
     pub at: u32,
     pub variables: Vec<VariableId>,
     pub is_assign: bool,
-    pub commands: Vec<Command>,
+    pub commands: Vec<PipeCommand>,
 }
 
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct PipeCommand {
     // INVARIANT: never empty.
-    pub words: Vec<Expression>,
+    pub words: Vec<TemplateExpression>,
 }
 
 #[derive(Debug)]
-pub(super) struct Expression {
+pub(super) struct TemplateExpression {
     pub at: u32,
-    pub kind: Term,
+    pub kind: TemplateTerm,
 }
 
 #[derive(Debug)]
-pub(super) enum Term {
+pub(super) enum TemplateTerm {
     Dot,
     Nil,
     Bool(bool),
@@ -74,24 +74,24 @@ pub(super) enum Term {
     Number(Literal),
     Field(Vec<Text>),
     Variable(VariableId, Vec<Text>),
-    Chain(Box<Expression>, Vec<Text>),
-    Function(&'static Function),
+    Chain(Box<TemplateExpression>, Vec<Text>),
+    Function(&'static TemplateFunction),
     Pipe(Box<Pipe>),
 }
 
-impl Term {
-    /// Returns whether this can stand after a `|`.
+impl TemplateTerm {
+    /// Returns whether this is allowed after a `|`.
     pub(super) fn is_executable(&self) -> bool {
         !matches!(self, Self::Bool(_) | Self::Dot | Self::Nil | Self::Number(_) | Self::Text(_))
     }
 }
 
 /// Returns the pipeline as Go writes it in messages.
-pub(super) fn show_pipe(pipe: &Pipe, names: &Names) -> String {
+pub(super) fn show_pipe(pipe: &Pipe, names: &VariableNames) -> String {
     let mut out = String::new();
     for (i, variable) in pipe.variables.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });
-        out.push_str(name(*variable, names));
+        out.push_str(variable_name(*variable, names));
     }
     if !pipe.variables.is_empty() {
         out.push_str(if pipe.is_assign { " = " } else { " := " });
@@ -104,32 +104,32 @@ pub(super) fn show_pipe(pipe: &Pipe, names: &Names) -> String {
 }
 
 /// Returns the command as Go writes it in messages.
-pub(super) fn show_command(command: &Command, names: &Names) -> String {
-    let words: Vec<String> = command.words.iter().map(|word| show(word, names)).collect();
+pub(super) fn show_command(command: &PipeCommand, names: &VariableNames) -> String {
+    let words: Vec<String> = command.words.iter().map(|word| show_expression(word, names)).collect();
     words.join(" ")
 }
 
 /// Returns the expression as Go writes it in messages.
-pub(super) fn show(expression: &Expression, names: &Names) -> String {
+pub(super) fn show_expression(expression: &TemplateExpression, names: &VariableNames) -> String {
     let mut out = String::new();
     let fields = match &expression.kind {
-        Term::Dot => {
+        TemplateTerm::Dot => {
             out.push('.');
             return out;
         }
-        Term::Nil => return "nil".to_owned(),
-        Term::Bool(value) => return value.to_string(),
-        Term::Text(text) => return kubewright_golib::quote::quote(text),
-        Term::Number(literal) => return literal.text.clone(),
-        Term::Function(function) => return function.name.to_owned(),
-        Term::Pipe(pipe) => return format!("({})", show_pipe(pipe, names)),
-        Term::Field(fields) => fields,
-        Term::Variable(variable, fields) => {
-            out.push_str(name(*variable, names));
+        TemplateTerm::Nil => return "nil".to_owned(),
+        TemplateTerm::Bool(value) => return value.to_string(),
+        TemplateTerm::Text(text) => return kubewright_golib::quote::quote_go(text),
+        TemplateTerm::Number(literal) => return literal.text.clone(),
+        TemplateTerm::Function(function) => return function.name.to_owned(),
+        TemplateTerm::Pipe(pipe) => return format!("({})", show_pipe(pipe, names)),
+        TemplateTerm::Field(fields) => fields,
+        TemplateTerm::Variable(variable, fields) => {
+            out.push_str(variable_name(*variable, names));
             fields
         }
-        Term::Chain(inner, fields) => {
-            out.push_str(&show(inner, names));
+        TemplateTerm::Chain(inner, fields) => {
+            out.push_str(&show_expression(inner, names));
             fields
         }
     };
@@ -139,6 +139,6 @@ pub(super) fn show(expression: &Expression, names: &Names) -> String {
     out
 }
 
-fn name(variable: VariableId, names: &Names) -> &str {
+fn variable_name(variable: VariableId, names: &VariableNames) -> &str {
     names.get(variable as usize).map_or("$", Text::as_str)
 }

@@ -1,4 +1,4 @@
-//! What a function may use while it runs, and how it fails.
+//! The context of a function call, and its errors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -8,86 +8,86 @@ use kubewright_golib::inputs::Inputs;
 use kubewright_golib::regex::{self, Regex, RegexError};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
-use super::context::Context;
-use super::item::{Dict, Item, Of};
+use super::context::TemplateContext;
+use super::item::{ElementType, ItemDict, TemplateItem};
 use super::print::Printer;
 
-/// Why a function failed.
+/// The reason why a function failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum CallFailure {
     Message(String),
     Exhausted(Exhausted),
 }
 
-impl From<Exhausted> for Failure {
+impl From<Exhausted> for CallFailure {
     fn from(exhausted: Exhausted) -> Self {
         Self::Exhausted(exhausted)
     }
 }
 
-impl From<String> for Failure {
+impl From<String> for CallFailure {
     fn from(message: String) -> Self {
         Self::Message(message)
     }
 }
 
-impl From<&str> for Failure {
+impl From<&str> for CallFailure {
     fn from(message: &str) -> Self {
         Self::Message(message.to_owned())
     }
 }
 
-/// What a function returns.
-pub(super) type Outcome = Result<Item, Failure>;
+/// The result of a function.
+pub(super) type CallResult = Result<TemplateItem, CallFailure>;
 
 /// Regular expressions by their pattern; what is wrong with those that are none.
 ///
 /// Shared, because a clone of an expression starts without the memory its searches have gathered.
-pub(super) type Regexes = HashMap<Text, Result<Arc<Regex>, String>>;
+pub(super) type RegexCache = HashMap<Text, Result<Arc<Regex>, String>>;
 
-/// How many patterns that are not constant one rendering remembers.
+/// The number of patterns that are not constant that one rendering caches.
 const MAX_REGEXES: usize = 64;
 
-/// What compiling a pattern that is not constant is charged, in steps.
-const COMPILING: u64 = 50_000;
+/// The steps charged for compiling a pattern that is not constant.
+const COMPILE_STEPS: u64 = 50_000;
 
-/// How large a compiled pattern that is not constant may be.
+/// The maximum size of a compiled pattern that is not constant.
 const MAX_DYNAMIC_REGEX_BYTES: usize = 256 << 10;
 
 /// Everything that a function may read or charge.
-pub(super) struct Call<'a> {
+pub(super) struct FunctionCall<'a> {
     pub budget: &'a mut Budget,
-    pub context: &'a Context,
+    pub context: &'a TemplateContext,
     pub inputs: &'a Inputs,
-    pub constants: &'a Regexes,
-    pub regexes: Regexes,
+    pub constants: &'a RegexCache,
+    pub regexes: RegexCache,
     pub random: u64,
-    /// How many streams of bytes keys were made of.
+    /// The number of byte streams that keys were made of.
     pub streams: u64,
     // INVARIANT: every dictionary that was ever changed, so that cycles can be broken at the end.
-    changed: Vec<Rc<Dict>>,
-    overlays: Vec<(Arc<Map>, Rc<Dict>)>,
+    changed: Vec<Rc<ItemDict>>,
+    overlays: Vec<(Arc<Map>, Rc<ItemDict>)>,
 }
 
-/// What a list takes that holds nothing.
+/// The size of an empty list.
 const LIST_BYTES: usize = 64;
 
-/// What a dictionary takes with its first entry: a node of its tree has room for eleven.
-const DICT_BYTES: usize = 64 + 11 * (size_of::<Text>() + size_of::<Item>());
+/// The size of a dictionary with one entry: a node of its tree has room for eleven.
+const DICT_BYTES: usize = 64 + 11 * (size_of::<Text>() + size_of::<TemplateItem>());
 
-impl<'a> Call<'a> {
+impl<'a> FunctionCall<'a> {
     pub(super) fn new(
         budget: &'a mut Budget,
-        context: &'a Context,
+        context: &'a TemplateContext,
         inputs: &'a Inputs,
-        constants: &'a Regexes,
+        constants: &'a RegexCache,
     ) -> Self {
         Self {
             budget,
             context,
             inputs,
             constants,
-            regexes: Regexes::new(),
+            regexes: RegexCache::new(),
             random: inputs.random_seed.unwrap_or_default(),
             streams: 0,
             changed: Vec::new(),
@@ -96,24 +96,24 @@ impl<'a> Call<'a> {
     }
 
     /// Charges for a list of `length` items before it is made.
-    pub(super) fn charge_list(&mut self, length: usize) -> Result<(), Failure> {
+    pub(super) fn charge_list(&mut self, length: usize) -> Result<(), CallFailure> {
         self.budget.step(length as u64)?;
-        self.budget.produce(length.saturating_mul(size_of::<Item>()))?;
+        self.budget.produce(length.saturating_mul(size_of::<TemplateItem>()))?;
         Ok(())
     }
 
     /// Charges for one list or dictionary, besides what it holds.
-    pub(super) fn charge_container(&mut self, item: &Item) -> Result<(), Failure> {
+    pub(super) fn charge_container(&mut self, item: &TemplateItem) -> Result<(), CallFailure> {
         let bytes = match item {
-            Item::Dict(_) => DICT_BYTES,
-            Item::List(_) => LIST_BYTES,
+            TemplateItem::Dict(_) => DICT_BYTES,
+            TemplateItem::List(_) => LIST_BYTES,
             _ => 0,
         };
         Ok(self.budget.produce(bytes)?)
     }
 
     /// Charges for text before it is made.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), CallFailure> {
         Ok(self.budget.produce(bytes)?)
     }
 
@@ -121,16 +121,16 @@ impl<'a> Call<'a> {
     pub(super) fn print(
         &mut self,
         print: impl FnOnce(&mut Printer<'_>) -> Result<(), Exhausted>,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, CallFailure> {
         let mut printer = Printer { out: String::new(), budget: self.budget, context: self.context };
         print(&mut printer)?;
         Ok(printer.out)
     }
 
     /// Returns the item as Sprig's `strval` makes it text.
-    pub(super) fn text_of(&mut self, item: &Item) -> Result<Text, Failure> {
+    pub(super) fn text_of(&mut self, item: &TemplateItem) -> Result<Text, CallFailure> {
         match item {
-            Item::Text(text) => Ok(text.clone()),
+            TemplateItem::Text(text) => Ok(text.clone()),
             other => Ok(Text::from(self.print(|printer| printer.plain(other))?)),
         }
     }
@@ -140,9 +140,9 @@ impl<'a> Call<'a> {
         if let Some(known) = self.constants.get(pattern).or_else(|| self.regexes.get(pattern)) {
             return Ok(known.clone());
         }
-        self.budget.step(COMPILING)?;
-        let compiled = compiled(regex::compile_within(pattern, MAX_DYNAMIC_REGEX_BYTES));
-        self.budget.step(compiled.as_ref().map_or(COMPILING, |regex| regex.compiling_cost()))?;
+        self.budget.step(COMPILE_STEPS)?;
+        let compiled = compile_or_message(regex::compile_regex_within(pattern, MAX_DYNAMIC_REGEX_BYTES));
+        self.budget.step(compiled.as_ref().map_or(COMPILE_STEPS, |regex| regex.compiling_cost()))?;
         if self.regexes.len() < MAX_REGEXES {
             self.regexes.insert(pattern.clone(), compiled.clone());
         }
@@ -152,17 +152,17 @@ impl<'a> Call<'a> {
     /// Returns the dictionary that changes to `item` go to.
     ///
     /// An object of the context is copied first; from then on the template sees the copy in its place.
-    pub(super) fn changeable(&mut self, item: &Item) -> Result<Rc<Dict>, Failure> {
+    pub(super) fn changeable(&mut self, item: &TemplateItem) -> Result<Rc<ItemDict>, CallFailure> {
         let dict = match item {
-            Item::Dict(dict) => Rc::clone(dict),
-            Item::Object(map) => {
+            TemplateItem::Dict(dict) => Rc::clone(dict),
+            TemplateItem::Object(map) => {
                 if let Some(dict) = self.overlay(map) {
                     return Ok(dict);
                 }
                 self.charge_list(map.len())?;
-                let entries: BTreeMap<Text, Item> =
-                    map.iter().map(|(key, value)| (key.clone(), Item::json(value))).collect();
-                let dict = Rc::new(Dict::new(Of::Any, entries)?);
+                let entries: BTreeMap<Text, TemplateItem> =
+                    map.iter().map(|(key, value)| (key.clone(), TemplateItem::json(value))).collect();
+                let dict = Rc::new(ItemDict::new(ElementType::Any, entries)?);
                 self.overlays.push((Arc::clone(map), Rc::clone(&dict)));
                 dict
             }
@@ -181,52 +181,52 @@ impl<'a> Call<'a> {
     }
 
     /// Returns `item` with the changes that the template made to objects of the context.
-    pub(super) fn settle(&mut self, item: Item) -> Result<Item, Failure> {
+    pub(super) fn settle(&mut self, item: TemplateItem) -> Result<TemplateItem, CallFailure> {
         if self.overlays.is_empty() {
             return Ok(item);
         }
         let changed = match &item {
-            Item::Object(map) => self.settle_object(map)?,
-            Item::Array(items) => self.settle_array(items)?,
+            TemplateItem::Object(map) => self.settle_object(map)?,
+            TemplateItem::Array(items) => self.settle_array(items)?,
             _ => None,
         };
         Ok(changed.unwrap_or(item))
     }
 
     /// Returns the object's copy if it, or something in it, was changed.
-    fn settle_object(&mut self, map: &Arc<Map>) -> Result<Option<Item>, Failure> {
+    fn settle_object(&mut self, map: &Arc<Map>) -> Result<Option<TemplateItem>, CallFailure> {
         self.budget.step(self.overlays.len() as u64 / 16)?;
         if let Some(dict) = self.overlay(map) {
-            return Ok(Some(Item::Dict(dict)));
+            return Ok(Some(TemplateItem::Dict(dict)));
         }
         let mut changed = None;
         for (key, value) in map.iter() {
             if let Some(item) = self.settle_value(value)? {
                 let dict = match &changed {
                     Some(dict) => Rc::clone(dict),
-                    None => self.changeable(&Item::Object(Arc::clone(map)))?,
+                    None => self.changeable(&TemplateItem::Object(Arc::clone(map)))?,
                 };
                 dict.entries.borrow_mut().insert(key.clone(), item);
                 changed = Some(dict);
             }
         }
-        Ok(changed.map(Item::Dict))
+        Ok(changed.map(TemplateItem::Dict))
     }
 
-    fn settle_array(&mut self, items: &Arc<Vec<Value>>) -> Result<Option<Item>, Failure> {
-        let mut changed: Option<Vec<Item>> = None;
+    fn settle_array(&mut self, items: &Arc<Vec<Value>>) -> Result<Option<TemplateItem>, CallFailure> {
+        let mut changed: Option<Vec<TemplateItem>> = None;
         for (index, value) in items.iter().enumerate() {
             if let Some(item) = self.settle_value(value)? {
-                let copy = changed.get_or_insert_with(|| items.iter().map(Item::json).collect());
+                let copy = changed.get_or_insert_with(|| items.iter().map(TemplateItem::json).collect());
                 if let Some(place) = copy.get_mut(index) {
                     *place = item;
                 }
             }
         }
-        Ok(changed.map(Item::list).transpose()?)
+        Ok(changed.map(TemplateItem::list).transpose()?)
     }
 
-    fn settle_value(&mut self, value: &Value) -> Result<Option<Item>, Failure> {
+    fn settle_value(&mut self, value: &Value) -> Result<Option<TemplateItem>, CallFailure> {
         self.budget.step(1)?;
         match value {
             Value::Object(map) => self.settle_object(map),
@@ -235,13 +235,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn overlay(&self, map: &Arc<Map>) -> Option<Rc<Dict>> {
+    fn overlay(&self, map: &Arc<Map>) -> Option<Rc<ItemDict>> {
         self.overlays.iter().find(|(known, _)| Arc::ptr_eq(known, map)).map(|(_, dict)| Rc::clone(dict))
     }
 }
 
 /// Breaks the cycles that `set` can make, and keeps the drop of long chains from recursing.
-impl Drop for Call<'_> {
+impl Drop for FunctionCall<'_> {
     fn drop(&mut self) {
         for dict in &self.changed {
             dict.entries.take();
@@ -250,6 +250,6 @@ impl Drop for Call<'_> {
 }
 
 /// Returns a compiled pattern, or Go's message about it.
-pub(super) fn compiled(compiled: Result<Regex, RegexError>) -> Result<Arc<Regex>, String> {
+pub(super) fn compile_or_message(compiled: Result<Regex, RegexError>) -> Result<Arc<Regex>, String> {
     compiled.map(Arc::new).map_err(|error| format!("error parsing regexp: {error}"))
 }

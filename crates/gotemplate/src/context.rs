@@ -1,24 +1,24 @@
-//! What a template is rendered with.
+//! The data that a template is rendered with.
 
 use kubewright_value::{Text, Value};
 
-use super::item::Item;
+use super::item::TemplateItem;
 
 /// The root of a template: a fixed set of fields, like a Go struct.
 ///
 /// Asking it for another field is an error, unlike asking an object for a key it does not have.
 #[derive(Debug, Clone, Default)]
-pub struct Context {
-    fields: Vec<(Text, Field)>,
+pub struct TemplateContext {
+    fields: Vec<(Text, ContextField)>,
 }
 
 #[derive(Debug, Clone)]
-struct Field {
+struct ContextField {
     value: Value,
     is_native: bool,
 }
 
-impl Context {
+impl TemplateContext {
     /// Returns a context without fields.
     #[must_use]
     pub fn new() -> Self {
@@ -38,7 +38,7 @@ impl Context {
     }
 
     fn with(mut self, name: Text, value: Value, is_native: bool) -> Self {
-        self.fields.push((name, Field { value, is_native }));
+        self.fields.push((name, ContextField { value, is_native }));
         self
     }
 
@@ -48,18 +48,18 @@ impl Context {
     }
 
     /// Returns a field.
-    pub(super) fn field(&self, name: &str) -> Option<Item> {
+    pub(super) fn field(&self, name: &str) -> Option<TemplateItem> {
         self.fields.iter().find(|(n, _)| n == name).map(|(_, field)| field.item())
     }
 
     /// Returns all fields in the order in which they were added.
-    pub(super) fn items(&self) -> impl Iterator<Item = (&Text, Item)> {
+    pub(super) fn items(&self) -> impl Iterator<Item = (&Text, TemplateItem)> {
         self.fields.iter().map(|(name, field)| (name, field.item()))
     }
 }
 
-impl Field {
-    fn item(&self) -> Item {
-        if self.is_native { Item::native(&self.value) } else { Item::json(&self.value) }
+impl ContextField {
+    fn item(&self) -> TemplateItem {
+        if self.is_native { TemplateItem::native(&self.value) } else { TemplateItem::json(&self.value) }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a template, and where.
+//! The errors of templates, with their positions.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use kubewright_value::{Position, Text};
 ///
 /// Displays as Go does: `template: name:1:3: executing "name" at <x>: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateError {
+pub struct GoTemplateError {
     /// When it happened.
-    pub kind: ErrorKind,
-    /// What happened, without the template's name and position.
+    pub kind: GoTemplateErrorKind,
+    /// The message, without the template's name and position.
     pub message: String,
-    /// Where in the template's text.
+    /// The position in the template's text.
     pub position: Position,
     /// The name the template was parsed under.
     pub template: Text,
@@ -21,7 +21,7 @@ pub struct TemplateError {
 
 /// The ways in which a template fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
+pub enum GoTemplateErrorKind {
     /// The text is not a template.
     Parse,
     /// The text calls a function that must be allowed by name.
@@ -32,11 +32,11 @@ pub enum ErrorKind {
     Limit,
 }
 
-impl fmt::Display for TemplateError {
+impl fmt::Display for GoTemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
         match self.kind {
-            ErrorKind::Parse | ErrorKind::Refused => {
+            GoTemplateErrorKind::Parse | GoTemplateErrorKind::Refused => {
                 write!(f, "template: {}:{line}: {}", self.template, self.message)
             }
             // Go counts columns from zero.
@@ -47,4 +47,4 @@ impl fmt::Display for TemplateError {
     }
 }
 
-impl std::error::Error for TemplateError {}
+impl std::error::Error for GoTemplateError {}

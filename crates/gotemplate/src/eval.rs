@@ -1,27 +1,27 @@
 //! Executing a parsed template: pipelines, fields, variables and calls.
 
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::utf8::decode_utf8_lossy;
 use kubewright_value::{Text, Value};
 
-use super::ast::{Command, Expression, Pipe, ROOT, Term, show};
-use super::call::Failure;
-use super::functions::{Function, Type};
-use super::item::Item;
+use super::ast::{Pipe, PipeCommand, ROOT, TemplateExpression, TemplateTerm, show_expression};
+use super::call::CallFailure;
+use super::functions::{ParameterType, TemplateFunction};
+use super::item::TemplateItem;
 use super::literal::Literal;
-use super::run::{Here, Run, Run1};
-use super::truth::is_true;
+use super::run::{MessageContext, Run1, TemplateRun};
+use super::truth::is_item_true;
 
-impl<'a> Run<'a> {
+impl<'a> TemplateRun<'a> {
     /// Evaluates a pipeline and declares or sets its variables.
-    pub(super) fn pipeline(&mut self, pipe: &'a Pipe, dot: &Item) -> Run1<Item> {
-        self.here = Here::Pipe(pipe);
-        let mut value: Option<Item> = None;
+    pub(super) fn pipeline(&mut self, pipe: &'a Pipe, dot: &TemplateItem) -> Run1<TemplateItem> {
+        self.here = MessageContext::Pipe(pipe);
+        let mut value: Option<TemplateItem> = None;
         for command in &pipe.commands {
             let next = self.command(command, dot, value.take())?;
-            // A nil that comes out of a container is no value from here on.
-            value = Some(if matches!(next, Item::Nil) { Item::Missing } else { next });
+            // A nil from a container is treated as no value from here on.
+            value = Some(if matches!(next, TemplateItem::Nil) { TemplateItem::Missing } else { next });
         }
-        let value = value.unwrap_or(Item::Missing);
+        let value = value.unwrap_or(TemplateItem::Missing);
         let value = self.call.settle(value).map_err(|failure| self.failed(failure))?;
         for variable in &pipe.variables {
             if pipe.is_assign {
@@ -33,86 +33,98 @@ impl<'a> Run<'a> {
         Ok(value)
     }
 
-    fn command(&mut self, command: &'a Command, dot: &Item, last: Option<Item>) -> Run1<Item> {
+    fn command(
+        &mut self,
+        command: &'a PipeCommand,
+        dot: &TemplateItem,
+        last: Option<TemplateItem>,
+    ) -> Run1<TemplateItem> {
         let Some((first, arguments)) = command.words.split_first() else {
-            return Ok(Item::Missing);
+            return Ok(TemplateItem::Missing);
         };
-        if !matches!(first.kind, Term::Pipe(_)) {
-            self.here = Here::Expression(first);
+        if !matches!(first.kind, TemplateTerm::Pipe(_)) {
+            self.here = MessageContext::Expression(first);
         }
         match &first.kind {
-            Term::Field(fields) => self.fields(dot, fields, Arguments { words: arguments, last, dot }),
-            Term::Chain(inner, fields) => {
-                self.chain(first, inner, fields, Arguments { words: arguments, last, dot })
+            TemplateTerm::Field(fields) => {
+                self.fields(dot, fields, CommandArguments { words: arguments, last, dot })
             }
-            Term::Variable(variable, fields) => {
+            TemplateTerm::Chain(inner, fields) => {
+                self.chain(first, inner, fields, CommandArguments { words: arguments, last, dot })
+            }
+            TemplateTerm::Variable(variable, fields) => {
                 let value = self.variable(*variable)?;
                 if fields.is_empty() {
                     self.not_a_function(first, arguments, last.is_some())?;
                     return Ok(value);
                 }
-                self.fields(&value, fields, Arguments { words: arguments, last, dot })
+                self.fields(&value, fields, CommandArguments { words: arguments, last, dot })
             }
-            Term::Function(function) => self.invoke_function(
+            TemplateTerm::Function(function) => self.invoke_function(
                 function,
                 first,
                 Some(command),
-                Arguments { words: arguments, last, dot },
+                CommandArguments { words: arguments, last, dot },
             ),
             other => {
                 self.not_a_function(first, arguments, last.is_some())?;
                 match other {
-                    Term::Nil => Err(self.error("nil is not a command")),
+                    TemplateTerm::Nil => Err(self.error("nil is not a command")),
                     _ => self.plain(first, dot),
                 }
             }
         }
     }
 
-    fn not_a_function(&self, first: &Expression, arguments: &[Expression], has_last: bool) -> Run1<()> {
+    fn not_a_function(
+        &self,
+        first: &TemplateExpression,
+        arguments: &[TemplateExpression],
+        has_last: bool,
+    ) -> Run1<()> {
         if arguments.is_empty() && !has_last {
             return Ok(());
         }
-        let shown = show(first, &self.template.names);
+        let shown = show_expression(first, &self.template.names);
         Err(self.error(&format!("can't give argument to non-function {shown}")))
     }
 
     /// Evaluates an expression that takes no arguments.
-    fn plain(&mut self, expression: &'a Expression, dot: &Item) -> Run1<Item> {
-        let none = Arguments { words: &[], last: None, dot };
-        self.here = Here::Expression(expression);
+    fn plain(&mut self, expression: &'a TemplateExpression, dot: &TemplateItem) -> Run1<TemplateItem> {
+        let none = CommandArguments { words: &[], last: None, dot };
+        self.here = MessageContext::Expression(expression);
         match &expression.kind {
-            Term::Dot => Ok(dot.clone()),
-            Term::Nil => Ok(Item::Nil),
-            Term::Bool(value) => Ok(Item::Bool(*value)),
-            Term::Text(text) => Ok(Item::Text(text.clone())),
-            Term::Number(literal) => self.constant(literal),
-            Term::Field(fields) => self.fields(dot, fields, none),
-            Term::Variable(variable, fields) if fields.is_empty() => self.variable(*variable),
-            Term::Variable(variable, fields) => {
+            TemplateTerm::Dot => Ok(dot.clone()),
+            TemplateTerm::Nil => Ok(TemplateItem::Nil),
+            TemplateTerm::Bool(value) => Ok(TemplateItem::Bool(*value)),
+            TemplateTerm::Text(text) => Ok(TemplateItem::Text(text.clone())),
+            TemplateTerm::Number(literal) => self.constant(literal),
+            TemplateTerm::Field(fields) => self.fields(dot, fields, none),
+            TemplateTerm::Variable(variable, fields) if fields.is_empty() => self.variable(*variable),
+            TemplateTerm::Variable(variable, fields) => {
                 let value = self.variable(*variable)?;
                 self.fields(&value, fields, none)
             }
-            Term::Chain(inner, fields) => self.chain(expression, inner, fields, none),
-            Term::Function(function) => self.invoke_function(function, expression, None, none),
-            Term::Pipe(pipe) => self.nested(|run| run.pipeline(pipe, dot)),
+            TemplateTerm::Chain(inner, fields) => self.chain(expression, inner, fields, none),
+            TemplateTerm::Function(function) => self.invoke_function(function, expression, None, none),
+            TemplateTerm::Pipe(pipe) => self.nested(|run| run.pipeline(pipe, dot)),
         }
     }
 
-    fn constant(&self, literal: &Literal) -> Run1<Item> {
+    fn constant(&self, literal: &Literal) -> Run1<TemplateItem> {
         if literal.is_complex {
             return Err(self.error("complex numbers are not supported"));
         }
         if literal.is_float() {
-            return Ok(Item::Float(literal.float.unwrap_or_default()));
+            return Ok(TemplateItem::Float(literal.float.unwrap_or_default()));
         }
         match literal.integer {
-            Some(integer) => Ok(Item::int(integer)),
+            Some(integer) => Ok(TemplateItem::int(integer)),
             None => Err(self.error(&format!("{} overflows int", literal.text))),
         }
     }
 
-    fn variable(&mut self, variable: u32) -> Run1<Item> {
+    fn variable(&mut self, variable: u32) -> Run1<TemplateItem> {
         self.charge_lookup()?;
         let found = self.stack.iter().rev().find(|(name, _)| *name == variable);
         match found {
@@ -124,13 +136,13 @@ impl<'a> Run<'a> {
 
     fn chain(
         &mut self,
-        expression: &'a Expression,
-        inner: &'a Expression,
+        expression: &'a TemplateExpression,
+        inner: &'a TemplateExpression,
         fields: &'a [Text],
-        arguments: Arguments<'a, '_>,
-    ) -> Run1<Item> {
-        if matches!(inner.kind, Term::Nil) {
-            let shown = show(expression, &self.template.names);
+        arguments: CommandArguments<'a, '_>,
+    ) -> Run1<TemplateItem> {
+        if matches!(inner.kind, TemplateTerm::Nil) {
+            let shown = show_expression(expression, &self.template.names);
             return Err(self.error(&format!("indirection through explicit nil in {shown}")));
         }
         let receiver = self.plain(inner, arguments.dot)?;
@@ -138,16 +150,21 @@ impl<'a> Run<'a> {
     }
 
     /// Follows `fields` from `receiver`; JSON is walked in place.
-    fn fields(&mut self, receiver: &Item, fields: &'a [Text], arguments: Arguments<'a, '_>) -> Run1<Item> {
+    fn fields(
+        &mut self,
+        receiver: &TemplateItem,
+        fields: &'a [Text],
+        arguments: CommandArguments<'a, '_>,
+    ) -> Run1<TemplateItem> {
         let Some((last, path)) = fields.split_last() else {
             return Ok(receiver.clone());
         };
         if !self.call.has_overlays() && arguments.is_empty() {
             let context = self.call.context;
             let (start, rest) = match (receiver, fields) {
-                (Item::Root, [first, rest @ ..]) => (context.plain(first), rest),
-                (Item::Object(map), [first, rest @ ..]) => match map.get(first) {
-                    None => return Ok(Item::Missing),
+                (TemplateItem::Root, [first, rest @ ..]) => (context.plain(first), rest),
+                (TemplateItem::Object(map), [first, rest @ ..]) => match map.get(first) {
+                    None => return Ok(TemplateItem::Missing),
                     found => (found, rest),
                 },
                 _ => (None, fields),
@@ -160,19 +177,19 @@ impl<'a> Run<'a> {
         let mut of_interface = false;
         for field in path {
             // Only what the caller made keeps the type it was made with.
-            of_interface = !matches!(current, Item::Root) || self.call.context.plain(field).is_some();
+            of_interface = !matches!(current, TemplateItem::Root) || self.call.context.plain(field).is_some();
             current = self.field(current, field, None, of_interface)?;
         }
         self.field(current, last, Some(arguments), of_interface)
     }
 
-    fn walk(&self, start: &Value, fields: &[Text]) -> Run1<Item> {
+    fn walk(&self, start: &Value, fields: &[Text]) -> Run1<TemplateItem> {
         let mut value = start;
         for field in fields {
             match value {
                 Value::Object(map) => match map.get(field) {
                     Some(found) => value = found,
-                    None => return Ok(Item::Missing),
+                    None => return Ok(TemplateItem::Missing),
                 },
                 Value::Null => {
                     return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
@@ -183,31 +200,33 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Ok(Item::json(value))
+        Ok(TemplateItem::json(value))
     }
 
     fn field(
         &mut self,
-        receiver: Item,
+        receiver: TemplateItem,
         field: &Text,
-        arguments: Option<Arguments<'a, '_>>,
+        arguments: Option<CommandArguments<'a, '_>>,
         of_interface: bool,
-    ) -> Run1<Item> {
+    ) -> Run1<TemplateItem> {
         let receiver = self.call.settle(receiver).map_err(|failure| self.failed(failure))?;
-        if let Item::Missing = receiver {
-            return Ok(Item::Missing);
+        if let TemplateItem::Missing = receiver {
+            return Ok(TemplateItem::Missing);
         }
-        if let Item::Nil = receiver {
+        if let TemplateItem::Nil = receiver {
             return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
         }
         let has_arguments = arguments.as_ref().is_some_and(|a| !a.is_empty());
         let found = match &receiver {
-            Item::Time(_) | Item::Version(_) => return self.method(&receiver, field, arguments),
-            Item::Root => self.call.context.field(field),
+            TemplateItem::Time(_) | TemplateItem::Version(_) => {
+                return self.method(&receiver, field, arguments);
+            }
+            TemplateItem::Root => self.call.context.field(field),
             other => other.entry(field),
         };
         match found {
-            Some(_) if has_arguments && matches!(receiver, Item::Root) => {
+            Some(_) if has_arguments && matches!(receiver, TemplateItem::Root) => {
                 Err(self.error(&format!("{field} has arguments but cannot be invoked as function")))
             }
             Some(_) if has_arguments => {
@@ -221,7 +240,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn method(&mut self, receiver: &Item, name: &Text, arguments: Option<Arguments<'a, '_>>) -> Run1<Item> {
+    fn method(
+        &mut self,
+        receiver: &TemplateItem,
+        name: &Text,
+        arguments: Option<CommandArguments<'a, '_>>,
+    ) -> Run1<TemplateItem> {
         let mut values = Vec::new();
         if let Some(arguments) = arguments {
             for word in arguments.words {
@@ -230,8 +254,8 @@ impl<'a> Run<'a> {
             values.extend(arguments.last);
         }
         let result = match receiver {
-            Item::Time(time) => super::time_methods::call_method(time, name, &values),
-            Item::Version(version) => version.method(name, &values),
+            TemplateItem::Time(time) => super::time_methods::call_method(time, name, &values),
+            TemplateItem::Version(version) => version.method(name, &values),
             _ => None,
         };
         match result {
@@ -246,11 +270,11 @@ impl<'a> Run<'a> {
 
     fn invoke_function(
         &mut self,
-        function: &'static Function,
-        expression: &'a Expression,
-        command: Option<&'a Command>,
-        arguments: Arguments<'a, '_>,
-    ) -> Run1<Item> {
+        function: &'static TemplateFunction,
+        expression: &'a TemplateExpression,
+        command: Option<&'a PipeCommand>,
+        arguments: CommandArguments<'a, '_>,
+    ) -> Run1<TemplateItem> {
         let count = arguments.words.len() + usize::from(arguments.last.is_some());
         self.check_count(function, count, arguments.words.len())?;
         if let "and" | "or" = function.name {
@@ -266,7 +290,7 @@ impl<'a> Run<'a> {
             values.push(self.checked(last, wanted)?);
         }
         // Looking at long text takes time, whatever comes of it.
-        let looked_at: usize = values.iter().filter_map(Item::as_bytes).map(<[u8]>::len).sum();
+        let looked_at: usize = values.iter().filter_map(TemplateItem::as_bytes).map(<[u8]>::len).sum();
         self.limit(|call| call.budget.step(1 + looked_at as u64 / 8))?;
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
             self.call.charge_container(&item)?;
@@ -276,17 +300,17 @@ impl<'a> Run<'a> {
             Ok(item)
         });
         result.map_err(|failure| {
-            self.here = command.map_or(Here::Expression(expression), Here::Command);
+            self.here = command.map_or(MessageContext::Expression(expression), MessageContext::Command);
             self.failed(match failure {
-                Failure::Message(message) => {
-                    Failure::Message(format!("error calling {}: {message}", function.name))
+                CallFailure::Message(message) => {
+                    CallFailure::Message(format!("error calling {}: {message}", function.name))
                 }
-                exhausted @ Failure::Exhausted(_) => exhausted,
+                exhausted @ CallFailure::Exhausted(_) => exhausted,
             })
         })
     }
 
-    fn check_count(&self, function: &Function, count: usize, written: usize) -> Run1<()> {
+    fn check_count(&self, function: &TemplateFunction, count: usize, written: usize) -> Run1<()> {
         let wanted = function.parameters.len();
         let message = if function.rest.is_some() {
             if count >= wanted {
@@ -302,11 +326,11 @@ impl<'a> Run<'a> {
         Err(self.error(&message))
     }
 
-    fn and_or(&mut self, is_or: bool, arguments: Arguments<'a, '_>) -> Run1<Item> {
-        let mut value = Item::Missing;
+    fn and_or(&mut self, is_or: bool, arguments: CommandArguments<'a, '_>) -> Run1<TemplateItem> {
+        let mut value = TemplateItem::Missing;
         for word in arguments.words {
-            value = self.argument(word, Type::Raw, arguments.dot)?;
-            if is_true(&value) == is_or {
+            value = self.argument(word, ParameterType::Raw, arguments.dot)?;
+            if is_item_true(&value) == is_or {
                 return Ok(value);
             }
         }
@@ -314,32 +338,48 @@ impl<'a> Run<'a> {
     }
 
     /// Evaluates an argument for a parameter of type `wanted`.
-    fn argument(&mut self, expression: &'a Expression, wanted: Type, dot: &Item) -> Run1<Item> {
-        self.here = Here::Expression(expression);
+    fn argument(
+        &mut self,
+        expression: &'a TemplateExpression,
+        wanted: ParameterType,
+        dot: &TemplateItem,
+    ) -> Run1<TemplateItem> {
+        self.here = MessageContext::Expression(expression);
         let literal = match (&expression.kind, wanted) {
-            (Term::Nil, Type::Any) => return Ok(Item::Nil),
-            (Term::Nil, Type::Raw | Type::Dict) => return Ok(Item::Missing),
-            (Term::Nil, _) => {
+            (TemplateTerm::Nil, ParameterType::Any) => return Ok(TemplateItem::Nil),
+            (TemplateTerm::Nil, ParameterType::Raw | ParameterType::Dict) => {
+                return Ok(TemplateItem::Missing);
+            }
+            (TemplateTerm::Nil, _) => {
                 return Err(self.error(&format!("cannot assign nil to {}", wanted.name())));
             }
-            (Term::Bool(_) | Term::Text(_) | Term::Number(_), Type::Any | Type::Raw) => {
+            (
+                TemplateTerm::Bool(_) | TemplateTerm::Text(_) | TemplateTerm::Number(_),
+                ParameterType::Any | ParameterType::Raw,
+            ) => {
                 return self.plain(expression, dot);
             }
-            (Term::Bool(value), Type::Bool) => Item::Bool(*value),
-            (Term::Text(text), Type::Text | Type::Bytes) => Item::Text(text.clone()),
-            (Term::Number(Literal { integer: Some(integer), .. }), Type::Int) => Item::int(*integer),
-            (Term::Number(Literal { unsigned: Some(unsigned), .. }), Type::Uint32) => {
-                Item::int(i64::from(*unsigned as u32))
+            (TemplateTerm::Bool(value), ParameterType::Bool) => TemplateItem::Bool(*value),
+            (TemplateTerm::Text(text), ParameterType::Text | ParameterType::Bytes) => {
+                TemplateItem::Text(text.clone())
             }
-            (Term::Number(Literal { float: Some(float), .. }), Type::Float) => Item::Float(*float),
-            (Term::Bool(_) | Term::Text(_) | Term::Number(_), _) => {
-                let shown = show(expression, &self.template.names);
+            (TemplateTerm::Number(Literal { integer: Some(integer), .. }), ParameterType::Int) => {
+                TemplateItem::int(*integer)
+            }
+            (TemplateTerm::Number(Literal { unsigned: Some(unsigned), .. }), ParameterType::Uint32) => {
+                TemplateItem::int(i64::from(*unsigned as u32))
+            }
+            (TemplateTerm::Number(Literal { float: Some(float), .. }), ParameterType::Float) => {
+                TemplateItem::Float(*float)
+            }
+            (TemplateTerm::Bool(_) | TemplateTerm::Text(_) | TemplateTerm::Number(_), _) => {
+                let shown = show_expression(expression, &self.template.names);
                 let message = match wanted {
-                    Type::Bool => format!("expected bool; found {shown}"),
-                    Type::Text | Type::Bytes => format!("expected string; found {shown}"),
-                    Type::Int => format!("expected integer; found {shown}"),
-                    Type::Uint32 => format!("expected unsigned integer; found {shown}"),
-                    Type::Float => format!("expected float; found {shown}"),
+                    ParameterType::Bool => format!("expected bool; found {shown}"),
+                    ParameterType::Text | ParameterType::Bytes => format!("expected string; found {shown}"),
+                    ParameterType::Int => format!("expected integer; found {shown}"),
+                    ParameterType::Uint32 => format!("expected unsigned integer; found {shown}"),
+                    ParameterType::Float => format!("expected float; found {shown}"),
                     other => format!("can't handle {shown} for arg of type {}", other.name()),
                 };
                 return Err(self.error(&message));
@@ -353,16 +393,22 @@ impl<'a> Run<'a> {
     }
 
     /// Returns `item` if a parameter of type `wanted` takes it.
-    fn checked(&mut self, item: Item, wanted: Type) -> Run1<Item> {
+    fn checked(&mut self, item: TemplateItem, wanted: ParameterType) -> Run1<TemplateItem> {
         let item = self.call.settle(item).map_err(|failure| self.failed(failure))?;
         match (wanted, &item) {
-            (Type::Any, Item::Missing) => Ok(Item::Nil),
-            (Type::Any | Type::Raw, _) | (Type::Dict, Item::Missing) => Ok(item),
-            (_, Item::Missing) => Err(self.error(&format!("invalid value; expected {}", wanted.name()))),
-            (Type::Text, Item::Bytes(bytes)) => Ok(Item::text(lossy(bytes))),
+            (ParameterType::Any, TemplateItem::Missing) => Ok(TemplateItem::Nil),
+            (ParameterType::Any | ParameterType::Raw, _) | (ParameterType::Dict, TemplateItem::Missing) => {
+                Ok(item)
+            }
+            (_, TemplateItem::Missing) => {
+                Err(self.error(&format!("invalid value; expected {}", wanted.name())))
+            }
+            (ParameterType::Text, TemplateItem::Bytes(bytes)) => {
+                Ok(TemplateItem::text(decode_utf8_lossy(bytes)))
+            }
             _ if wanted.takes(&item) => Ok(item),
             _ => {
-                let got = if matches!(item, Item::Nil) { "interface {}" } else { item.type_name() };
+                let got = if matches!(item, TemplateItem::Nil) { "interface {}" } else { item.type_name() };
                 let message = format!("wrong type for value; expected {}; got {got}", wanted.name());
                 Err(self.error(&message))
             }
@@ -370,14 +416,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What stands after the first word of a command, and what was piped in.
-struct Arguments<'a, 'd> {
-    words: &'a [Expression],
-    last: Option<Item>,
-    dot: &'d Item,
+/// The arguments after the first word of a command, and the piped value.
+struct CommandArguments<'a, 'd> {
+    words: &'a [TemplateExpression],
+    last: Option<TemplateItem>,
+    dot: &'d TemplateItem,
 }
 
-impl Arguments<'_, '_> {
+impl CommandArguments<'_, '_> {
     fn is_empty(&self) -> bool {
         self.words.is_empty() && self.last.is_none()
     }

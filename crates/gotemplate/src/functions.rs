@@ -28,21 +28,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::LazyLock;
 
-use super::call::{Call, Outcome};
-use super::error::ErrorKind;
-use super::item::{Item, Of, Width};
+use super::call::{CallResult, FunctionCall};
+use super::error::GoTemplateErrorKind;
+use super::item::{ElementType, IntegerWidth, TemplateItem};
 pub(super) use regexes::takes_pattern;
 
-/// Which functions templates may call.
+/// The functions that templates may call.
 ///
 /// Functions whose answer depends on more than their arguments, or that cost far more
 /// than they look, are refused until they are allowed by name.
 #[derive(Debug, Clone, Default)]
-pub struct Functions {
+pub struct FunctionSet {
     allowed: BTreeSet<&'static str>,
 }
 
-impl Functions {
+impl FunctionSet {
     /// Returns every function that always gives the same answer for the same arguments.
     #[must_use]
     pub fn rules() -> Self {
@@ -52,7 +52,7 @@ impl Functions {
     /// Allows the refused function `name`; a name that is not refused changes nothing.
     #[must_use]
     pub fn allow(mut self, name: &str) -> Self {
-        if let Some(function) = TABLE.get(name) {
+        if let Some(function) = FUNCTION_TABLES.get(name) {
             self.allowed.insert(function.name);
         }
         self
@@ -61,7 +61,7 @@ impl Functions {
     /// Returns the names of all functions that may be called, sorted.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        let callable = TABLE.values().filter(|function| self.permits(function));
+        let callable = FUNCTION_TABLES.values().filter(|function| self.permits(function));
         let mut names: Vec<_> = callable.map(|function| function.name).collect();
         names.sort_unstable();
         names
@@ -70,64 +70,71 @@ impl Functions {
     /// Returns the names of the functions that must be allowed by name, sorted.
     #[must_use]
     pub fn refusable() -> Vec<&'static str> {
-        let mut names: Vec<_> = TABLE.values().filter(|f| f.access != Access::Free).map(|f| f.name).collect();
+        let mut names: Vec<_> =
+            FUNCTION_TABLES.values().filter(|f| f.access != FunctionAccess::Free).map(|f| f.name).collect();
         names.sort_unstable();
         names
     }
 
-    /// Finds a function; the error says why there is none, and whether it could be allowed.
-    pub(super) fn find(&self, name: &str) -> Result<&'static Function, (ErrorKind, String)> {
-        let undefined = || (ErrorKind::Parse, format!("function {name:?} not defined"));
-        let function = TABLE.get(name).ok_or_else(undefined)?;
+    /// Finds a function; the error says why it is missing, and whether it could be allowed.
+    pub(super) fn find(
+        &self,
+        name: &str,
+    ) -> Result<&'static TemplateFunction, (GoTemplateErrorKind, String)> {
+        let undefined = || (GoTemplateErrorKind::Parse, format!("function {name:?} not defined"));
+        let function = FUNCTION_TABLES.get(name).ok_or_else(undefined)?;
         if self.permits(function) {
             return Ok(function);
         }
         let reason = match function.access {
-            Access::Free | Access::Unrepeatable => "its result differs from call to call",
-            Access::Expensive => "it is expensive by design",
-            Access::Unavailable(reason) => {
-                return Err((ErrorKind::Parse, format!("function {name:?} is not available: {reason}")));
+            FunctionAccess::Free | FunctionAccess::Unrepeatable => "its result differs from call to call",
+            FunctionAccess::Expensive => "it is expensive by design",
+            FunctionAccess::Unavailable(reason) => {
+                return Err((
+                    GoTemplateErrorKind::Parse,
+                    format!("function {name:?} is not available: {reason}"),
+                ));
             }
         };
         let message = format!("function {name:?} is refused because {reason}; it can be allowed by name");
-        Err((ErrorKind::Refused, message))
+        Err((GoTemplateErrorKind::Refused, message))
     }
 
-    fn permits(&self, function: &Function) -> bool {
+    fn permits(&self, function: &TemplateFunction) -> bool {
         match function.access {
-            Access::Free => true,
-            Access::Unavailable(_) => false,
-            Access::Unrepeatable | Access::Expensive => self.allowed.contains(function.name),
+            FunctionAccess::Free => true,
+            FunctionAccess::Unavailable(_) => false,
+            FunctionAccess::Unrepeatable | FunctionAccess::Expensive => self.allowed.contains(function.name),
         }
     }
 }
 
 /// One function.
-pub(super) struct Function {
+pub(super) struct TemplateFunction {
     pub name: &'static str,
-    pub parameters: &'static [Type],
+    pub parameters: &'static [ParameterType],
     /// The type of further arguments, if any number of them may follow.
-    pub rest: Option<Type>,
-    pub access: Access,
-    pub run: fn(&mut Call<'_>, &[Item]) -> Outcome,
+    pub rest: Option<ParameterType>,
+    pub access: FunctionAccess,
+    pub run: fn(&mut FunctionCall<'_>, &[TemplateItem]) -> CallResult,
 }
 
-impl Function {
+impl TemplateFunction {
     /// Returns the type of the parameter at `index`.
-    pub(super) fn parameter(&self, index: usize) -> Type {
-        self.parameters.get(index).copied().or(self.rest).unwrap_or(Type::Any)
+    pub(super) fn parameter(&self, index: usize) -> ParameterType {
+        self.parameters.get(index).copied().or(self.rest).unwrap_or(ParameterType::Any)
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for TemplateFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
-/// Who may call a function.
+/// The condition under which a function may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum FunctionAccess {
     Free,
     /// Only when allowed: takes time or randomness from the inputs.
     Unrepeatable,
@@ -139,7 +146,7 @@ pub(super) enum Access {
 
 /// The Go types of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ParameterType {
     Any,
     /// Any, and a missing value stays one.
     Raw,
@@ -154,7 +161,7 @@ pub(super) enum Type {
     Time,
 }
 
-impl Type {
+impl ParameterType {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Any | Self::Raw => "interface {}",
@@ -169,52 +176,52 @@ impl Type {
     }
 
     /// Returns whether Go would assign `item` to a parameter of this type.
-    pub(super) fn takes(self, item: &Item) -> bool {
+    pub(super) fn takes(self, item: &TemplateItem) -> bool {
         match self {
             Self::Any | Self::Raw => true,
-            Self::Text | Self::Bytes => matches!(item, Item::Text(_) | Item::Bytes(_)),
-            Self::Int => matches!(item, Item::Int(Width::Int, _)),
+            Self::Text | Self::Bytes => matches!(item, TemplateItem::Text(_) | TemplateItem::Bytes(_)),
+            Self::Int => matches!(item, TemplateItem::Int(IntegerWidth::Int, _)),
             Self::Uint32 => false,
-            Self::Float => matches!(item, Item::Float(_) | Item::Number(_)),
-            Self::Bool => matches!(item, Item::Bool(_)),
+            Self::Float => matches!(item, TemplateItem::Float(_) | TemplateItem::Number(_)),
+            Self::Bool => matches!(item, TemplateItem::Bool(_)),
             Self::Dict => match item {
-                Item::Dict(dict) => dict.of == Of::Any,
-                other => matches!(other, Item::Object(_)),
+                TemplateItem::Dict(dict) => dict.of == ElementType::Any,
+                other => matches!(other, TemplateItem::Object(_)),
             },
-            Self::Time => matches!(item, Item::Time(_)),
+            Self::Time => matches!(item, TemplateItem::Time(_)),
         }
     }
 }
 
 /// A line of a table: a function with fixed parameters.
-const fn function(
+const fn fixed_function(
     name: &'static str,
-    parameters: &'static [Type],
-    run: fn(&mut Call<'_>, &[Item]) -> Outcome,
-) -> Function {
-    Function { name, parameters, rest: None, access: Access::Free, run }
+    parameters: &'static [ParameterType],
+    run: fn(&mut FunctionCall<'_>, &[TemplateItem]) -> CallResult,
+) -> TemplateFunction {
+    TemplateFunction { name, parameters, rest: None, access: FunctionAccess::Free, run }
 }
 
 /// A line of a table: a function that takes any number of further arguments.
-const fn variadic(
+const fn variadic_function(
     name: &'static str,
-    parameters: &'static [Type],
-    rest: Type,
-    run: fn(&mut Call<'_>, &[Item]) -> Outcome,
-) -> Function {
-    Function { name, parameters, rest: Some(rest), access: Access::Free, run }
+    parameters: &'static [ParameterType],
+    rest: ParameterType,
+    run: fn(&mut FunctionCall<'_>, &[TemplateItem]) -> CallResult,
+) -> TemplateFunction {
+    TemplateFunction { name, parameters, rest: Some(rest), access: FunctionAccess::Free, run }
 }
 
-impl Function {
+impl TemplateFunction {
     /// The same function, callable only as `access` says.
-    const fn guarded(mut self, access: Access) -> Self {
+    const fn guarded(mut self, access: FunctionAccess) -> Self {
         self.access = access;
         self
     }
 }
 
-static TABLE: LazyLock<HashMap<&'static str, &'static Function>> = LazyLock::new(|| {
-    let tables: [&'static [Function]; 17] = [
+static FUNCTION_TABLES: LazyLock<HashMap<&'static str, &'static TemplateFunction>> = LazyLock::new(|| {
+    let tables: [&'static [TemplateFunction]; 17] = [
         builtin::TABLE,
         case::TABLE,
         crypto::TABLE,

@@ -1,4 +1,4 @@
-//! What an expression evaluates to: a value with the Go type it would have.
+//! The result of an expression: a value with the Go type it would have.
 //!
 //! JSON from the context stays the shared value and is walked in place; only what
 //! templates make themselves (lists, dictionaries, times) has a form of its own.
@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kubewright_golib::time::Time;
+use kubewright_golib::time::GoTime;
 use kubewright_value::{Map, Number, Text, Value};
 
-use super::functions::semver::Version;
+use super::functions::semver::SprigVersion;
 
 /// The result of an expression.
 #[derive(Clone)]
-pub(super) enum Item {
+pub(super) enum TemplateItem {
     /// No value at all: a missing key, or what a pipeline makes of nil.
     Missing,
     /// A nil that a list or an object holds.
     Nil,
     Bool(bool),
-    Int(Width, i64),
+    Int(IntegerWidth, i64),
     Float(f64),
     /// A JSON number: a Go `float64` that keeps its integer exactly.
     Number(Number),
@@ -32,26 +32,26 @@ pub(super) enum Item {
     Bytes(Rc<[u8]>),
     Array(Arc<Vec<Value>>),
     Object(Arc<Map>),
-    List(Rc<List>),
-    Dict(Rc<Dict>),
-    Time(Time),
-    Version(Rc<Version>),
+    List(Rc<ItemList>),
+    Dict(Rc<ItemDict>),
+    Time(GoTime),
+    Version(Rc<SprigVersion>),
     /// The context itself.
     Root,
 }
 
 /// Go's integer types, as far as templates can meet them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
+pub(super) enum IntegerWidth {
     Int,
     Int64,
     Uint8,
     Uint64,
 }
 
-/// What a list or a dictionary holds, as a Go type.
+/// The element type of a list or a dictionary, as a Go type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum ElementType {
     Any,
     Text,
     Int,
@@ -59,38 +59,38 @@ pub(super) enum Of {
 }
 
 /// A list that the template made.
-pub(super) struct List {
-    pub of: Of,
-    pub items: Vec<Item>,
+pub(super) struct ItemList {
+    pub of: ElementType,
+    pub items: Vec<TemplateItem>,
     /// A Go slice that was never made: empty, and `null` in JSON.
     pub is_nil: bool,
     depth: u32,
 }
 
 /// A dictionary that the template made.
-pub(super) struct Dict {
-    pub of: Of,
-    pub entries: RefCell<BTreeMap<Text, Item>>,
+pub(super) struct ItemDict {
+    pub of: ElementType,
+    pub entries: RefCell<BTreeMap<Text, TemplateItem>>,
     depth: u32,
 }
 
-/// How deep lists and dictionaries may be put into each other.
+/// The maximum depth to which lists and dictionaries may be put into each other.
 const MAX_DEPTH: u32 = 250;
 
 /// The message when a list or dictionary would be nested deeper.
 pub(super) const TOO_DEEP: &str = "lists and dictionaries are nested deeper than 250 levels";
 
-impl Item {
+impl TemplateItem {
     pub(super) const EMPTY: Self = Self::Text(Text::new_static(""));
 
     /// Returns a Go `int`.
     pub(super) fn int(value: i64) -> Self {
-        Self::Int(Width::Int, value)
+        Self::Int(IntegerWidth::Int, value)
     }
 
     /// Returns a Go `int64`.
     pub(super) fn int64(value: i64) -> Self {
-        Self::Int(Width::Int64, value)
+        Self::Int(IntegerWidth::Int64, value)
     }
 
     /// Returns a Go string.
@@ -107,19 +107,19 @@ impl Item {
     }
 
     /// Returns a `[]interface{}`; fails when it is nested too deep.
-    pub(super) fn list(items: Vec<Item>) -> Result<Self, &'static str> {
-        Self::list_of(Of::Any, items)
+    pub(super) fn list(items: Vec<TemplateItem>) -> Result<Self, &'static str> {
+        Self::list_of(ElementType::Any, items)
     }
 
     /// Returns a slice of the given type.
-    pub(super) fn list_of(of: Of, items: Vec<Item>) -> Result<Self, &'static str> {
+    pub(super) fn list_of(of: ElementType, items: Vec<TemplateItem>) -> Result<Self, &'static str> {
         let depth = depth_above(items.iter())?;
-        Ok(Self::List(Rc::new(List { of, items, is_nil: false, depth })))
+        Ok(Self::List(Rc::new(ItemList { of, items, is_nil: false, depth })))
     }
 
     /// Returns a slice that was never made.
-    pub(super) fn nil_list(of: Of) -> Self {
-        Self::List(Rc::new(List { of, items: Vec::new(), is_nil: true, depth: 1 }))
+    pub(super) fn nil_list(of: ElementType) -> Self {
+        Self::List(Rc::new(ItemList { of, items: Vec::new(), is_nil: true, depth: 1 }))
     }
 
     /// Returns whether this is a slice that was never made.
@@ -130,12 +130,12 @@ impl Item {
     /// Returns a `[]string`.
     pub(super) fn texts<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> Self {
         let items = texts.into_iter().map(|text| Self::Text(text.into())).collect();
-        Self::List(Rc::new(List { of: Of::Text, items, is_nil: false, depth: 1 }))
+        Self::List(Rc::new(ItemList { of: ElementType::Text, items, is_nil: false, depth: 1 }))
     }
 
     /// Returns a map from strings to the given type.
-    pub(super) fn dict(of: Of, entries: BTreeMap<Text, Item>) -> Result<Self, &'static str> {
-        Ok(Self::Dict(Rc::new(Dict::new(of, entries)?)))
+    pub(super) fn dict(of: ElementType, entries: BTreeMap<Text, TemplateItem>) -> Result<Self, &'static str> {
+        Ok(Self::Dict(Rc::new(ItemDict::new(of, entries)?)))
     }
 
     /// Returns the JSON value as an item; lists and objects are shared, not copied.
@@ -160,7 +160,7 @@ impl Item {
             Value::Array(items) => Self::list(items.iter().map(Self::native).collect()).unwrap_or(Self::Nil),
             Value::Object(map) => {
                 let entries = map.iter().map(|(key, value)| (key.clone(), Self::native(value))).collect();
-                Self::dict(Of::Any, entries).unwrap_or(Self::Nil)
+                Self::dict(ElementType::Any, entries).unwrap_or(Self::Nil)
             }
             other => Self::json(other),
         }
@@ -197,7 +197,7 @@ impl Item {
     }
 
     /// Returns an element of a slice.
-    pub(super) fn element(&self, index: usize) -> Option<Item> {
+    pub(super) fn element(&self, index: usize) -> Option<TemplateItem> {
         match self {
             Self::Array(items) => items.get(index).map(Self::json),
             Self::List(list) => list.items.get(index).cloned(),
@@ -206,7 +206,7 @@ impl Item {
     }
 
     /// Returns all elements of a slice.
-    pub(super) fn elements(&self) -> Option<Vec<Item>> {
+    pub(super) fn elements(&self) -> Option<Vec<TemplateItem>> {
         match self {
             Self::Array(items) => Some(items.iter().map(Self::json).collect()),
             Self::List(list) => Some(list.items.clone()),
@@ -214,8 +214,8 @@ impl Item {
         }
     }
 
-    /// Returns the value under `key` of a map: nothing when this is no map, [`Item::Missing`] when it has none.
-    pub(super) fn entry(&self, key: &str) -> Option<Item> {
+    /// Returns the value under `key` of a map: `None` when this is not a map, [`TemplateItem::Missing`] when it has none.
+    pub(super) fn entry(&self, key: &str) -> Option<TemplateItem> {
         match self {
             Self::Object(map) => Some(map.get(key).map_or(Self::Missing, Self::json)),
             Self::Dict(dict) => Some(dict.entries.borrow().get(key).cloned().unwrap_or(Self::Missing)),
@@ -233,7 +233,7 @@ impl Item {
     }
 
     /// Returns the entries of a map sorted by key.
-    pub(super) fn sorted_entries(&self) -> Option<Vec<(Text, Item)>> {
+    pub(super) fn sorted_entries(&self) -> Option<Vec<(Text, TemplateItem)>> {
         match self {
             Self::Object(map) => {
                 Some(map.sorted().into_iter().map(|(key, value)| (key.clone(), Self::json(value))).collect())
@@ -256,12 +256,12 @@ impl Item {
             Self::Array(_) => "[]interface {}",
             Self::Object(_) => "map[string]interface {}",
             Self::List(list) => match list.of {
-                Of::Any => "[]interface {}",
-                Of::Text => "[]string",
-                Of::Int => "[]int",
-                Of::Lists => "[][]interface {}",
+                ElementType::Any => "[]interface {}",
+                ElementType::Text => "[]string",
+                ElementType::Int => "[]int",
+                ElementType::Lists => "[][]interface {}",
             },
-            Self::Dict(dict) if dict.of == Of::Text => "map[string]string",
+            Self::Dict(dict) if dict.of == ElementType::Text => "map[string]string",
             Self::Dict(_) => "map[string]interface {}",
             Self::Time(_) => "time.Time",
             Self::Version(_) => "*semver.Version",
@@ -290,15 +290,15 @@ impl Item {
     }
 }
 
-impl Dict {
+impl ItemDict {
     /// Returns a dictionary; fails when it is nested too deep.
-    pub(super) fn new(of: Of, entries: BTreeMap<Text, Item>) -> Result<Self, &'static str> {
+    pub(super) fn new(of: ElementType, entries: BTreeMap<Text, TemplateItem>) -> Result<Self, &'static str> {
         let depth = depth_above(entries.values())?;
         Ok(Self { of, entries: RefCell::new(entries), depth })
     }
 }
 
-impl Width {
+impl IntegerWidth {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Int => "int",
@@ -314,7 +314,7 @@ impl Width {
 }
 
 /// Dropping and printing recurse, so depth is bounded where containers are made.
-fn depth_above<'a>(items: impl Iterator<Item = &'a Item>) -> Result<u32, &'static str> {
-    let depth = items.map(Item::depth).max().unwrap_or(0) + 1;
+fn depth_above<'a>(items: impl Iterator<Item = &'a TemplateItem>) -> Result<u32, &'static str> {
+    let depth = items.map(TemplateItem::depth).max().unwrap_or(0) + 1;
     if depth > MAX_DEPTH { Err(TOO_DEEP) } else { Ok(depth) }
 }

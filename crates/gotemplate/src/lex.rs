@@ -4,14 +4,14 @@
 
 /// A piece of a template.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Token<'a> {
-    pub kind: Kind,
+pub(super) struct TemplateToken<'a> {
+    pub kind: TemplateTokenKind,
     pub text: &'a str,
     pub at: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TemplateTokenKind {
     Error(&'static str),
     /// An error whose message ends with the token's text.
     ErrorWith(&'static str),
@@ -55,16 +55,16 @@ pub(super) enum Keyword {
     With,
 }
 
-const OPEN: &str = "{{";
-const CLOSE: &str = "}}";
+const OPENING_DELIMITER: &str = "{{";
+const CLOSING_DELIMITER: &str = "}}";
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// Returns the tokens of `text`; the last is [`Kind::End`] or an error.
-pub(super) fn lex(text: &str) -> Vec<Token<'_>> {
+/// Returns the tokens of `text`; the last is [`TemplateTokenKind::End`] or an error.
+pub(super) fn lex(text: &str) -> Vec<TemplateToken<'_>> {
     let mut lexer = Lexer { text, at: 0, start: 0, tokens: Vec::new() };
     if let Err((kind, from)) = lexer.all() {
         let shown = text.get(from..lexer.at).unwrap_or_default();
-        lexer.tokens.push(Token { kind, text: shown, at: from });
+        lexer.tokens.push(TemplateToken { kind, text: shown, at: from });
     }
     lexer.tokens
 }
@@ -73,26 +73,26 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     start: usize,
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<TemplateToken<'a>>,
 }
 
-type Step = Result<(), (Kind, usize)>;
+type LexStep = Result<(), (TemplateTokenKind, usize)>;
 
 impl<'a> Lexer<'a> {
-    fn all(&mut self) -> Step {
+    fn all(&mut self) -> LexStep {
         loop {
             self.start = self.at;
-            let Some(open) = self.rest().find(OPEN) else {
+            let Some(open) = self.rest().find(OPENING_DELIMITER) else {
                 self.at = self.text.len();
                 if self.at > self.start {
-                    self.emit(Kind::Text);
+                    self.emit(TemplateTokenKind::Text);
                 }
-                self.emit(Kind::End);
+                self.emit(TemplateTokenKind::End);
                 return Ok(());
             };
             self.literal(open);
             self.start = self.at;
-            self.at += OPEN.len();
+            self.at += OPENING_DELIMITER.len();
             let trim = starts_trimmed(self.rest());
             let marker = if trim { 2 } else { 0 };
             if self.rest().get(marker..).is_some_and(|r| r.starts_with("/*")) {
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
                 self.comment()?;
                 continue;
             }
-            self.emit(Kind::Open);
+            self.emit(TemplateTokenKind::Open);
             self.at += marker;
             self.action()?;
         }
@@ -110,19 +110,19 @@ impl<'a> Lexer<'a> {
     fn literal(&mut self, length: usize) {
         let end = self.at + length;
         let mut kept = self.text.get(self.at..end).unwrap_or_default();
-        if starts_trimmed(self.text.get(end + OPEN.len()..).unwrap_or_default()) {
+        if starts_trimmed(self.text.get(end + OPENING_DELIMITER.len()..).unwrap_or_default()) {
             kept = kept.trim_end_matches(SPACES);
         }
         if !kept.is_empty() {
-            self.tokens.push(Token { kind: Kind::Text, text: kept, at: self.at });
+            self.tokens.push(TemplateToken { kind: TemplateTokenKind::Text, text: kept, at: self.at });
         }
         self.at = end;
     }
 
-    fn comment(&mut self) -> Step {
+    fn comment(&mut self) -> LexStep {
         let start = self.at;
         let Some(end) = self.rest().find("*/") else {
-            return Err((Kind::Error("unclosed comment"), start));
+            return Err((TemplateTokenKind::Error("unclosed comment"), start));
         };
         self.at += end + 2;
         match self.closes() {
@@ -130,7 +130,7 @@ impl<'a> Lexer<'a> {
                 self.close(trim);
                 Ok(())
             }
-            None => Err((Kind::Error("comment ends before closing delimiter"), start)),
+            None => Err((TemplateTokenKind::Error("comment ends before closing delimiter"), start)),
         }
     }
 
@@ -140,63 +140,69 @@ impl<'a> Lexer<'a> {
         let mut characters = rest.chars();
         let trims = characters.next().is_some_and(|c| SPACES.contains(&c))
             && characters.next() == Some('-')
-            && characters.as_str().starts_with(CLOSE);
-        if trims { Some(true) } else { rest.starts_with(CLOSE).then_some(false) }
+            && characters.as_str().starts_with(CLOSING_DELIMITER);
+        if trims { Some(true) } else { rest.starts_with(CLOSING_DELIMITER).then_some(false) }
     }
 
     fn close(&mut self, trim: bool) {
         self.at += if trim { 2 } else { 0 };
         self.start = self.at;
-        self.at += CLOSE.len();
+        self.at += CLOSING_DELIMITER.len();
         if trim {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start_matches(SPACES).len();
         }
     }
 
-    fn action(&mut self) -> Step {
+    fn action(&mut self) -> LexStep {
         let mut parens = 0_usize;
         loop {
             self.start = self.at;
             if let Some(trim) = self.closes() {
                 if parens > 0 {
-                    return Err((Kind::Error("unclosed left paren"), self.start));
+                    return Err((TemplateTokenKind::Error("unclosed left paren"), self.start));
                 }
                 self.close(trim);
-                self.tokens.push(Token { kind: Kind::Close, text: CLOSE, at: self.start });
+                self.tokens.push(TemplateToken {
+                    kind: TemplateTokenKind::Close,
+                    text: CLOSING_DELIMITER,
+                    at: self.start,
+                });
                 return Ok(());
             }
             let Some(character) = self.next() else {
-                return Err((Kind::Error("unclosed action"), self.start));
+                return Err((TemplateTokenKind::Error("unclosed action"), self.start));
             };
             match character {
                 ' ' | '\t' | '\r' | '\n' => {
                     while self.peek().is_some_and(|c| SPACES.contains(&c)) && self.closes().is_none() {
                         self.next();
                     }
-                    self.emit(Kind::Space);
+                    self.emit(TemplateTokenKind::Space);
                 }
-                '=' => self.emit(Kind::Assign),
+                '=' => self.emit(TemplateTokenKind::Assign),
                 ':' => {
                     if self.next() != Some('=') {
-                        return Err((Kind::Error("expected :="), self.start));
+                        return Err((TemplateTokenKind::Error("expected :="), self.start));
                     }
-                    self.emit(Kind::Declare);
+                    self.emit(TemplateTokenKind::Declare);
                 }
-                '|' => self.emit(Kind::Pipe),
-                ',' => self.emit(Kind::Comma),
-                '"' => self.quoted('"', "unterminated quoted string", Kind::Quoted)?,
-                '\'' => self.quoted('\'', "unterminated character constant", Kind::Character)?,
+                '|' => self.emit(TemplateTokenKind::Pipe),
+                ',' => self.emit(TemplateTokenKind::Comma),
+                '"' => self.quoted('"', "unterminated quoted string", TemplateTokenKind::Quoted)?,
+                '\'' => self.quoted('\'', "unterminated character constant", TemplateTokenKind::Character)?,
                 '`' => match self.rest().find('`') {
                     Some(end) => {
                         self.at += end + 1;
-                        self.emit(Kind::Raw);
+                        self.emit(TemplateTokenKind::Raw);
                     }
-                    None => return Err((Kind::Error("unterminated raw quoted string"), self.start)),
+                    None => {
+                        return Err((TemplateTokenKind::Error("unterminated raw quoted string"), self.start));
+                    }
                 },
-                '$' => self.word(Kind::Variable, Kind::Variable)?,
+                '$' => self.word(TemplateTokenKind::Variable, TemplateTokenKind::Variable)?,
                 '.' if !self.peek().is_some_and(|c| c.is_ascii_digit()) && self.at < self.text.len() => {
-                    self.word(Kind::Dot, Kind::Field)?;
+                    self.word(TemplateTokenKind::Dot, TemplateTokenKind::Field)?;
                 }
                 '.' | '+' | '-' | '0'..='9' => {
                     self.at = self.start;
@@ -204,27 +210,33 @@ impl<'a> Lexer<'a> {
                 }
                 '(' => {
                     parens += 1;
-                    self.emit(Kind::LeftParen);
+                    self.emit(TemplateTokenKind::LeftParen);
                 }
                 ')' => {
-                    parens =
-                        parens.checked_sub(1).ok_or((Kind::Error("unexpected right paren"), self.start))?;
-                    self.emit(Kind::RightParen);
+                    parens = parens
+                        .checked_sub(1)
+                        .ok_or((TemplateTokenKind::Error("unexpected right paren"), self.start))?;
+                    self.emit(TemplateTokenKind::RightParen);
                 }
-                c if is_word(c) => self.identifier()?,
-                c if c.is_ascii_graphic() => self.emit(Kind::Other),
-                _ => return Err((Kind::ErrorWith("unrecognized character in action: "), self.start)),
+                c if is_word_char(c) => self.identifier()?,
+                c if c.is_ascii_graphic() => self.emit(TemplateTokenKind::Other),
+                _ => {
+                    return Err((
+                        TemplateTokenKind::ErrorWith("unrecognized character in action: "),
+                        self.start,
+                    ));
+                }
             }
         }
     }
 
-    fn quoted(&mut self, quote: char, unterminated: &'static str, kind: Kind) -> Step {
+    fn quoted(&mut self, quote: char, unterminated: &'static str, kind: TemplateTokenKind) -> LexStep {
         loop {
             match self.next() {
                 Some('\\') if !matches!(self.peek(), None | Some('\n')) => {
                     self.next();
                 }
-                None | Some('\n' | '\\') => return Err((Kind::Error(unterminated), self.start)),
+                None | Some('\n' | '\\') => return Err((TemplateTokenKind::Error(unterminated), self.start)),
                 Some(c) if c == quote => {
                     self.emit(kind);
                     return Ok(());
@@ -235,7 +247,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads `.name` or `$name`, or the bare mark.
-    fn word(&mut self, bare: Kind, named: Kind) -> Step {
+    fn word(&mut self, bare: TemplateTokenKind, named: TemplateTokenKind) -> LexStep {
         if self.at_terminator() {
             self.emit(bare);
             return Ok(());
@@ -245,8 +257,8 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn word_end(&mut self) -> Step {
-        while self.peek().is_some_and(is_word) {
+    fn word_end(&mut self) -> LexStep {
+        while self.peek().is_some_and(is_word_char) {
             self.next();
         }
         if self.at_terminator() {
@@ -254,25 +266,25 @@ impl<'a> Lexer<'a> {
         }
         let bad = self.at;
         self.next();
-        Err((Kind::ErrorWith("bad character "), bad))
+        Err((TemplateTokenKind::ErrorWith("bad character "), bad))
     }
 
-    fn identifier(&mut self) -> Step {
+    fn identifier(&mut self) -> LexStep {
         self.word_end()?;
         let kind = match self.text.get(self.start..self.at).unwrap_or_default() {
-            "block" => Kind::Keyword(Keyword::Block),
-            "break" => Kind::Keyword(Keyword::Break),
-            "continue" => Kind::Keyword(Keyword::Continue),
-            "define" => Kind::Keyword(Keyword::Define),
-            "else" => Kind::Keyword(Keyword::Else),
-            "end" => Kind::Keyword(Keyword::End),
-            "if" => Kind::Keyword(Keyword::If),
-            "range" => Kind::Keyword(Keyword::Range),
-            "template" => Kind::Keyword(Keyword::Template),
-            "with" => Kind::Keyword(Keyword::With),
-            "nil" => Kind::Nil,
-            "true" | "false" => Kind::Bool,
-            _ => Kind::Identifier,
+            "block" => TemplateTokenKind::Keyword(Keyword::Block),
+            "break" => TemplateTokenKind::Keyword(Keyword::Break),
+            "continue" => TemplateTokenKind::Keyword(Keyword::Continue),
+            "define" => TemplateTokenKind::Keyword(Keyword::Define),
+            "else" => TemplateTokenKind::Keyword(Keyword::Else),
+            "end" => TemplateTokenKind::Keyword(Keyword::End),
+            "if" => TemplateTokenKind::Keyword(Keyword::If),
+            "range" => TemplateTokenKind::Keyword(Keyword::Range),
+            "template" => TemplateTokenKind::Keyword(Keyword::Template),
+            "with" => TemplateTokenKind::Keyword(Keyword::With),
+            "nil" => TemplateTokenKind::Nil,
+            "true" | "false" => TemplateTokenKind::Bool,
+            _ => TemplateTokenKind::Identifier,
         };
         self.emit(kind);
         Ok(())
@@ -280,16 +292,16 @@ impl<'a> Lexer<'a> {
 
     fn at_terminator(&self) -> bool {
         matches!(self.peek(), None | Some(' ' | '\t' | '\r' | '\n' | '.' | ',' | '|' | ':' | ')' | '('))
-            || self.rest().starts_with(CLOSE)
+            || self.rest().starts_with(CLOSING_DELIMITER)
     }
 
-    fn number(&mut self) -> Step {
-        let bad = Kind::ErrorWith("bad number syntax: ");
+    fn number(&mut self) -> LexStep {
+        let bad = TemplateTokenKind::ErrorWith("bad number syntax: ");
         if !self.scan_number() {
             return Err((bad, self.start));
         }
         if !matches!(self.peek(), Some('+' | '-')) {
-            self.emit(Kind::Number);
+            self.emit(TemplateTokenKind::Number);
             return Ok(());
         }
         let imaginary =
@@ -297,7 +309,7 @@ impl<'a> Lexer<'a> {
         if !imaginary {
             return Err((bad, self.start));
         }
-        self.emit(Kind::Complex);
+        self.emit(TemplateTokenKind::Complex);
         Ok(())
     }
 
@@ -322,7 +334,7 @@ impl<'a> Lexer<'a> {
             self.accept_all("0123456789_");
         }
         self.accept("i");
-        if self.peek().is_some_and(is_word) {
+        if self.peek().is_some_and(is_word_char) {
             self.next();
             return false;
         }
@@ -341,9 +353,9 @@ impl<'a> Lexer<'a> {
         while self.accept(set) {}
     }
 
-    fn emit(&mut self, kind: Kind) {
+    fn emit(&mut self, kind: TemplateTokenKind) {
         let text = self.text.get(self.start..self.at).unwrap_or_default();
-        self.tokens.push(Token { kind, text, at: self.start });
+        self.tokens.push(TemplateToken { kind, text, at: self.start });
     }
 
     fn rest(&self) -> &'a str {
@@ -367,6 +379,6 @@ fn starts_trimmed(text: &str) -> bool {
     characters.next() == Some('-') && characters.next().is_some_and(|c| SPACES.contains(&c))
 }
 
-fn is_word(character: char) -> bool {
+fn is_word_char(character: char) -> bool {
     character == '_' || character.is_alphabetic() || character.is_numeric()
 }

@@ -1,6 +1,6 @@
 //! Go's `text/template` with Sprig's functions, over the shared value.
 //!
-//! Text is lexed, parsed and looked through once; a [`Template`] is then rendered any
+//! Text is lexed, parsed and looked through once; a [`GoTemplate`] is then rendered any
 //! number of times, from several threads if need be. Behaviour is Go's, except that
 //! whole JSON numbers print without an exponent, and that functions whose answer
 //! depends on the clock, on chance or on the network are refused until allowed.
@@ -25,42 +25,42 @@ mod truth;
 pub use kubewright_golib::inputs::{Inputs, KeySource};
 use kubewright_value::{Budget, Text};
 
-pub use context::Context;
-pub use error::{ErrorKind, TemplateError};
-pub use functions::Functions;
+pub use context::TemplateContext;
+pub use error::{GoTemplateError, GoTemplateErrorKind};
+pub use functions::FunctionSet;
 pub use reads::RootReads;
 
-use ast::{Names, Node, Trees};
-use call::{Call, Regexes};
-use reads::Facts;
-use run::Run;
+use ast::{NamedTemplates, TemplateNode, VariableNames};
+use call::{FunctionCall, RegexCache};
+use reads::TemplateFacts;
+use run::TemplateRun;
 
 /// A parsed template.
 #[derive(Debug)]
-pub struct Template {
+pub struct GoTemplate {
     name: Text,
     text: Text,
-    trees: Trees,
-    names: Names,
+    trees: NamedTemplates,
+    names: VariableNames,
     literal: Option<Text>,
-    facts: Facts,
-    regexes: Regexes,
+    facts: TemplateFacts,
+    regexes: RegexCache,
 }
 
-impl Template {
+impl GoTemplate {
     /// Parses `text`; `name` appears in messages and is what `{{ template }}` calls it by.
     ///
     /// # Errors
-    /// When the text is no template, or calls a function that is unknown or refused.
-    pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, TemplateError> {
-        let parse::Parsed { trees, names } = parse::parse(name, text, functions)?;
-        let facts = reads::facts(name, &trees);
+    /// When the text is not a template, or calls a function that is unknown or refused.
+    pub fn parse(name: &str, text: &str, functions: &FunctionSet) -> Result<Self, GoTemplateError> {
+        let parse::ParsedTemplate { trees, names } = parse::parse_template(name, text, functions)?;
+        let facts = reads::collect_facts(name, &trees);
         let regexes = facts
             .patterns
             .iter()
-            .map(|p| (p.clone(), call::compiled(kubewright_golib::regex::compile(p))))
+            .map(|p| (p.clone(), call::compile_or_message(kubewright_golib::regex::compile_regex(p))))
             .collect();
-        let literal = trees.get(name).and_then(|nodes| constant(nodes));
+        let literal = trees.get(name).and_then(|nodes| constant_text(nodes));
         Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
     }
 
@@ -70,20 +70,20 @@ impl Template {
     /// When the template does not fit the values, or the budget is used up.
     pub fn render(
         &self,
-        context: &Context,
+        context: &TemplateContext,
         inputs: &Inputs,
         budget: &mut Budget,
-    ) -> Result<String, TemplateError> {
+    ) -> Result<String, GoTemplateError> {
         if let Some(text) = self.literal()
             && budget.produce(text.len()).is_ok()
         {
             return Ok(text.to_owned());
         }
-        let call = Call::new(budget, context, inputs, &self.regexes);
-        Run::new(self, call).execute().map_err(|error| *error)
+        let call = FunctionCall::new(budget, context, inputs, &self.regexes);
+        TemplateRun::new(self, call).execute().map_err(|error| *error)
     }
 
-    /// Returns the text if it is the same for every context: there is no action in it.
+    /// Returns the text if it is the same for every context: it contains no action.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         self.literal.as_deref()
@@ -112,15 +112,15 @@ impl Template {
         self.facts.unrepeatable.iter().copied()
     }
 
-    fn tree(&self, name: &str) -> Option<&[Node]> {
+    fn tree(&self, name: &str) -> Option<&[TemplateNode]> {
         self.trees.get(name).map(Vec::as_slice)
     }
 }
 
 /// Returns the text of statements that are nothing but text.
-fn constant(nodes: &[Node]) -> Option<Text> {
+fn constant_text(nodes: &[TemplateNode]) -> Option<Text> {
     let parts = nodes.iter().map(|node| match node {
-        Node::Text(text) => Some(text.as_str()),
+        TemplateNode::Text(text) => Some(text.as_str()),
         _ => None,
     });
     parts.collect::<Option<String>>().map(Text::from)

@@ -1,6 +1,6 @@
 //! Go's string, character and number literals.
 
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::utf8::decode_utf8_lossy;
 
 /// A number as written; which Go type it takes depends on who asks.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub(super) struct Literal {
 }
 
 impl Literal {
-    /// Returns whether the literal stands for a double where nothing else is asked for.
+    /// Returns whether the literal is a double where no type is required.
     pub(super) fn is_float(&self) -> bool {
         let hexadecimal = self.text.get(..2).is_some_and(|p| p.eq_ignore_ascii_case("0x"))
             && !self.text.contains(['p', 'P']);
@@ -25,7 +25,7 @@ impl Literal {
 }
 
 /// Reads a number literal.
-pub(super) fn number(text: &str) -> Result<Literal, String> {
+pub(super) fn parse_number_literal(text: &str) -> Result<Literal, String> {
     let mut literal =
         Literal { text: text.to_owned(), integer: None, unsigned: None, float: None, is_complex: false };
     if text.ends_with('i') {
@@ -55,15 +55,15 @@ pub(super) fn number(text: &str) -> Result<Literal, String> {
 }
 
 /// Reads a character literal, quotes included.
-pub(super) fn character(text: &str) -> Result<Literal, String> {
+pub(super) fn parse_character_literal(text: &str) -> Result<Literal, String> {
     let malformed = || format!("malformed character constant: {text}");
     let inner = text.get(1..).ok_or_else(malformed)?;
     let mut rest = inner.chars();
     let value = match rest.next() {
         Some('\'') | None => return Err("invalid syntax".to_owned()),
-        Some('\\') => match escape(&mut rest, '\'').ok_or("invalid syntax")? {
-            Escaped::Byte(byte) => u32::from(byte),
-            Escaped::Character(c) => u32::from(c),
+        Some('\\') => match read_escape(&mut rest, '\'').ok_or("invalid syntax")? {
+            EscapeResult::Byte(byte) => u32::from(byte),
+            EscapeResult::Character(c) => u32::from(c),
         },
         Some(c) => u32::from(c),
     };
@@ -90,23 +90,23 @@ pub(super) fn unquote(text: &str) -> Option<String> {
     let mut buffer = [0; 4];
     while let Some(c) = rest.next() {
         let escaped = match c {
-            '\\' => escape(&mut rest, '"')?,
-            c => Escaped::Character(c),
+            '\\' => read_escape(&mut rest, '"')?,
+            c => EscapeResult::Character(c),
         };
         match escaped {
-            Escaped::Byte(byte) => out.push(byte),
-            Escaped::Character(c) => out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes()),
+            EscapeResult::Byte(byte) => out.push(byte),
+            EscapeResult::Character(c) => out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes()),
         }
     }
-    Some(lossy(&out))
+    Some(decode_utf8_lossy(&out))
 }
 
-enum Escaped {
+enum EscapeResult {
     Byte(u8),
     Character(char),
 }
 
-fn escape(rest: &mut std::str::Chars<'_>, quote: char) -> Option<Escaped> {
+fn read_escape(rest: &mut std::str::Chars<'_>, quote: char) -> Option<EscapeResult> {
     let simple = match rest.next()? {
         'a' => '\u{7}',
         'b' => '\u{8}',
@@ -117,19 +117,19 @@ fn escape(rest: &mut std::str::Chars<'_>, quote: char) -> Option<Escaped> {
         'v' => '\u{b}',
         '\\' => '\\',
         c if c == quote => c,
-        'x' => return u8::try_from(digits(rest, 2, 16)?).ok().map(Escaped::Byte),
-        'u' => char::from_u32(digits(rest, 4, 16)?)?,
-        'U' => char::from_u32(digits(rest, 8, 16)?)?,
+        'x' => return u8::try_from(read_digits(rest, 2, 16)?).ok().map(EscapeResult::Byte),
+        'u' => char::from_u32(read_digits(rest, 4, 16)?)?,
+        'U' => char::from_u32(read_digits(rest, 8, 16)?)?,
         first @ '0'..='7' => {
             let high = first.to_digit(8)?;
-            return u8::try_from(high * 64 + digits(rest, 2, 8)?).ok().map(Escaped::Byte);
+            return u8::try_from(high * 64 + read_digits(rest, 2, 8)?).ok().map(EscapeResult::Byte);
         }
         _ => return None,
     };
-    Some(Escaped::Character(simple))
+    Some(EscapeResult::Character(simple))
 }
 
-fn digits(rest: &mut std::str::Chars<'_>, count: usize, base: u32) -> Option<u32> {
+fn read_digits(rest: &mut std::str::Chars<'_>, count: usize, base: u32) -> Option<u32> {
     (0..count).try_fold(0_u32, |sum, _| Some(sum.checked_mul(base)? + rest.next()?.to_digit(base)?))
 }
 
@@ -147,7 +147,7 @@ pub(super) fn parse_integer(text: &str, base: u32) -> Option<i64> {
 /// As Go's `strconv.ParseUint`.
 pub(super) fn parse_unsigned(text: &str, base: u32) -> Option<u64> {
     if base != 0 {
-        return plain(text, base);
+        return parse_plain_digits(text, base);
     }
     let prefixed = text.strip_prefix('0').filter(|r| !r.is_empty());
     let (base, digits) = match prefixed.and_then(|r| r.chars().next()) {
@@ -158,15 +158,15 @@ pub(super) fn parse_unsigned(text: &str, base: u32) -> Option<u64> {
         Some(_) => (8, text.get(1..)?),
     };
     if !digits.contains('_') {
-        return plain(digits, base);
+        return parse_plain_digits(digits, base);
     }
     let has_prefix = digits.len() < text.len();
     let misplaced =
         (digits.starts_with('_') && !has_prefix) || digits.ends_with('_') || digits.contains("__");
-    if misplaced { None } else { plain(&digits.replace('_', ""), base) }
+    if misplaced { None } else { parse_plain_digits(&digits.replace('_', ""), base) }
 }
 
-fn plain(digits: &str, base: u32) -> Option<u64> {
+fn parse_plain_digits(digits: &str, base: u32) -> Option<u64> {
     if !digits.starts_with(|c: char| c.is_digit(base)) {
         return None;
     }

@@ -5,16 +5,16 @@
 use std::fmt::Write as _;
 
 use kubewright_golib::float;
-use kubewright_golib::quote::{quote, quote_ascii, quote_bytes};
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::quote::{quote_ascii, quote_bytes, quote_go};
+use kubewright_golib::utf8::decode_utf8_lossy;
 use kubewright_value::{Budget, Exhausted, Number};
 
-use super::context::Context;
-use super::item::Item;
+use super::context::TemplateContext;
+use super::item::TemplateItem;
 
 /// A verb of `printf` with its flags.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Spec {
+pub(super) struct PrintSpec {
     pub verb: char,
     pub sharp: bool,
     pub go_syntax: bool,
@@ -26,7 +26,7 @@ pub(super) struct Spec {
     pub precision: Option<usize>,
 }
 
-impl Spec {
+impl PrintSpec {
     /// The verb `%v` without flags.
     pub(super) const PLAIN: Self = Self {
         verb: 'v',
@@ -45,36 +45,36 @@ impl Spec {
 pub(super) struct Printer<'a> {
     pub out: String,
     pub budget: &'a mut Budget,
-    pub context: &'a Context,
+    pub context: &'a TemplateContext,
 }
 
-type Printed = Result<(), Exhausted>;
+type PrintResult = Result<(), Exhausted>;
 
 impl Printer<'_> {
     /// Appends text.
-    pub(super) fn push(&mut self, text: &str) -> Printed {
+    pub(super) fn push(&mut self, text: &str) -> PrintResult {
         self.budget.produce(text.len())?;
         self.out.push_str(text);
         Ok(())
     }
 
     /// Appends `item` as `%v` prints it.
-    pub(super) fn plain(&mut self, item: &Item) -> Printed {
+    pub(super) fn plain(&mut self, item: &TemplateItem) -> PrintResult {
         match item {
-            Item::Text(text) => self.push(text),
-            Item::Int(_, value) => {
+            TemplateItem::Text(text) => self.push(text),
+            TemplateItem::Int(_, value) => {
                 let start = self.out.len();
                 let _ = write!(self.out, "{value}");
                 self.budget.produce(self.out.len() - start)
             }
-            other => self.print(other, &Spec::PLAIN),
+            other => self.print(other, &PrintSpec::PLAIN),
         }
     }
 
     /// Appends `item` as the verb says.
-    pub(super) fn print(&mut self, item: &Item, spec: &Spec) -> Printed {
+    pub(super) fn print(&mut self, item: &TemplateItem, spec: &PrintSpec) -> PrintResult {
         if spec.verb == 'T' {
-            return self.string(item.type_name(), &Spec { verb: 's', ..*spec });
+            return self.string(item.type_name(), &PrintSpec { verb: 's', ..*spec });
         }
         if item.is_nil() {
             return match spec.verb {
@@ -85,43 +85,45 @@ impl Printer<'_> {
         self.value(item, spec)
     }
 
-    fn value(&mut self, item: &Item, spec: &Spec) -> Printed {
+    fn value(&mut self, item: &TemplateItem, spec: &PrintSpec) -> PrintResult {
         self.budget.step(1)?;
         match item {
-            Item::Missing | Item::Nil if spec.go_syntax => self.push("interface {}(nil)"),
-            Item::Missing | Item::Nil => self.push("<nil>"),
-            Item::Bool(value) => match spec.verb {
+            TemplateItem::Missing | TemplateItem::Nil if spec.go_syntax => self.push("interface {}(nil)"),
+            TemplateItem::Missing | TemplateItem::Nil => self.push("<nil>"),
+            TemplateItem::Bool(value) => match spec.verb {
                 'v' | 't' => self.pad(if *value { "true" } else { "false" }, spec),
                 _ => self.bad_verb(item, spec),
             },
-            Item::Int(width, value) => self.integer(item, i128::from(*value), width.is_unsigned(), spec),
-            Item::Number(number) if spec.verb == 'v' => match number.normalized() {
+            TemplateItem::Int(width, value) => {
+                self.integer(item, i128::from(*value), width.is_unsigned(), spec)
+            }
+            TemplateItem::Number(number) if spec.verb == 'v' => match number.normalized() {
                 Number::Int(value) => self.integer(item, i128::from(value), false, spec),
                 Number::UInt(value) => self.integer(item, i128::from(value), false, spec),
                 Number::Float(value) => self.float(item, value, spec),
             },
-            Item::Number(number) => self.float(item, number.as_f64(), spec),
-            Item::Float(value) => self.float(item, *value, spec),
-            Item::Text(text) => self.text(item, text, spec),
-            Item::Bytes(bytes) if spec.verb == 'q' => self.pad(&quote_bytes(bytes), spec),
-            Item::Bytes(bytes) if matches!(spec.verb, 'x' | 'X') => self.hexadecimal(bytes, spec),
-            Item::Bytes(bytes) => self.text(item, &lossy(bytes), spec),
-            Item::Array(_) | Item::List(_) => self.nested(|p| p.list(item, spec)),
-            Item::Object(_) | Item::Dict(_) => self.nested(|p| p.map(item, spec)),
-            Item::Time(time) => self.text(item, &time.to_string(), spec),
-            Item::Version(version) => self.text(item, &version.to_string(), spec),
-            Item::Root => self.nested(|p| p.root(spec)),
+            TemplateItem::Number(number) => self.float(item, number.as_f64(), spec),
+            TemplateItem::Float(value) => self.float(item, *value, spec),
+            TemplateItem::Text(text) => self.text(item, text, spec),
+            TemplateItem::Bytes(bytes) if spec.verb == 'q' => self.pad(&quote_bytes(bytes), spec),
+            TemplateItem::Bytes(bytes) if matches!(spec.verb, 'x' | 'X') => self.hexadecimal(bytes, spec),
+            TemplateItem::Bytes(bytes) => self.text(item, &decode_utf8_lossy(bytes), spec),
+            TemplateItem::Array(_) | TemplateItem::List(_) => self.nested(|p| p.list(item, spec)),
+            TemplateItem::Object(_) | TemplateItem::Dict(_) => self.nested(|p| p.map(item, spec)),
+            TemplateItem::Time(time) => self.text(item, &time.to_string(), spec),
+            TemplateItem::Version(version) => self.text(item, &version.to_string(), spec),
+            TemplateItem::Root => self.nested(|p| p.root(spec)),
         }
     }
 
-    fn nested(&mut self, print: impl FnOnce(&mut Self) -> Printed) -> Printed {
+    fn nested(&mut self, print: impl FnOnce(&mut Self) -> PrintResult) -> PrintResult {
         self.budget.enter()?;
         let printed = print(self);
         self.budget.leave();
         printed
     }
 
-    fn list(&mut self, item: &Item, spec: &Spec) -> Printed {
+    fn list(&mut self, item: &TemplateItem, spec: &PrintSpec) -> PrintResult {
         let (open, between, close) = if spec.go_syntax { ("{", ", ", "}") } else { ("[", " ", "]") };
         if spec.go_syntax {
             self.push(item.type_name())?;
@@ -131,12 +133,12 @@ impl Printer<'_> {
             if index > 0 {
                 self.push(between)?;
             }
-            self.value(&item.element(index).unwrap_or(Item::Nil), spec)?;
+            self.value(&item.element(index).unwrap_or(TemplateItem::Nil), spec)?;
         }
         self.push(close)
     }
 
-    fn map(&mut self, item: &Item, spec: &Spec) -> Printed {
+    fn map(&mut self, item: &TemplateItem, spec: &PrintSpec) -> PrintResult {
         let (open, between, close) = if spec.go_syntax { ("{", ", ", "}") } else { ("map[", " ", "]") };
         if spec.go_syntax {
             self.push(item.type_name())?;
@@ -146,14 +148,14 @@ impl Printer<'_> {
             if i > 0 {
                 self.push(between)?;
             }
-            self.value(&Item::Text(key), spec)?;
+            self.value(&TemplateItem::Text(key), spec)?;
             self.push(":")?;
             self.value(&value, spec)?;
         }
         self.push(close)
     }
 
-    fn root(&mut self, spec: &Spec) -> Printed {
+    fn root(&mut self, spec: &PrintSpec) -> PrintResult {
         let context = self.context;
         self.push("{")?;
         for (i, (_, item)) in context.items().enumerate() {
@@ -165,12 +167,12 @@ impl Printer<'_> {
         self.push("}")
     }
 
-    fn text(&mut self, item: &Item, text: &str, spec: &Spec) -> Printed {
+    fn text(&mut self, item: &TemplateItem, text: &str, spec: &PrintSpec) -> PrintResult {
         match spec.verb {
-            'v' if spec.go_syntax => self.pad(&quote(text), spec),
+            'v' if spec.go_syntax => self.pad(&quote_go(text), spec),
             'v' | 's' => self.string(text, spec),
             'q' => {
-                let shown = cut(text, spec.precision);
+                let shown = first_characters(text, spec.precision);
                 let backquoted = spec.sharp
                     && !shown.contains(['`', '\u{7f}'])
                     && !shown.contains(|c: char| c < ' ' && c != '\t');
@@ -180,7 +182,7 @@ impl Printer<'_> {
                     } else if spec.plus {
                         quote_ascii(shown)
                     } else {
-                        quote(shown)
+                        quote_go(shown)
                     },
                     spec,
                 )
@@ -190,18 +192,18 @@ impl Printer<'_> {
         }
     }
 
-    fn hexadecimal(&mut self, bytes: &[u8], spec: &Spec) -> Printed {
+    fn hexadecimal(&mut self, bytes: &[u8], spec: &PrintSpec) -> PrintResult {
         let kept = bytes.get(..spec.precision.unwrap_or(bytes.len())).unwrap_or(bytes);
         self.budget.produce(kept.len().saturating_mul(2))?;
         let write = |b: &u8| if spec.verb == 'x' { format!("{b:02x}") } else { format!("{b:02X}") };
         self.pad(&kept.iter().map(write).collect::<String>(), spec)
     }
 
-    fn string(&mut self, text: &str, spec: &Spec) -> Printed {
-        self.pad(cut(text, spec.precision), spec)
+    fn string(&mut self, text: &str, spec: &PrintSpec) -> PrintResult {
+        self.pad(first_characters(text, spec.precision), spec)
     }
 
-    fn integer(&mut self, item: &Item, value: i128, unsigned: bool, spec: &Spec) -> Printed {
+    fn integer(&mut self, item: &TemplateItem, value: i128, unsigned: bool, spec: &PrintSpec) -> PrintResult {
         let size = value.unsigned_abs();
         let mut digits = match spec.verb {
             'v' | 'd' => size.to_string(),
@@ -225,7 +227,7 @@ impl Printer<'_> {
             ""
         };
         if spec.precision == Some(0) && size == 0 {
-            return self.pad("", &Spec { zero: false, ..*spec });
+            return self.pad("", &PrintSpec { zero: false, ..*spec });
         }
         let zeros = match (spec.precision, spec.width) {
             (Some(precision), _) => precision,
@@ -243,15 +245,15 @@ impl Printer<'_> {
             'X' if spec.sharp => "0X",
             _ => "",
         };
-        self.pad(&format!("{sign}{prefix}{digits}"), &Spec { zero: false, ..*spec })
+        self.pad(&format!("{sign}{prefix}{digits}"), &PrintSpec { zero: false, ..*spec })
     }
 
-    fn character(&mut self, value: i128, spec: &Spec) -> Printed {
+    fn character(&mut self, value: i128, spec: &PrintSpec) -> PrintResult {
         let character = u32::try_from(value).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
         match spec.verb {
             'c' => self.pad(character.encode_utf8(&mut [0; 4]), spec),
             'q' => {
-                let quoted = quote(character.encode_utf8(&mut [0; 4]));
+                let quoted = quote_go(character.encode_utf8(&mut [0; 4]));
                 let inner = quoted.trim_matches('"');
                 let shown = match character {
                     '\'' => "'\\''".to_owned(),
@@ -267,7 +269,7 @@ impl Printer<'_> {
         }
     }
 
-    fn float(&mut self, item: &Item, value: f64, spec: &Spec) -> Printed {
+    fn float(&mut self, item: &TemplateItem, value: f64, spec: &PrintSpec) -> PrintResult {
         let (verb, default) = match spec.verb {
             'v' => ('g', None),
             'e' | 'E' | 'f' | 'F' => (spec.verb, Some(6)),
@@ -276,7 +278,7 @@ impl Printer<'_> {
         };
         let precision = spec.precision.or(default);
         self.budget.produce(precision.unwrap_or(0))?;
-        let text = float::format(value, if verb == 'F' { 'f' } else { verb }, precision);
+        let text = float::format_float(value, if verb == 'F' { 'f' } else { verb }, precision);
         let (sign, digits) = match text.strip_prefix(['-', '+']) {
             Some(digits) if text.starts_with('-') => ("-", digits),
             rest => (
@@ -291,7 +293,7 @@ impl Printer<'_> {
             ),
         };
         if !value.is_finite() {
-            return self.pad(&format!("{sign}{digits}"), &Spec { zero: false, ..*spec });
+            return self.pad(&format!("{sign}{digits}"), &PrintSpec { zero: false, ..*spec });
         }
         if spec.zero && !spec.minus {
             let missing = spec.width.unwrap_or(0).saturating_sub(sign.len() + digits.len());
@@ -304,13 +306,13 @@ impl Printer<'_> {
     }
 
     /// Says that the verb does not fit; width and precision still hold.
-    fn bad_verb(&mut self, item: &Item, spec: &Spec) -> Printed {
+    fn bad_verb(&mut self, item: &TemplateItem, spec: &PrintSpec) -> PrintResult {
         self.push(&format!("%!{}({}=", spec.verb, item.type_name()))?;
-        self.value(item, &Spec { verb: 'v', ..*spec })?;
+        self.value(item, &PrintSpec { verb: 'v', ..*spec })?;
         self.push(")")
     }
 
-    fn pad(&mut self, text: &str, spec: &Spec) -> Printed {
+    fn pad(&mut self, text: &str, spec: &PrintSpec) -> PrintResult {
         let Some(width) = spec.width else {
             return self.push(text);
         };
@@ -327,7 +329,7 @@ impl Printer<'_> {
 }
 
 /// Returns the first `count` characters.
-fn cut(text: &str, count: Option<usize>) -> &str {
+fn first_characters(text: &str, count: Option<usize>) -> &str {
     let end = count.and_then(|count| text.char_indices().nth(count)).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
 }

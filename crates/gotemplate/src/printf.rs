@@ -1,15 +1,15 @@
 //! Go's `printf`: the format string.
 
-use super::item::Item;
-use super::print::{Printer, Spec};
+use super::item::TemplateItem;
+use super::print::{PrintSpec, Printer};
 
 /// Appends `arguments` as `format` says.
 pub(super) fn printf(
     printer: &mut Printer<'_>,
     format: &str,
-    arguments: &[Item],
+    arguments: &[TemplateItem],
 ) -> Result<(), kubewright_value::Exhausted> {
-    let mut state = Format { rest: format, arguments, next: 0, is_reordered: false };
+    let mut state = PrintfFormat { rest: format, arguments, next: 0, is_reordered: false };
     loop {
         let at = state.rest.find('%').unwrap_or(state.rest.len());
         let (plain, rest) = state.rest.split_at(at);
@@ -25,9 +25,9 @@ pub(super) fn printf(
     state.extra(printer)
 }
 
-struct Format<'a> {
+struct PrintfFormat<'a> {
     rest: &'a str,
-    arguments: &'a [Item],
+    arguments: &'a [TemplateItem],
     next: usize,
     is_reordered: bool,
 }
@@ -35,7 +35,7 @@ struct Format<'a> {
 /// Go refuses larger widths.
 const MAX_NUMBER: usize = 1_000_000;
 
-impl Format<'_> {
+impl PrintfFormat<'_> {
     /// Handles one `%…`; returns whether the format goes on.
     fn directive(&mut self, printer: &mut Printer<'_>) -> Result<bool, kubewright_value::Exhausted> {
         printer.budget.step(1)?;
@@ -85,7 +85,7 @@ impl Format<'_> {
     fn verb(
         &mut self,
         printer: &mut Printer<'_>,
-        mut spec: Spec,
+        mut spec: PrintSpec,
         verb: char,
         good: bool,
     ) -> Result<(), kubewright_value::Exhausted> {
@@ -108,8 +108,8 @@ impl Format<'_> {
         printer.print(argument, &spec)
     }
 
-    fn flags(&mut self) -> Spec {
-        let mut spec = Spec::default();
+    fn flags(&mut self) -> PrintSpec {
+        let mut spec = PrintSpec::default();
         loop {
             if self.take('#') {
                 spec.sharp = true;
@@ -155,7 +155,7 @@ impl Format<'_> {
         let argument = self.arguments.get(self.next)?;
         self.next += 1;
         match argument {
-            Item::Int(_, value) if value.unsigned_abs() <= MAX_NUMBER as u64 => Some(*value),
+            TemplateItem::Int(_, value) if value.unsigned_abs() <= MAX_NUMBER as u64 => Some(*value),
             _ => None,
         }
     }

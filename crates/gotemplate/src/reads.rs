@@ -1,4 +1,4 @@
-//! What a template reads of its context, found without rendering it.
+//! The parts of its context that a template reads, found without rendering it.
 //!
 //! The answer is on the safe side: it may name more than a rendering reads, never less.
 
@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 
 use kubewright_value::Text;
 
-use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, Term, Trees};
-use super::functions::Access;
+use super::ast::{
+    NamedTemplates, Pipe, PipeCommand, ROOT, TemplateBranch, TemplateExpression, TemplateNode, TemplateTerm,
+};
+use super::functions::FunctionAccess;
 
 /// The parts of the context that a template may read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RootReads {
     everything: bool,
-    // INVARIANT: no path is the start of another one's meaning: each stands for the whole value at its end.
+    // INVARIANT: no path is the start of another one's meaning: each means the whole value at its end.
     paths: BTreeSet<Vec<Text>>,
 }
 
@@ -30,27 +32,27 @@ impl RootReads {
     }
 }
 
-/// What is known of a template before it runs.
+/// The facts about a template that are known before it runs.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct TemplateFacts {
     pub reads: RootReads,
     pub unrepeatable: BTreeSet<&'static str>,
     pub patterns: BTreeSet<Text>,
 }
 
 /// Looks through all templates of a text, of which `main` is the one that is rendered.
-pub(super) fn facts(main: &str, trees: &Trees) -> Facts {
-    let mut finder = Finder { facts: Facts::default() };
+pub(super) fn collect_facts(main: &str, trees: &NamedTemplates) -> TemplateFacts {
+    let mut finder = FactFinder { facts: TemplateFacts::default() };
     for (name, nodes) in trees {
         // A defined template can be given anything as its dot.
-        finder.nodes(nodes, if name == main { Dot::Root } else { Dot::Unknown });
+        finder.nodes(nodes, if name == main { DotMeaning::Root } else { DotMeaning::Unknown });
     }
     finder.facts
 }
 
-/// What `.` stands for.
+/// The meaning of `.`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dot {
+enum DotMeaning {
     Root,
     /// A value that some pipeline gave, whose reading was noted there.
     Value,
@@ -58,43 +60,45 @@ enum Dot {
     Unknown,
 }
 
-struct Finder {
-    facts: Facts,
+struct FactFinder {
+    facts: TemplateFacts,
 }
 
-impl Finder {
-    fn nodes(&mut self, nodes: &[Node], dot: Dot) {
+impl FactFinder {
+    fn nodes(&mut self, nodes: &[TemplateNode], dot: DotMeaning) {
         for node in nodes {
             match node {
-                Node::Text(_) | Node::Break | Node::Continue => {}
-                Node::Action(pipe) => self.pipe(pipe, dot),
-                Node::Template { pipe, .. } => {
+                TemplateNode::Text(_) | TemplateNode::Break | TemplateNode::Continue => {}
+                TemplateNode::Action(pipe) => self.pipe(pipe, dot),
+                TemplateNode::Template { pipe, .. } => {
                     if let Some(pipe) = pipe {
                         self.pipe(pipe, dot);
                     }
                 }
-                Node::If(branch) => self.branch(branch, dot, dot),
-                Node::With(branch) | Node::Range(branch) => self.branch(branch, dot, Dot::Value),
+                TemplateNode::If(branch) => self.branch(branch, dot, dot),
+                TemplateNode::With(branch) | TemplateNode::Range(branch) => {
+                    self.branch(branch, dot, DotMeaning::Value)
+                }
             }
         }
     }
 
-    fn branch(&mut self, branch: &Branch, dot: Dot, inner: Dot) {
+    fn branch(&mut self, branch: &TemplateBranch, dot: DotMeaning, inner: DotMeaning) {
         self.pipe(&branch.pipe, dot);
         self.nodes(&branch.then, inner);
         self.nodes(branch.otherwise.as_deref().unwrap_or_default(), dot);
     }
 
-    fn pipe(&mut self, pipe: &Pipe, dot: Dot) {
+    fn pipe(&mut self, pipe: &Pipe, dot: DotMeaning) {
         for command in &pipe.commands {
             self.command(command, dot);
         }
     }
 
-    fn command(&mut self, command: &Command, dot: Dot) {
+    fn command(&mut self, command: &PipeCommand, dot: DotMeaning) {
         if let [
-            Expression { kind: Term::Function(function), .. },
-            Expression { kind: Term::Text(pattern), .. },
+            TemplateExpression { kind: TemplateTerm::Function(function), .. },
+            TemplateExpression { kind: TemplateTerm::Text(pattern), .. },
             ..,
         ] = command.words.as_slice()
             && super::functions::takes_pattern(function.name)
@@ -106,33 +110,33 @@ impl Finder {
         }
     }
 
-    fn expression(&mut self, expression: &Expression, dot: Dot) {
+    fn expression(&mut self, expression: &TemplateExpression, dot: DotMeaning) {
         match &expression.kind {
-            Term::Nil | Term::Bool(_) | Term::Text(_) | Term::Number(_) => {}
-            Term::Dot => self.whole(dot),
-            Term::Field(fields) => self.path(dot, fields),
+            TemplateTerm::Nil | TemplateTerm::Bool(_) | TemplateTerm::Text(_) | TemplateTerm::Number(_) => {}
+            TemplateTerm::Dot => self.whole(dot),
+            TemplateTerm::Field(fields) => self.path(dot, fields),
             // The root variable is the context, except in a defined template.
-            Term::Variable(ROOT, fields) if dot == Dot::Unknown || fields.is_empty() => {
-                self.facts.reads.everything |= dot != Dot::Unknown;
+            TemplateTerm::Variable(ROOT, fields) if dot == DotMeaning::Unknown || fields.is_empty() => {
+                self.facts.reads.everything |= dot != DotMeaning::Unknown;
             }
-            Term::Variable(ROOT, fields) => self.path(Dot::Root, fields),
-            Term::Variable(..) => {}
-            Term::Chain(inner, _) => self.expression(inner, dot),
-            Term::Pipe(pipe) => self.pipe(pipe, dot),
-            Term::Function(function) => {
-                if function.access != Access::Free {
+            TemplateTerm::Variable(ROOT, fields) => self.path(DotMeaning::Root, fields),
+            TemplateTerm::Variable(..) => {}
+            TemplateTerm::Chain(inner, _) => self.expression(inner, dot),
+            TemplateTerm::Pipe(pipe) => self.pipe(pipe, dot),
+            TemplateTerm::Function(function) => {
+                if function.access != FunctionAccess::Free {
                     self.facts.unrepeatable.insert(function.name);
                 }
             }
         }
     }
 
-    fn whole(&mut self, dot: Dot) {
-        self.facts.reads.everything |= dot == Dot::Root;
+    fn whole(&mut self, dot: DotMeaning) {
+        self.facts.reads.everything |= dot == DotMeaning::Root;
     }
 
-    fn path(&mut self, dot: Dot, fields: &[Text]) {
-        if dot == Dot::Root {
+    fn path(&mut self, dot: DotMeaning, fields: &[Text]) {
+        if dot == DotMeaning::Root {
             self.facts.reads.paths.insert(fields.to_vec());
         }
     }

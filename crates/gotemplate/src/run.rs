@@ -2,62 +2,62 @@
 
 use kubewright_value::{Exhausted, Position, Text};
 
-use super::Template;
-use super::ast::{Branch, Command, Expression, Node, Pipe, ROOT, VariableId};
-use super::ast::{show, show_command, show_pipe};
-use super::call::{Call, Failure};
-use super::error::{ErrorKind, TemplateError};
-use super::item::Item;
+use super::GoTemplate;
+use super::ast::{Pipe, PipeCommand, ROOT, TemplateBranch, TemplateExpression, TemplateNode, VariableId};
+use super::ast::{show_command, show_expression, show_pipe};
+use super::call::{CallFailure, FunctionCall};
+use super::error::{GoTemplateError, GoTemplateErrorKind};
+use super::item::TemplateItem;
 use super::print::Printer;
-use super::truth::is_true;
+use super::truth::is_item_true;
 
 /// One rendering.
-pub(super) struct Run<'a> {
-    pub(super) template: &'a Template,
-    pub(super) call: Call<'a>,
+pub(super) struct TemplateRun<'a> {
+    pub(super) template: &'a GoTemplate,
+    pub(super) call: FunctionCall<'a>,
     /// The variable `$`.
-    pub(super) root: Item,
+    pub(super) root: TemplateItem,
     /// The other variables in scope, the innermost last.
-    pub(super) stack: Vec<(VariableId, Item)>,
+    pub(super) stack: Vec<(VariableId, TemplateItem)>,
     /// The name of the template being executed, for messages.
     pub(super) current: &'a Text,
-    /// What is being evaluated, as Go keeps it for messages: the last thing looked at.
-    pub(super) here: Here<'a>,
+    /// The expression being evaluated, as Go keeps it for messages: the last thing looked at.
+    pub(super) here: MessageContext<'a>,
     out: String,
 }
 
 /// A part of a template that a message can show.
 #[derive(Clone, Copy)]
-pub(super) enum Here<'a> {
+pub(super) enum MessageContext<'a> {
     Start,
     Action(&'a Pipe),
     Pipe(&'a Pipe),
-    Command(&'a Command),
-    Expression(&'a Expression),
+    Command(&'a PipeCommand),
+    Expression(&'a TemplateExpression),
     Template(u32, &'a Text, Option<&'a Pipe>),
 }
 
-/// What a statement says about the loop around it.
+/// The effect of a statement on the loop around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum LoopFlow {
     Next,
     Break,
     Continue,
 }
 
 /// Boxed, because errors are rare and large.
-pub(super) type Run1<T> = Result<T, Box<TemplateError>>;
+pub(super) type Run1<T> = Result<T, Box<GoTemplateError>>;
 
-impl<'a> Run<'a> {
-    pub(super) fn new(template: &'a Template, call: Call<'a>) -> Self {
+impl<'a> TemplateRun<'a> {
+    pub(super) fn new(template: &'a GoTemplate, call: FunctionCall<'a>) -> Self {
         let out = String::with_capacity(template.text.len());
         Self {
             template,
             call,
-            root: Item::Root,
+            root: TemplateItem::Root,
             stack: Vec::new(),
             current: &template.name,
-            here: Here::Start,
+            here: MessageContext::Start,
             out,
         }
     }
@@ -67,76 +67,76 @@ impl<'a> Run<'a> {
         let Some(nodes) = self.template.tree(&self.template.name) else {
             return Ok(String::new());
         };
-        self.nodes(nodes, &Item::Root)?;
+        self.nodes(nodes, &TemplateItem::Root)?;
         Ok(std::mem::take(&mut self.out))
     }
 
-    fn nodes(&mut self, nodes: &'a [Node], dot: &Item) -> Run1<Flow> {
+    fn nodes(&mut self, nodes: &'a [TemplateNode], dot: &TemplateItem) -> Run1<LoopFlow> {
         for node in nodes {
             let flow = self.node(node, dot)?;
-            if flow != Flow::Next {
+            if flow != LoopFlow::Next {
                 return Ok(flow);
             }
         }
-        Ok(Flow::Next)
+        Ok(LoopFlow::Next)
     }
 
-    fn node(&mut self, node: &'a Node, dot: &Item) -> Run1<Flow> {
+    fn node(&mut self, node: &'a TemplateNode, dot: &TemplateItem) -> Run1<LoopFlow> {
         self.limit(|call| call.budget.step(1))?;
         match node {
-            Node::Text(text) => {
+            TemplateNode::Text(text) => {
                 self.limit(|call| call.budget.produce(text.len()))?;
                 self.out.push_str(text);
             }
-            Node::Action(pipe) => {
+            TemplateNode::Action(pipe) => {
                 let value = self.pipeline(pipe, dot)?;
                 if pipe.variables.is_empty() {
                     self.print(pipe, &value)?;
                 }
             }
-            Node::If(branch) => return self.nested(|run| run.branch(branch, dot, false)),
-            Node::With(branch) => return self.nested(|run| run.branch(branch, dot, true)),
-            Node::Range(branch) => {
+            TemplateNode::If(branch) => return self.nested(|run| run.branch(branch, dot, false)),
+            TemplateNode::With(branch) => return self.nested(|run| run.branch(branch, dot, true)),
+            TemplateNode::Range(branch) => {
                 self.nested(|run| run.range(branch, dot))?;
             }
-            Node::Template { at, name, pipe } => {
-                self.here = Here::Template(*at, name, pipe.as_ref());
+            TemplateNode::Template { at, name, pipe } => {
+                self.here = MessageContext::Template(*at, name, pipe.as_ref());
                 self.nested(|run| run.invoke(name, pipe.as_ref(), dot))?;
             }
-            Node::Break => return Ok(Flow::Break),
-            Node::Continue => return Ok(Flow::Continue),
+            TemplateNode::Break => return Ok(LoopFlow::Break),
+            TemplateNode::Continue => return Ok(LoopFlow::Continue),
         }
-        Ok(Flow::Next)
+        Ok(LoopFlow::Next)
     }
 
-    fn print(&mut self, pipe: &'a Pipe, value: &Item) -> Run1<()> {
-        self.here = Here::Action(pipe);
+    fn print(&mut self, pipe: &'a Pipe, value: &TemplateItem) -> Run1<()> {
+        self.here = MessageContext::Action(pipe);
         let mut printer = Printer {
             out: std::mem::take(&mut self.out),
             budget: self.call.budget,
             context: self.call.context,
         };
         let printed = match value {
-            Item::Missing => printer.push("<no value>"),
+            TemplateItem::Missing => printer.push("<no value>"),
             item => printer.plain(item),
         };
         self.out = std::mem::take(&mut printer.out);
         printed.map_err(|exhausted| self.exhausted(exhausted))
     }
 
-    fn branch(&mut self, branch: &'a Branch, dot: &Item, is_with: bool) -> Run1<Flow> {
+    fn branch(&mut self, branch: &'a TemplateBranch, dot: &TemplateItem, is_with: bool) -> Run1<LoopFlow> {
         let mark = self.stack.len();
         let value = self.pipeline(&branch.pipe, dot)?;
-        let flow = if is_true(&value) {
+        let flow = if is_item_true(&value) {
             self.nodes(&branch.then, if is_with { &value } else { dot })
         } else {
-            branch.otherwise.as_ref().map_or(Ok(Flow::Next), |nodes| self.nodes(nodes, dot))
+            branch.otherwise.as_ref().map_or(Ok(LoopFlow::Next), |nodes| self.nodes(nodes, dot))
         };
         self.stack.truncate(mark);
         flow
     }
 
-    fn range(&mut self, branch: &'a Branch, dot: &Item) -> Run1<()> {
+    fn range(&mut self, branch: &'a TemplateBranch, dot: &TemplateItem) -> Run1<()> {
         let mark = self.stack.len();
         let value = self.pipeline(&branch.pipe, dot)?;
         let any = self.rounds(branch, &value)?;
@@ -148,15 +148,15 @@ impl<'a> Run<'a> {
     }
 
     /// Goes through the elements; returns whether there was one.
-    fn rounds(&mut self, branch: &'a Branch, value: &Item) -> Run1<bool> {
-        if let Item::Int(_, count) = value {
+    fn rounds(&mut self, branch: &'a TemplateBranch, value: &TemplateItem) -> Run1<bool> {
+        if let TemplateItem::Int(_, count) = value {
             if branch.pipe.variables.len() > 1 {
                 let message = format!("can't use {count} to iterate over more than one variable");
                 return Err(self.error(&message));
             }
             for number in 0..*count {
-                let Item::Int(width, _) = value else { break };
-                if self.round(branch, Item::Missing, Item::Int(*width, number))? {
+                let TemplateItem::Int(width, _) = value else { break };
+                if self.round(branch, TemplateItem::Missing, TemplateItem::Int(*width, number))? {
                     break;
                 }
             }
@@ -164,9 +164,9 @@ impl<'a> Run<'a> {
         }
         if let Some(length) = value.list_len() {
             for index in 0..length {
-                let element = value.element(index).unwrap_or(Item::Nil);
+                let element = value.element(index).unwrap_or(TemplateItem::Nil);
                 let position = i64::try_from(index).unwrap_or(i64::MAX);
-                if self.round(branch, Item::int(position), element)? {
+                if self.round(branch, TemplateItem::int(position), element)? {
                     break;
                 }
             }
@@ -175,13 +175,13 @@ impl<'a> Run<'a> {
         if let Some(length) = value.map_len() {
             self.call.charge_list(length).map_err(|failure| self.failed(failure))?;
             for (key, element) in value.sorted_entries().unwrap_or_default() {
-                if self.round(branch, Item::Text(key), element)? {
+                if self.round(branch, TemplateItem::Text(key), element)? {
                     break;
                 }
             }
             return Ok(length > 0);
         }
-        if matches!(value, Item::Missing) {
+        if matches!(value, TemplateItem::Missing) {
             return Ok(false);
         }
         let shown =
@@ -190,7 +190,12 @@ impl<'a> Run<'a> {
     }
 
     /// Executes the body for one element; returns whether it said `break`.
-    fn round(&mut self, branch: &'a Branch, index: Item, element: Item) -> Run1<bool> {
+    fn round(
+        &mut self,
+        branch: &'a TemplateBranch,
+        index: TemplateItem,
+        element: TemplateItem,
+    ) -> Run1<bool> {
         self.limit(|call| call.budget.step(1))?;
         let element = self.call.settle(element).map_err(|failure| self.failed(failure))?;
         let mark = self.stack.len();
@@ -209,16 +214,16 @@ impl<'a> Run<'a> {
         }
         let flow = self.nodes(&branch.then, &element);
         self.stack.truncate(mark);
-        Ok(flow? == Flow::Break)
+        Ok(flow? == LoopFlow::Break)
     }
 
-    fn invoke(&mut self, name: &'a Text, pipe: Option<&'a Pipe>, dot: &Item) -> Run1<()> {
+    fn invoke(&mut self, name: &'a Text, pipe: Option<&'a Pipe>, dot: &TemplateItem) -> Run1<()> {
         let Some(nodes) = self.template.tree(name) else {
             return Err(self.error(&format!("template {name:?} not defined")));
         };
         let value = match pipe {
             Some(pipe) => self.pipeline(pipe, dot)?,
-            None => Item::Missing,
+            None => TemplateItem::Missing,
         };
         let outer_stack = std::mem::take(&mut self.stack);
         let outer_root = std::mem::replace(&mut self.root, value.clone());
@@ -238,7 +243,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    fn set_top(&mut self, from_top: usize, item: Item) {
+    fn set_top(&mut self, from_top: usize, item: TemplateItem) {
         let place = self.stack.len().checked_sub(from_top);
         if let Some((_, value)) = place.and_then(|place| self.stack.get_mut(place)) {
             *value = item;
@@ -246,7 +251,7 @@ impl<'a> Run<'a> {
     }
 
     /// Sets the innermost variable of that name.
-    pub(super) fn assign(&mut self, variable: VariableId, item: Item) -> Run1<()> {
+    pub(super) fn assign(&mut self, variable: VariableId, item: TemplateItem) -> Run1<()> {
         self.charge_lookup()?;
         match self.stack.iter_mut().rev().find(|(name, _)| *name == variable) {
             Some((_, value)) => {
@@ -268,47 +273,52 @@ impl<'a> Run<'a> {
     }
 
     /// Says that a variable is used where it is not in scope, which parsing does not always notice.
-    pub(super) fn undefined(&self, variable: VariableId) -> Box<TemplateError> {
+    pub(super) fn undefined(&self, variable: VariableId) -> Box<GoTemplateError> {
         let name = self.template.names.get(variable as usize).map_or("$", Text::as_str);
         self.error(&format!("undefined variable: {name}"))
     }
 
-    pub(super) fn limit(&mut self, charge: impl FnOnce(&mut Call<'a>) -> Result<(), Exhausted>) -> Run1<()> {
+    pub(super) fn limit(
+        &mut self,
+        charge: impl FnOnce(&mut FunctionCall<'a>) -> Result<(), Exhausted>,
+    ) -> Run1<()> {
         charge(&mut self.call).map_err(|exhausted| self.exhausted(exhausted))
     }
 
-    fn exhausted(&self, exhausted: Exhausted) -> Box<TemplateError> {
+    fn exhausted(&self, exhausted: Exhausted) -> Box<GoTemplateError> {
         let mut error = self.error(&exhausted.to_string());
-        error.kind = ErrorKind::Limit;
+        error.kind = GoTemplateErrorKind::Limit;
         error
     }
 
-    pub(super) fn failed(&self, failure: Failure) -> Box<TemplateError> {
+    pub(super) fn failed(&self, failure: CallFailure) -> Box<GoTemplateError> {
         match failure {
-            Failure::Exhausted(exhausted) => self.exhausted(exhausted),
-            Failure::Message(message) => self.error(&message),
+            CallFailure::Exhausted(exhausted) => self.exhausted(exhausted),
+            CallFailure::Message(message) => self.error(&message),
         }
     }
 
     /// Makes an error as Go words it, about what is being evaluated.
-    pub(super) fn error(&self, message: &str) -> Box<TemplateError> {
+    pub(super) fn error(&self, message: &str) -> Box<GoTemplateError> {
         let names = &self.template.names;
         let (at, shown) = match self.here {
-            Here::Start => (0, None),
-            Here::Action(pipe) => (pipe.at, Some(format!("{{{{{}}}}}", show_pipe(pipe, names)))),
-            Here::Pipe(pipe) => (pipe.at, Some(show_pipe(pipe, names))),
-            Here::Command(command) => {
+            MessageContext::Start => (0, None),
+            MessageContext::Action(pipe) => (pipe.at, Some(format!("{{{{{}}}}}", show_pipe(pipe, names)))),
+            MessageContext::Pipe(pipe) => (pipe.at, Some(show_pipe(pipe, names))),
+            MessageContext::Command(command) => {
                 (command.words.first().map_or(0, |word| word.at), Some(show_command(command, names)))
             }
-            Here::Expression(expression) => (expression.at, Some(show(expression, names))),
-            Here::Template(at, name, pipe) => {
+            MessageContext::Expression(expression) => {
+                (expression.at, Some(show_expression(expression, names)))
+            }
+            MessageContext::Template(at, name, pipe) => {
                 let given = pipe.map(|pipe| format!(" {}", show_pipe(pipe, names))).unwrap_or_default();
-                (at, Some(format!("{{{{template {}{given}}}}}", kubewright_golib::quote::quote(name))))
+                (at, Some(format!("{{{{template {}{given}}}}}", kubewright_golib::quote::quote_go(name))))
             }
         };
         let place = shown.map(|shown| format!(" at <{shown}>")).unwrap_or_default();
-        Box::new(TemplateError {
-            kind: ErrorKind::Execute,
+        Box::new(GoTemplateError {
+            kind: GoTemplateErrorKind::Execute,
             message: format!("executing {:?}{place}: {message}", self.current),
             position: Position::of(&self.template.text, at as usize),
             template: self.template.name.clone(),

@@ -9,7 +9,7 @@ use kubewright_value::{Budget, Value, json};
 use super::*;
 
 /// A context with one of everything: strings, whole and other numbers, null, lists, native values.
-pub(super) fn context() -> Context {
+pub(super) fn context() -> TemplateContext {
     let text = r#"{
         "SelectedItem": {"name": "sidecar", "image": "quay.io/team/proxy:2.7.1", "ports": [{"containerPort": 8443}]},
         "Target": {"kind": "StatefulSet",
@@ -20,7 +20,7 @@ pub(super) fn context() -> Context {
                 "containers": [{"name": "main", "image": "lib/m:3"}, {"name": "sidecar", "image": "s"}]}}}"#;
     let values = json::parse(text).unwrap();
     let field = |name: &str| values.get(name).cloned().unwrap_or_default();
-    Context::new()
+    TemplateContext::new()
         .json("Target", field("Target"))
         .json("SelectedItem", field("SelectedItem"))
         .native("Namespace", "shop")
@@ -28,8 +28,8 @@ pub(super) fn context() -> Context {
 }
 
 /// Renders `text` with the functions that rules have.
-pub(super) fn render(text: &str) -> Result<String, TemplateError> {
-    let template = Template::parse("t", text, &Functions::rules())?;
+pub(super) fn render(text: &str) -> Result<String, GoTemplateError> {
+    let template = GoTemplate::parse("t", text, &FunctionSet::rules())?;
     template.render(&context(), &Inputs::default(), &mut Budget::default())
 }
 
@@ -57,7 +57,7 @@ fn check_file(lines: &str) {
                 let (name, is_parse) =
                     if part("parseError").is_some() { ("parseError", true) } else { ("error", false) };
                 let want = part(name).unwrap();
-                matches!(error.kind, ErrorKind::Parse | ErrorKind::Refused) == is_parse
+                matches!(error.kind, GoTemplateErrorKind::Parse | GoTemplateErrorKind::Refused) == is_parse
                     && (want.is_empty() || error.to_string() == want)
             }
             _ => false,
@@ -104,9 +104,12 @@ fn whole_json_numbers_print_without_exponent() {
 #[test]
 fn errors_say_where_they_are() {
     let error = render("a\n  {{ .Target.spec.n.x }}").unwrap_err();
-    assert_eq!((error.kind, error.position.line, error.position.column), (ErrorKind::Execute, 2, 13));
+    assert_eq!(
+        (error.kind, error.position.line, error.position.column),
+        (GoTemplateErrorKind::Execute, 2, 13)
+    );
     let error = render("a\nb {{ nofunc }}").unwrap_err();
-    assert_eq!((error.kind, error.position.line, error.position.column), (ErrorKind::Parse, 2, 6));
+    assert_eq!((error.kind, error.position.line, error.position.column), (GoTemplateErrorKind::Parse, 2, 6));
     check_error(
         "{{ .Other }}",
         "template: t:1:3: executing \"t\" at <.Other>: can't evaluate field Other in type template.Context",
@@ -116,7 +119,7 @@ fn errors_say_where_they_are() {
 #[test]
 fn changes_to_the_context_last_for_one_rendering() {
     let text = r#"{{ $_ := set .Target.metadata.labels "k" "v" }}{{ .Target.metadata.labels.k }}{{ len .Target.metadata.labels }}"#;
-    let template = Template::parse("t", text, &Functions::rules()).unwrap();
+    let template = GoTemplate::parse("t", text, &FunctionSet::rules()).unwrap();
     let context = context();
     for _ in 0..2 {
         let got = template.render(&context, &Inputs::default(), &mut Budget::default());
@@ -139,26 +142,26 @@ fn unrepeatable_functions_are_refused_until_allowed() {
         "derivePassword",
         "genCA",
     ] {
-        let (kind, error) = Functions::rules().find(name).unwrap_err();
-        assert_eq!(kind, ErrorKind::Refused);
+        let (kind, error) = FunctionSet::rules().find(name).unwrap_err();
+        assert_eq!(kind, GoTemplateErrorKind::Refused);
         assert!(error.contains("can be allowed by name"), "{error}");
-        assert!(Functions::rules().allow(name).find(name).is_ok());
+        assert!(FunctionSet::rules().allow(name).find(name).is_ok());
     }
     {
         let name = "getHostByName";
-        let (kind, error) = Functions::rules().allow(name).find(name).unwrap_err();
-        assert_eq!(kind, ErrorKind::Parse);
+        let (kind, error) = FunctionSet::rules().allow(name).find(name).unwrap_err();
+        assert_eq!(kind, GoTemplateErrorKind::Parse);
         assert!(error.contains("not available"), "{error}");
     }
     check_error("{{ env \"HOME\" }}", "template: t:1: function \"env\" not defined");
-    assert_eq!(Functions::rules().names().len() + Functions::refusable().len(), 210 + 17);
+    assert_eq!(FunctionSet::rules().names().len() + FunctionSet::refusable().len(), 210 + 17);
 }
 
 #[test]
 fn allowed_functions_take_time_and_chance_from_the_inputs() {
     let allowed = |text: &str| {
-        let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
-        let template = Template::parse("t", text, &functions).unwrap();
+        let functions = FunctionSet::refusable().into_iter().fold(FunctionSet::rules(), FunctionSet::allow);
+        let template = GoTemplate::parse("t", text, &functions).unwrap();
         let inputs = Inputs { now: Some(1_700_000_000_000_000_000), random_seed: Some(7), keys: None };
         template.render(&context(), &inputs, &mut Budget::default()).unwrap()
     };

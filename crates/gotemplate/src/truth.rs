@@ -4,26 +4,26 @@ use std::cmp::Ordering;
 
 use kubewright_value::{Budget, Exhausted};
 
-use super::item::Item;
+use super::item::TemplateItem;
 
 /// Returns whether `if` takes the item for true: not zero, not empty, not nil.
-pub(super) fn is_true(item: &Item) -> bool {
+pub(super) fn is_item_true(item: &TemplateItem) -> bool {
     match item {
-        Item::Missing | Item::Nil => false,
-        Item::Bool(value) => *value,
-        Item::Int(_, value) => *value != 0,
-        Item::Float(value) => *value != 0.0,
-        Item::Number(number) => number.as_f64() != 0.0,
-        Item::Text(text) => !text.is_empty(),
-        Item::Bytes(bytes) => !bytes.is_empty(),
-        Item::Array(_) | Item::List(_) => item.list_len() != Some(0),
-        Item::Object(_) | Item::Dict(_) => item.map_len() != Some(0),
-        Item::Time(_) | Item::Version(_) | Item::Root => true,
+        TemplateItem::Missing | TemplateItem::Nil => false,
+        TemplateItem::Bool(value) => *value,
+        TemplateItem::Int(_, value) => *value != 0,
+        TemplateItem::Float(value) => *value != 0.0,
+        TemplateItem::Number(number) => number.as_f64() != 0.0,
+        TemplateItem::Text(text) => !text.is_empty(),
+        TemplateItem::Bytes(bytes) => !bytes.is_empty(),
+        TemplateItem::Array(_) | TemplateItem::List(_) => item.list_len() != Some(0),
+        TemplateItem::Object(_) | TemplateItem::Dict(_) => item.map_len() != Some(0),
+        TemplateItem::Time(_) | TemplateItem::Version(_) | TemplateItem::Root => true,
     }
 }
 
 /// As Go's `reflect.DeepEqual`: the types must be the same too.
-pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
+pub(super) fn deep_equal(a: &TemplateItem, b: &TemplateItem, budget: &mut Budget) -> Result<bool, Exhausted> {
     budget.step(1)?;
     if a.is_nil() || b.is_nil() {
         return Ok(a.is_nil() && b.is_nil());
@@ -32,15 +32,15 @@ pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool
         return Ok(false);
     }
     match (a, b) {
-        (Item::Bool(a), Item::Bool(b)) => return Ok(a == b),
-        (Item::Int(_, a), Item::Int(_, b)) => return Ok(a == b),
-        (Item::Text(a), Item::Text(b)) => return Ok(a == b),
-        (Item::Bytes(_), _) | (_, Item::Bytes(_)) => return Ok(a.as_bytes() == b.as_bytes()),
-        (Item::Number(a), Item::Number(b)) => return Ok(a == b),
-        (Item::Float(_) | Item::Number(_), _) => return Ok(float(a) == float(b)),
-        (Item::Time(a), Item::Time(b)) => return Ok(a == b),
-        (Item::Version(a), Item::Version(b)) => return Ok(a == b),
-        (Item::Root, Item::Root) => return Ok(true),
+        (TemplateItem::Bool(a), TemplateItem::Bool(b)) => return Ok(a == b),
+        (TemplateItem::Int(_, a), TemplateItem::Int(_, b)) => return Ok(a == b),
+        (TemplateItem::Text(a), TemplateItem::Text(b)) => return Ok(a == b),
+        (TemplateItem::Bytes(_), _) | (_, TemplateItem::Bytes(_)) => return Ok(a.as_bytes() == b.as_bytes()),
+        (TemplateItem::Number(a), TemplateItem::Number(b)) => return Ok(a == b),
+        (TemplateItem::Float(_) | TemplateItem::Number(_), _) => return Ok(item_float(a) == item_float(b)),
+        (TemplateItem::Time(a), TemplateItem::Time(b)) => return Ok(a == b),
+        (TemplateItem::Version(a), TemplateItem::Version(b)) => return Ok(a == b),
+        (TemplateItem::Root, TemplateItem::Root) => return Ok(true),
         _ => {}
     }
     budget.enter()?;
@@ -49,12 +49,13 @@ pub(super) fn deep_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool
     equal
 }
 
-fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn containers_equal(a: &TemplateItem, b: &TemplateItem, budget: &mut Budget) -> Result<bool, Exhausted> {
     if a.is_nil_list() != b.is_nil_list() || a.list_len() != b.list_len() || a.map_len() != b.map_len() {
         return Ok(false);
     }
     for index in 0..a.list_len().unwrap_or(0) {
-        let (a, b) = (a.element(index).unwrap_or(Item::Nil), b.element(index).unwrap_or(Item::Nil));
+        let (a, b) =
+            (a.element(index).unwrap_or(TemplateItem::Nil), b.element(index).unwrap_or(TemplateItem::Nil));
         if !deep_equal(&a, &b, budget)? {
             return Ok(false);
         }
@@ -71,73 +72,84 @@ fn containers_equal(a: &Item, b: &Item, budget: &mut Budget) -> Result<bool, Exh
     Ok(true)
 }
 
-/// What `eq` says of lists and maps.
+/// The error of `eq` for lists and maps.
 pub(super) const NOT_COMPARABLE: &str = "non-comparable type";
 
 /// As the template function `eq`: nil equals nil, other types must fit.
-pub(super) fn equal(a: &Item, b: &Item) -> Result<bool, String> {
+pub(super) fn items_equal(a: &TemplateItem, b: &TemplateItem) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
         return Ok(a.is_nil() && b.is_nil());
     }
     match (a, b) {
-        (Item::Bool(a), Item::Bool(b)) => Ok(a == b),
-        (Item::Text(a), Item::Text(b)) => Ok(a == b),
-        (Item::Text(_) | Item::Bytes(_), Item::Text(_) | Item::Bytes(_)) => Ok(a.as_bytes() == b.as_bytes()),
-        (Item::Int(..), Item::Int(..))
-        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
-            Ok(numeric_order(a, b) == Some(Ordering::Equal))
+        (TemplateItem::Bool(a), TemplateItem::Bool(b)) => Ok(a == b),
+        (TemplateItem::Text(a), TemplateItem::Text(b)) => Ok(a == b),
+        (TemplateItem::Text(_) | TemplateItem::Bytes(_), TemplateItem::Text(_) | TemplateItem::Bytes(_)) => {
+            Ok(a.as_bytes() == b.as_bytes())
         }
-        _ if is_basic(a) || is_basic(b) => Err(incompatible(a, b)),
+        (TemplateItem::Int(..), TemplateItem::Int(..))
+        | (
+            TemplateItem::Float(_) | TemplateItem::Number(_),
+            TemplateItem::Float(_) | TemplateItem::Number(_),
+        ) => Ok(numeric_order(a, b) == Some(Ordering::Equal)),
+        _ if is_basic(a) || is_basic(b) => Err(incompatible_types(a, b)),
         _ if a.kind_name() == b.kind_name() && (a.is_nil_list() || b.is_nil_list()) => {
             Ok(a.is_nil_list() && b.is_nil_list())
         }
-        (Item::Time(a), Item::Time(b)) => Ok(a == b),
-        (Item::Version(a), Item::Version(b)) => Ok(std::rc::Rc::ptr_eq(a, b)),
+        (TemplateItem::Time(a), TemplateItem::Time(b)) => Ok(a == b),
+        (TemplateItem::Version(a), TemplateItem::Version(b)) => Ok(std::rc::Rc::ptr_eq(a, b)),
         _ => Err(NOT_COMPARABLE.to_owned()),
     }
 }
 
 /// As the template function `lt`.
-pub(super) fn less(a: &Item, b: &Item) -> Result<bool, String> {
+pub(super) fn item_less(a: &TemplateItem, b: &TemplateItem) -> Result<bool, String> {
     const BAD: &str = "invalid type for comparison";
     if !is_basic(a) || !is_basic(b) {
         return Err(BAD.to_owned());
     }
     match (a, b) {
-        (Item::Bool(_), Item::Bool(_)) => Err(BAD.to_owned()),
-        (Item::Text(a), Item::Text(b)) => Ok(a < b),
-        (Item::Text(_) | Item::Bytes(_), Item::Text(_) | Item::Bytes(_)) => Ok(a.as_bytes() < b.as_bytes()),
-        (Item::Int(..), Item::Int(..))
-        | (Item::Float(_) | Item::Number(_), Item::Float(_) | Item::Number(_)) => {
-            Ok(numeric_order(a, b) == Some(Ordering::Less))
+        (TemplateItem::Bool(_), TemplateItem::Bool(_)) => Err(BAD.to_owned()),
+        (TemplateItem::Text(a), TemplateItem::Text(b)) => Ok(a < b),
+        (TemplateItem::Text(_) | TemplateItem::Bytes(_), TemplateItem::Text(_) | TemplateItem::Bytes(_)) => {
+            Ok(a.as_bytes() < b.as_bytes())
         }
-        _ => Err(incompatible(a, b)),
+        (TemplateItem::Int(..), TemplateItem::Int(..))
+        | (
+            TemplateItem::Float(_) | TemplateItem::Number(_),
+            TemplateItem::Float(_) | TemplateItem::Number(_),
+        ) => Ok(numeric_order(a, b) == Some(Ordering::Less)),
+        _ => Err(incompatible_types(a, b)),
     }
 }
 
-fn incompatible(a: &Item, b: &Item) -> String {
+fn incompatible_types(a: &TemplateItem, b: &TemplateItem) -> String {
     format!("incompatible types for comparison: {} and {}", a.type_name(), b.type_name())
 }
 
-fn numeric_order(a: &Item, b: &Item) -> Option<Ordering> {
+fn numeric_order(a: &TemplateItem, b: &TemplateItem) -> Option<Ordering> {
     match (a, b) {
-        (Item::Int(_, a), Item::Int(_, b)) => Some(a.cmp(b)),
-        (Item::Number(a), Item::Number(b)) => Some(a.cmp(b)),
-        _ => float(a).partial_cmp(&float(b)),
+        (TemplateItem::Int(_, a), TemplateItem::Int(_, b)) => Some(a.cmp(b)),
+        (TemplateItem::Number(a), TemplateItem::Number(b)) => Some(a.cmp(b)),
+        _ => item_float(a).partial_cmp(&item_float(b)),
     }
 }
 
-fn float(item: &Item) -> f64 {
+fn item_float(item: &TemplateItem) -> f64 {
     match item {
-        Item::Float(value) => *value,
-        Item::Number(number) => number.as_f64(),
+        TemplateItem::Float(value) => *value,
+        TemplateItem::Number(number) => number.as_f64(),
         _ => 0.0,
     }
 }
 
-fn is_basic(item: &Item) -> bool {
+fn is_basic(item: &TemplateItem) -> bool {
     matches!(
         item,
-        Item::Bool(_) | Item::Int(..) | Item::Float(_) | Item::Number(_) | Item::Text(_) | Item::Bytes(_)
+        TemplateItem::Bool(_)
+            | TemplateItem::Int(..)
+            | TemplateItem::Float(_)
+            | TemplateItem::Number(_)
+            | TemplateItem::Text(_)
+            | TemplateItem::Bytes(_)
     )
 }

@@ -270,7 +270,7 @@ fn core<'o>(kind: &'o str, namespace: &'o str, name: &'o str) -> ReferenceTarget
 
 /// Returns the text at the end of `keys`; empty if there is none.
 fn text_at<'o>(value: &'o Value, keys: &[&str]) -> &'o str {
-    value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(keys)
 }
 
 /// Returns the first that is not empty.

@@ -249,7 +249,7 @@ fn visit_programs<'t>(
     match node {
         TemplateNode::Constant(_) => {}
         TemplateNode::Text(template) => {
-            template.programs().for_each(|(program, at)| each(path, false, program, at))
+            template.programs().for_each(|(program, at)| each(path, false, program, at));
         }
         TemplateNode::List(items) => {
             for (index, item) in items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The functions that Kyverno adds for Kubernetes objects.
+//! The functions that policies add to JMESPath for Kubernetes objects.
 //!
 //! String functions follow Go: case mapping by single characters, RE2 regular expressions. A number where a string is
 //! allowed is written as a double of 32 bits, because policies were written against that.
@@ -69,7 +69,7 @@ fn text_or_empty<'a>(arguments: &'a [JmesPathArgument<'_>], index: usize) -> Cow
 
 /// Returns a number as Go formats it without an exponent.
 fn format_number(number: f32) -> String {
-    if number.is_finite() { number.to_string() } else { float::format(number.into(), 'f', None) }
+    if number.is_finite() { number.to_string() } else { float::format_float(number.into(), 'f', None) }
 }
 
 /// Returns the argument as an integer.

@@ -36,7 +36,7 @@ pub enum JmesPathLanguage {
     /// The specification.
     #[default]
     Standard,
-    /// Kyverno's variant. A path ends with null at a missing key, so a function
+    /// The variant of policies. A path ends with null at a missing key, so a function
     /// behind it is not called; and `[]`, `[?…]` and `.*` over a source that fails are null.
     Forgiving,
 }
@@ -57,7 +57,7 @@ pub enum JmesPathLookup<'a> {
     Missing(Text),
 }
 
-/// Returns Kyverno's message for a missing key.
+/// Returns the message for a missing key, in the words that policy tests expect.
 #[must_use]
 pub fn unknown_key_message(key: &str) -> String {
     format!("Unknown key \"{key}\" in path")

@@ -1,4 +1,4 @@
-//! What an expression is made of.
+//! The syntax tree of an expression.
 //!
 //! INVARIANT: the parser bounds how deep expressions nest, so everything that walks
 //! them may recurse. Operators of one rank are kept as a flat chain for the same reason.
@@ -8,56 +8,56 @@ use kubewright_value::{Text, Value};
 
 /// An expression and where it starts, in bytes.
 #[derive(Debug)]
-pub(super) struct Expr {
-    pub(super) node: Node,
+pub(super) struct PathExpr {
+    pub(super) node: ExprNode,
     pub(super) at: u32,
 }
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum ExprNode {
     Literal(Value),
-    Path(Path),
+    Path(ParsedPath),
     /// Keys of the root object, the first an identifier.
-    Variable(Vec<Expr>),
+    Variable(Vec<PathExpr>),
     /// Prefix operators, the one nearest to the operand last.
-    Prefix(Vec<Prefix>, Box<Expr>),
-    Chain(Box<Expr>, Vec<Link>),
-    Choice(Box<Choice>),
-    Call(Function, Vec<Expr>),
-    List(Vec<Expr>),
-    Object(Vec<Entry>),
+    Prefix(Vec<PrefixOperator>, Box<PathExpr>),
+    Chain(Box<PathExpr>, Vec<OperatorLink>),
+    Choice(Box<Conditional>),
+    Call(PathFunction, Vec<PathExpr>),
+    List(Vec<PathExpr>),
+    Object(Vec<ObjectEntry>),
     /// `#` (all captures) or `#1`; only in an object's key.
     Placeholder(Option<usize>),
 }
 
 /// An operator and its right side.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) operator: Infix,
+pub(super) struct OperatorLink {
+    pub(super) operator: InfixOperator,
     pub(super) at: u32,
-    pub(super) right: Expr,
+    pub(super) right: PathExpr,
     /// The right side of `=~` and `!~`, when it is a literal.
     pub(super) regex: Option<Regex>,
 }
 
 /// `condition ? then : otherwise`
 #[derive(Debug)]
-pub(super) struct Choice {
-    pub(super) condition: Expr,
-    pub(super) then: Expr,
-    pub(super) otherwise: Option<Expr>,
+pub(super) struct Conditional {
+    pub(super) condition: PathExpr,
+    pub(super) then: PathExpr,
+    pub(super) otherwise: Option<PathExpr>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: Expr,
-    pub(super) value: Expr,
+pub(super) struct ObjectEntry {
+    pub(super) key: PathExpr,
+    pub(super) value: PathExpr,
     /// Whether the key has placeholders; then the value is a path and gives an entry for each match.
     pub(super) expands: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum RootOrCurrent {
     /// `$`
     Root,
     /// `@`
@@ -65,51 +65,51 @@ pub(super) enum Origin {
 }
 
 #[derive(Debug)]
-pub(super) struct Path {
-    pub(super) origin: Origin,
-    pub(super) steps: Vec<PathStep>,
+pub(super) struct ParsedPath {
+    pub(super) origin: RootOrCurrent,
+    pub(super) steps: Vec<ParsedStep>,
     /// Whether it yields a list, whatever it finds.
     pub(super) is_list: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct PathStep {
-    pub(super) kind: StepKind,
+pub(super) struct ParsedStep {
+    pub(super) kind: ParsedStepKind,
     pub(super) at: u32,
 }
 
 #[derive(Debug)]
-pub(super) enum StepKind {
-    Key(Key),
-    Computed(Expr),
-    Script(Expr),
+pub(super) enum ParsedStepKind {
+    Key(StaticKey),
+    Computed(PathExpr),
+    Script(PathExpr),
     Wildcard,
-    Union(Vec<Expr>),
-    Range([Option<Expr>; 3]),
-    Filter(Expr),
+    Union(Vec<PathExpr>),
+    Range([Option<PathExpr>; 3]),
+    Filter(PathExpr),
     Descend,
 }
 
 /// A key that is known when the expression is parsed.
 #[derive(Debug, Clone)]
-pub(super) struct Key {
-    /// What it is to an object.
+pub(super) struct StaticKey {
+    /// The key of an object.
     pub(super) name: Text,
-    /// What it is to an array, when it is a number.
+    /// The index of an array, when it is a number.
     pub(super) index: Option<i64>,
     /// Whether it was written as a number.
     pub(super) is_number: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prefix {
+pub(super) enum PrefixOperator {
     Not,
     Minus,
     Complement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Infix {
+pub(super) enum InfixOperator {
     Otherwise,
     Or,
     And,
@@ -143,7 +143,7 @@ const EQUALITY_RANK: u8 = 3;
 /// The rank of `<`, `=~`, `in` and their like.
 const ORDER_RANK: u8 = 4;
 
-impl Infix {
+impl InfixOperator {
     /// Every operator that is written in symbols, with its text.
     pub(super) const SYMBOLS: [(&'static str, Self); 24] = [
         ("??", Self::Otherwise),
@@ -199,7 +199,7 @@ impl Infix {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum PathFunction {
     Length,
     IsDefined,
     IsUndefined,
@@ -208,7 +208,7 @@ pub(super) enum Function {
     Date,
 }
 
-impl Function {
+impl PathFunction {
     /// Every function by its name.
     pub(super) const NAMES: [(&'static str, Self); 6] = [
         ("length", Self::Length),
@@ -228,9 +228,9 @@ impl Function {
     }
 }
 
-impl PathStep {
+impl ParsedStep {
     /// Returns whether this step can find any number of values.
     pub(super) fn is_ambiguous(&self) -> bool {
-        !matches!(self.kind, StepKind::Key(_) | StepKind::Computed(_) | StepKind::Script(_))
+        !matches!(self.kind, ParsedStepKind::Key(_) | ParsedStepKind::Computed(_) | ParsedStepKind::Script(_))
     }
 }

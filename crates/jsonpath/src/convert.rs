@@ -31,7 +31,7 @@ pub(super) fn number_from_text(text: &str) -> Option<Number> {
     ((float.is_finite() || is_word) && !signed_nan).then_some(Number::Float(float))
 }
 
-/// Removes the underscores of `text`, which must each stand between two digits.
+/// Removes the underscores of `text`, each of which must be between two digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let digit = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
@@ -40,7 +40,7 @@ fn without_underscores(text: &str) -> Option<String> {
 }
 
 /// Returns the number that `value` is or spells.
-pub(super) fn number(value: &Value) -> Option<Number> {
+pub(super) fn number_of_value(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => Some(*number),
         Value::String(text) => number_from_text(text),
@@ -49,7 +49,7 @@ pub(super) fn number(value: &Value) -> Option<Number> {
 }
 
 /// Returns what `value` means to a filter; `None` when it means nothing.
-pub(super) fn truth(value: &Value) -> Option<bool> {
+pub(super) fn truth_of_value(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(*truth),
         Value::Null => Some(false),
@@ -69,7 +69,7 @@ fn is_not_zero(number: Number) -> bool {
 
 /// Returns the 64-bit integer nearest to zero from `number`, as Go's conversion does it:
 /// what does not fit is the smallest integer.
-pub(super) fn integer(number: Number) -> i64 {
+pub(super) fn go_integer(number: Number) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match number {
         Number::Int(integer) => integer,

@@ -1,65 +1,65 @@
-//! What goes wrong while an expression is evaluated.
+//! The errors of evaluating an expression.
 //!
 //! A wildcard drops the branches that fail, so a fault is made often and read seldom:
 //! it is plain data, and becomes text only at the very end.
 
 use std::fmt;
 
-use kubewright_value::{Exhausted, Kind, Text};
+use kubewright_value::{Exhausted, Text, ValueKind};
 
-use super::ast::{Function, Infix};
+use super::ast::{InfixOperator, PathFunction};
 
 /// A fault and where in the expression it happened, in bytes.
 #[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) kind: FaultKind,
+pub(super) struct PathFault {
+    pub(super) kind: PathFaultKind,
     pub(super) at: u32,
 }
 
 #[derive(Debug)]
-pub(super) enum FaultKind {
+pub(super) enum PathFaultKind {
     Exhausted(Exhausted),
     OutOfBounds { index: i64, length: usize },
-    NoSuchIndex(What),
-    NotSelectable(What),
-    NotBoolean(What),
-    NotNumber(What),
-    NotComparable(Infix, What, What),
-    NotList(What),
-    Arguments(Function),
-    Argument(Function, What),
+    NoSuchIndex(FoundType),
+    NotSelectable(FoundType),
+    NotBoolean(FoundType),
+    NotNumber(FoundType),
+    NotComparable(InfixOperator, FoundType, FoundType),
+    NotList(FoundType),
+    Arguments(PathFunction),
+    Argument(PathFunction, FoundType),
     BadRegex(String),
     BadDate(Text),
     NoVariable(Text),
     NoPlaceholder(Option<usize>),
 }
 
-/// What was found instead.
+/// The type that was found instead.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What {
+pub(super) enum FoundType {
     Undefined,
-    Value(Kind),
+    Value(ValueKind),
 }
 
-impl Fault {
+impl PathFault {
     pub(super) fn is_limit(&self) -> bool {
-        matches!(self.kind, FaultKind::Exhausted(_))
+        matches!(self.kind, PathFaultKind::Exhausted(_))
     }
 }
 
-impl From<Exhausted> for FaultKind {
+impl From<Exhausted> for PathFaultKind {
     fn from(exhausted: Exhausted) -> Self {
         Self::Exhausted(exhausted)
     }
 }
 
-impl From<Exhausted> for Fault {
+impl From<Exhausted> for PathFault {
     fn from(exhausted: Exhausted) -> Self {
-        Self { kind: FaultKind::Exhausted(exhausted), at: 0 }
+        Self { kind: PathFaultKind::Exhausted(exhausted), at: 0 }
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for FoundType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Undefined => "undefined",
@@ -68,7 +68,7 @@ impl fmt::Display for What {
     }
 }
 
-impl fmt::Display for FaultKind {
+impl fmt::Display for PathFaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exhausted(exhausted) => exhausted.fmt(f),

@@ -4,34 +4,34 @@ use std::borrow::Cow;
 
 use kubewright_value::{Budget, Exhausted, Value};
 
-use super::fault::What;
+use super::fault::FoundType;
 use super::render;
 
-/// What an expression found, borrowed where possible.
+/// The result of an expression, borrowed where possible.
 #[derive(Debug, Clone)]
-pub enum Item<'a> {
+pub enum JsonPathItem<'a> {
     /// Nothing. Not the same as `null`.
     Undefined,
     /// A part of the object, or a literal of the expression.
     Ref(&'a Value),
     /// A value that was computed.
     Own(Value),
-    /// What a path with wildcards or a list literal found. Only a list literal has undefined members.
-    Many(Vec<Item<'a>>),
+    /// The values that a path with wildcards or a list literal found. Only a list literal has undefined members.
+    Many(Vec<JsonPathItem<'a>>),
 }
 
-/// What an expression found.
+/// The result of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum JsonPathResult {
     /// Nothing. Not the same as `null`.
     Undefined,
     /// One value, which may be an array.
     One(Value),
-    /// What a path with wildcards or a list literal found; `None` is an undefined member.
+    /// The values that a path with wildcards or a list literal found; `None` is an undefined member.
     Many(Vec<Option<Value>>),
 }
 
-impl Item<'_> {
+impl JsonPathItem<'_> {
     /// Returns the value, if there is exactly one.
     #[must_use]
     pub fn as_value(&self) -> Option<&Value> {
@@ -63,21 +63,23 @@ impl Item<'_> {
 
     /// Returns the item on its own.
     #[must_use]
-    pub fn into_found(self) -> Found {
+    pub fn into_found(self) -> JsonPathResult {
         match self {
-            Self::Undefined => Found::Undefined,
-            Self::Ref(value) => Found::One(value.clone()),
-            Self::Own(value) => Found::One(value),
-            Self::Many(items) => Found::Many(items.into_iter().map(Item::into_value).collect()),
+            Self::Undefined => JsonPathResult::Undefined,
+            Self::Ref(value) => JsonPathResult::One(value.clone()),
+            Self::Own(value) => JsonPathResult::One(value),
+            Self::Many(items) => {
+                JsonPathResult::Many(items.into_iter().map(JsonPathItem::into_value).collect())
+            }
         }
     }
 
-    pub(super) fn what(&self) -> What {
+    pub(super) fn what(&self) -> FoundType {
         match self {
-            Self::Undefined => What::Undefined,
-            Self::Ref(value) => What::Value(value.kind()),
-            Self::Own(value) => What::Value(value.kind()),
-            Self::Many(_) => What::Value(kubewright_value::Kind::Array),
+            Self::Undefined => FoundType::Undefined,
+            Self::Ref(value) => FoundType::Value(value.kind()),
+            Self::Own(value) => FoundType::Value(value.kind()),
+            Self::Many(_) => FoundType::Value(kubewright_value::ValueKind::Array),
         }
     }
 
@@ -85,9 +87,9 @@ impl Item<'_> {
     pub(super) fn text(&self, budget: &mut Budget) -> Result<Cow<'_, str>, Exhausted> {
         let text = match self {
             Self::Undefined => Cow::Borrowed(""),
-            Self::Ref(value) => render::limited_text(value)?,
-            Self::Own(value) => render::limited_text(value)?,
-            Self::Many(items) => Cow::Owned(render::limited(items)?),
+            Self::Ref(value) => render::render_limited(value)?,
+            Self::Own(value) => render::render_limited(value)?,
+            Self::Many(items) => Cow::Owned(render::render_items(items)?),
         };
         if let Cow::Owned(written) = &text {
             budget.produce(written.len())?;
@@ -97,7 +99,7 @@ impl Item<'_> {
     }
 }
 
-impl Found {
+impl JsonPathResult {
     /// Returns the found values one by one: the items of an array or list, or the one value.
     /// `None` is an undefined member of a list literal.
     pub fn members(&self) -> impl Iterator<Item = Option<&Value>> {

@@ -23,19 +23,19 @@ mod walk;
 
 use std::fmt;
 
-pub use item::{Found, Item};
+pub use item::{JsonPathItem, JsonPathResult};
 use kubewright_value::{Budget, Position, Step, Value};
-pub use lint::Lint;
-pub use render::{text, text_go};
+pub use lint::JsonPathLint;
+pub use render::{render_go_text, render_text};
 use thiserror::Error;
-pub use walk::Captured as Key;
+pub use walk::CapturedKey;
 
-use eval::Scope;
-use fault::{Fault, FaultKind};
+use eval::PathScope;
+use fault::{PathFault, PathFaultKind};
 
-/// Which parts of the language are allowed.
+/// The parts of the language that are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
+pub enum JsonPathLanguage {
     /// Paths, literals, `==` and `!=`.
     Paths,
     /// The same, and objects with `#` in their keys.
@@ -46,79 +46,79 @@ pub enum Language {
 }
 
 /// A compiled expression.
-pub struct Expression {
+pub struct JsonPathExpression {
     source: Box<str>,
-    root: ast::Expr,
+    root: ast::PathExpr,
     plain_path: Option<Vec<Step>>,
 }
 
 /// A compiled path that selects values together with the keys it went through.
-pub struct Select {
+pub struct JsonPathSelector {
     source: Box<str>,
-    path: ast::Path,
+    path: ast::ParsedPath,
 }
 
-/// A value that a [`Select`] found.
+/// A value that a [`JsonPathSelector`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selected {
+pub struct SelectedValue {
     /// The keys that wildcards, filters, ranges, unions and `..` went through, in order.
-    pub keys: Vec<Key>,
+    pub keys: Vec<CapturedKey>,
     /// The value.
     pub value: Value,
 }
 
-/// Why a text is no expression.
+/// The reason why a text is not an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct ParseError {
-    /// What was found and what was expected.
+pub struct JsonPathSyntaxError {
+    /// The value found and the one expected.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters it is about; at least 1.
     pub length: u32,
 }
 
-/// Why an expression has no result for this object.
+/// The error of evaluating an expression on an object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct EvalError {
-    /// What went wrong.
+pub struct JsonPathError {
+    /// A description of the error.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// What kind of error it is.
-    pub kind: EvalErrorKind,
+    /// The kind of error.
+    pub kind: JsonPathErrorKind,
 }
 
-/// The kinds of [`EvalError`].
+/// The kinds of [`JsonPathError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalErrorKind {
+pub enum JsonPathErrorKind {
     /// A value of the wrong type.
     Type,
     /// An index outside of an array.
     Range,
-    /// A wrong number of arguments, or a text that is no date or regular expression.
+    /// A wrong number of arguments, or a text that is not a date or regular expression.
     Argument,
     /// The budget is used up. Always an error of the rule, never a "no".
     Limit,
 }
 
-impl Expression {
+impl JsonPathExpression {
     /// Parses `text` in the full language.
     ///
     /// # Errors
-    /// When it is no expression; unknown functions and bad regular expressions included.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_as(text, Language::Full)
+    /// When it is not an expression; unknown functions and bad regular expressions included.
+    pub fn parse(text: &str) -> Result<Self, JsonPathSyntaxError> {
+        Self::parse_as(text, JsonPathLanguage::Full)
     }
 
     /// Parses `text` in `language`.
     ///
     /// # Errors
-    /// When it is no expression of that language.
-    pub fn parse_as(text: &str, language: Language) -> Result<Self, ParseError> {
-        let root = parser::expression(text, language)?;
+    /// When it is not an expression of that language.
+    pub fn parse_as(text: &str, language: JsonPathLanguage) -> Result<Self, JsonPathSyntaxError> {
+        let root = parser::parse_expression(text, language)?;
         let plain_path = analyse::plain_path(&root);
         Ok(Self { source: text.into(), root, plain_path })
     }
@@ -133,16 +133,21 @@ impl Expression {
     ///
     /// # Errors
     /// When a value has the wrong type, an index is out of bounds, or the budget is used up.
-    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Found, EvalError> {
-        self.evaluate_ref(root, budget).map(Item::into_found)
+    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<JsonPathResult, JsonPathError> {
+        self.evaluate_ref(root, budget).map(JsonPathItem::into_found)
     }
 
     /// Evaluates the expression on `root` and borrows what it finds.
     ///
     /// # Errors
-    /// As [`Expression::evaluate`].
-    pub fn evaluate_ref<'a>(&'a self, root: &'a Value, budget: &mut Budget) -> Result<Item<'a>, EvalError> {
-        eval::eval(budget, &self.root, scope(root)).map_err(|fault| located(&self.source, &fault))
+    /// As [`JsonPathExpression::evaluate`].
+    pub fn evaluate_ref<'a>(
+        &'a self,
+        root: &'a Value,
+        budget: &mut Budget,
+    ) -> Result<JsonPathItem<'a>, JsonPathError> {
+        eval::eval_expression(budget, &self.root, root_scope(root))
+            .map_err(|fault| located_error(&self.source, &fault))
     }
 
     /// Returns the keys of a path like `$.a.b["c"][0]`, and nothing for any other expression.
@@ -153,7 +158,7 @@ impl Expression {
         self.plain_path.as_deref()
     }
 
-    /// Returns values that must stand at certain paths for the expression to be true,
+    /// Returns values that must be at certain paths for the expression to be true,
     /// such as `Pod` at `kind` for `$.kind == "Pod" && …`. There may be more.
     #[must_use]
     pub fn pinned(&self) -> Vec<(Vec<Step>, Value)> {
@@ -166,10 +171,10 @@ impl Expression {
         analyse::reads_root_key(&self.root, key)
     }
 
-    /// Returns what in the expression hardly means what it seems to, and where.
+    /// Returns the parts of the expression that are probably mistakes, with their positions.
     #[must_use]
-    pub fn lints(&self) -> Vec<(Lint, Position)> {
-        placed(&self.source, lint::lints(&self.root))
+    pub fn lints(&self) -> Vec<(JsonPathLint, Position)> {
+        with_positions(&self.source, lint::lints(&self.root))
     }
 
     /// Returns whether every result is a boolean.
@@ -179,13 +184,13 @@ impl Expression {
     }
 }
 
-impl Select {
+impl JsonPathSelector {
     /// Parses `text`, which must be nothing but a path that starts with `$` or `@`.
     ///
     /// # Errors
     /// When it is not.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Ok(Self { source: text.into(), path: parser::path(text)? })
+    pub fn parse(text: &str) -> Result<Self, JsonPathSyntaxError> {
+        Ok(Self { source: text.into(), path: parser::parse_path(text)? })
     }
 
     /// Returns the text it was parsed from.
@@ -198,34 +203,38 @@ impl Select {
     ///
     /// # Errors
     /// When the budget is used up.
-    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Vec<Selected>, EvalError> {
+    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Vec<SelectedValue>, JsonPathError> {
         let mut found = Vec::new();
-        let mut visit = |place: walk::Place<'_>, trail: &walk::Trail| {
+        let mut visit = |place: walk::WalkPlace<'_>, trail: &walk::WalkTrail| {
             if let Some(value) = place.into_item().into_value() {
-                found.push(Selected { keys: trail.keys.clone(), value });
+                found.push(SelectedValue { keys: trail.keys.clone(), value });
             }
             Ok(())
         };
-        walk::visit_with_trail(budget, &self.path, scope(root), false, &mut visit)
-            .map_err(|fault| located(&self.source, &fault))?;
+        walk::visit_with_trail(budget, &self.path, root_scope(root), false, &mut visit)
+            .map_err(|fault| located_error(&self.source, &fault))?;
         Ok(found)
     }
 
-    /// Returns the values the path finds together with the places where they stand. When the path has a script
+    /// Returns the values the path finds together with their places. When the path has a script
     /// step, the place where that was applied.
     ///
     /// # Errors
     /// When the budget is used up.
-    pub fn places(&self, root: &Value, budget: &mut Budget) -> Result<Vec<(Vec<Step>, Value)>, EvalError> {
+    pub fn places(
+        &self,
+        root: &Value,
+        budget: &mut Budget,
+    ) -> Result<Vec<(Vec<Step>, Value)>, JsonPathError> {
         let mut found = Vec::new();
-        let mut visit = |place: walk::Place<'_>, trail: &walk::Trail| {
+        let mut visit = |place: walk::WalkPlace<'_>, trail: &walk::WalkTrail| {
             if let Some(value) = place.into_item().into_value() {
                 found.push((trail.steps.clone(), value));
             }
             Ok(())
         };
-        walk::visit_with_trail(budget, &self.path, scope(root), true, &mut visit)
-            .map_err(|fault| located(&self.source, &fault))?;
+        walk::visit_with_trail(budget, &self.path, root_scope(root), true, &mut visit)
+            .map_err(|fault| located_error(&self.source, &fault))?;
         Ok(found)
     }
 
@@ -241,45 +250,45 @@ impl Select {
         analyse::path_reads_root_key(&self.path, key)
     }
 
-    /// Returns what in the path hardly means what it seems to, and where.
+    /// Returns the parts of the path that are probably mistakes, with their positions.
     #[must_use]
-    pub fn lints(&self) -> Vec<(Lint, Position)> {
-        placed(&self.source, lint::path_lints(&self.path))
+    pub fn lints(&self) -> Vec<(JsonPathLint, Position)> {
+        with_positions(&self.source, lint::path_lints(&self.path))
     }
 }
 
-impl fmt::Debug for Expression {
+impl fmt::Debug for JsonPathExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expression({:?})", self.source)
     }
 }
 
-impl fmt::Debug for Select {
+impl fmt::Debug for JsonPathSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Select({:?})", self.source)
     }
 }
 
 /// `@` outside of a filter is null.
-fn scope(root: &Value) -> Scope<'_> {
-    Scope { root, current: Some(&Value::Null), trail: None }
+fn root_scope(root: &Value) -> PathScope<'_> {
+    PathScope { root, current: Some(&Value::Null), trail: None }
 }
 
-fn placed(source: &str, lints: Vec<(Lint, u32)>) -> Vec<(Lint, Position)> {
+fn with_positions(source: &str, lints: Vec<(JsonPathLint, u32)>) -> Vec<(JsonPathLint, Position)> {
     lints.into_iter().map(|(lint, at)| (lint, Position::of(source, at as usize))).collect()
 }
 
-fn located(source: &str, fault: &Fault) -> EvalError {
+fn located_error(source: &str, fault: &PathFault) -> JsonPathError {
     let kind = match fault.kind {
-        FaultKind::Exhausted(_) => EvalErrorKind::Limit,
-        FaultKind::OutOfBounds { .. } => EvalErrorKind::Range,
-        FaultKind::Arguments(_)
-        | FaultKind::BadRegex(_)
-        | FaultKind::BadDate(_)
-        | FaultKind::NoPlaceholder(_) => EvalErrorKind::Argument,
-        _ => EvalErrorKind::Type,
+        PathFaultKind::Exhausted(_) => JsonPathErrorKind::Limit,
+        PathFaultKind::OutOfBounds { .. } => JsonPathErrorKind::Range,
+        PathFaultKind::Arguments(_)
+        | PathFaultKind::BadRegex(_)
+        | PathFaultKind::BadDate(_)
+        | PathFaultKind::NoPlaceholder(_) => JsonPathErrorKind::Argument,
+        _ => JsonPathErrorKind::Type,
     };
-    EvalError { message: fault.kind.to_string(), position: Position::of(source, fault.at as usize), kind }
+    JsonPathError { message: fault.kind.to_string(), position: Position::of(source, fault.at as usize), kind }
 }
 
 // The example of the README is a test.

@@ -5,11 +5,11 @@ use std::fmt;
 use kubewright_value::Value;
 
 use super::analyse::{children, step_children};
-use super::ast::{Expr, Function, Infix, Link, Node, Path, StepKind};
+use super::ast::{ExprNode, InfixOperator, OperatorLink, ParsedPath, ParsedStepKind, PathExpr, PathFunction};
 
-/// A part of an expression that is allowed but hardly meant.
+/// A part of an expression that is valid but probably a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lint {
+pub enum JsonPathLint {
     /// `[?@.x]`
     PresenceFilter,
     /// `[?@.x[*]]`
@@ -26,7 +26,7 @@ pub enum Lint {
     UndefinedCompared,
 }
 
-impl fmt::Display for Lint {
+impl fmt::Display for JsonPathLint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PresenceFilter => {
@@ -53,63 +53,72 @@ impl fmt::Display for Lint {
 }
 
 /// Returns what is suspicious in `expr`, with its place in bytes.
-pub(super) fn lints(expr: &Expr) -> Vec<(Lint, u32)> {
+pub(super) fn lints(expr: &PathExpr) -> Vec<(JsonPathLint, u32)> {
     let mut found = Vec::new();
-    look(expr, &mut found);
+    lint_expression(expr, &mut found);
     found
 }
 
 /// Returns what is suspicious in `path`.
-pub(super) fn path_lints(path: &Path) -> Vec<(Lint, u32)> {
+pub(super) fn path_lints(path: &ParsedPath) -> Vec<(JsonPathLint, u32)> {
     let mut found = Vec::new();
-    look_at_path(path, &mut found);
+    lint_path(path, &mut found);
     found
 }
 
-fn look(expr: &Expr, found: &mut Vec<(Lint, u32)>) {
+fn lint_expression(expr: &PathExpr, found: &mut Vec<(JsonPathLint, u32)>) {
     match &expr.node {
-        Node::Path(path) => return look_at_path(path, found),
-        Node::Chain(first, links) => look_at_links(first, links, found),
-        Node::Call(Function::IsDefined | Function::IsUndefined, arguments)
+        ExprNode::Path(path) => return lint_path(path, found),
+        ExprNode::Chain(first, links) => lint_links(first, links, found),
+        ExprNode::Call(PathFunction::IsDefined | PathFunction::IsUndefined, arguments)
             if arguments.iter().any(is_list) =>
         {
-            found.push((Lint::AlwaysDefined, expr.at));
+            found.push((JsonPathLint::AlwaysDefined, expr.at));
         }
         _ => {}
     }
-    children(expr).into_iter().for_each(|child| look(child, found));
+    children(expr).into_iter().for_each(|child| lint_expression(child, found));
 }
 
-fn look_at_path(path: &Path, found: &mut Vec<(Lint, u32)>) {
+fn lint_path(path: &ParsedPath, found: &mut Vec<(JsonPathLint, u32)>) {
     for step in &path.steps {
-        if let StepKind::Filter(Expr { node: Node::Path(filter), .. }) = &step.kind {
-            let lint = if filter.is_list { Lint::ListFilter } else { Lint::PresenceFilter };
+        if let ParsedStepKind::Filter(PathExpr { node: ExprNode::Path(filter), .. }) = &step.kind {
+            let lint = if filter.is_list { JsonPathLint::ListFilter } else { JsonPathLint::PresenceFilter };
             found.push((lint, step.at));
         }
-        step_children(step).into_iter().for_each(|child| look(child, found));
+        step_children(step).into_iter().for_each(|child| lint_expression(child, found));
     }
 }
 
-fn look_at_links(first: &Expr, links: &[Link], found: &mut Vec<(Lint, u32)>) {
+fn lint_links(first: &PathExpr, links: &[OperatorLink], found: &mut Vec<(JsonPathLint, u32)>) {
     let mut left = Some(first);
     for link in links {
         let before = left.take();
         let lint = match link.operator {
-            Infix::Subtract => {
-                let key = before.is_some_and(|left| matches!(left.node, Node::Path(_)));
-                (key && matches!(link.right.node, Node::Variable(_))).then_some(Lint::HyphenatedKey)
+            InfixOperator::Subtract => {
+                let key = before.is_some_and(|left| matches!(left.node, ExprNode::Path(_)));
+                (key && matches!(link.right.node, ExprNode::Variable(_)))
+                    .then_some(JsonPathLint::HyphenatedKey)
             }
-            Infix::Match | Infix::NotMatch => before.is_some_and(is_list).then_some(Lint::ListSearched),
-            Infix::Equal | Infix::NotEqual | Infix::StrictEqual | Infix::StrictNotEqual
+            InfixOperator::Match | InfixOperator::NotMatch => {
+                before.is_some_and(is_list).then_some(JsonPathLint::ListSearched)
+            }
+            InfixOperator::Equal
+            | InfixOperator::NotEqual
+            | InfixOperator::StrictEqual
+            | InfixOperator::StrictNotEqual
                 if [before, Some(&link.right)].into_iter().flatten().any(is_undefined) =>
             {
-                Some(Lint::UndefinedCompared)
+                Some(JsonPathLint::UndefinedCompared)
             }
-            Infix::Equal | Infix::NotEqual | Infix::StrictEqual | Infix::StrictNotEqual => {
-                let compared = |a: &Expr, b: &Expr| is_list(a) && is_scalar(b);
+            InfixOperator::Equal
+            | InfixOperator::NotEqual
+            | InfixOperator::StrictEqual
+            | InfixOperator::StrictNotEqual => {
+                let compared = |a: &PathExpr, b: &PathExpr| is_list(a) && is_scalar_literal(b);
                 let both =
                     before.is_some_and(|left| compared(left, &link.right) || compared(&link.right, left));
-                both.then_some(Lint::ListCompared)
+                both.then_some(JsonPathLint::ListCompared)
             }
             _ => None,
         };
@@ -117,16 +126,16 @@ fn look_at_links(first: &Expr, links: &[Link], found: &mut Vec<(Lint, u32)>) {
     }
 }
 
-fn is_list(expr: &Expr) -> bool {
-    matches!(&expr.node, Node::Path(path) if path.is_list)
+fn is_list(expr: &PathExpr) -> bool {
+    matches!(&expr.node, ExprNode::Path(path) if path.is_list)
 }
 
-/// Returns whether this is the word `undefined`, which is no value of the language.
-fn is_undefined(expr: &Expr) -> bool {
-    let Node::Variable(keys) = &expr.node else { return false };
-    matches!(keys.as_slice(), [Expr { node: Node::Literal(Value::String(name)), .. }] if name == "undefined")
+/// Returns whether this is the word `undefined`, which is not a value of the language.
+fn is_undefined(expr: &PathExpr) -> bool {
+    let ExprNode::Variable(keys) = &expr.node else { return false };
+    matches!(keys.as_slice(), [PathExpr { node: ExprNode::Literal(Value::String(name)), .. }] if name == "undefined")
 }
 
-fn is_scalar(expr: &Expr) -> bool {
-    matches!(&expr.node, Node::Literal(literal) if !matches!(literal, Value::Array(_) | Value::Object(_)))
+fn is_scalar_literal(expr: &PathExpr) -> bool {
+    matches!(&expr.node, ExprNode::Literal(literal) if !matches!(literal, Value::Array(_) | Value::Object(_)))
 }

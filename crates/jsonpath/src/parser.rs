@@ -6,56 +6,64 @@
 use kubewright_golib::regex;
 use kubewright_value::{Position, Value};
 
-use super::ast::{Choice, Entry, Expr, Function, Infix, Link, Node, Origin, Path, Prefix};
-use super::scan::{Bad, Scanner};
-use super::{Language, ParseError};
+use super::ast::{
+    Conditional, ExprNode, InfixOperator, ObjectEntry, OperatorLink, ParsedPath, PathExpr, PathFunction,
+    PrefixOperator, RootOrCurrent,
+};
+use super::scan::{PathScanner, ScanError};
+use super::{JsonPathLanguage, JsonPathSyntaxError};
 
 mod path;
 
-/// How deep expressions may nest.
+/// The maximum nesting depth of expressions.
 const MAX_DEPTH: u32 = 64;
 
 /// Parses all of `text` as an expression.
-pub(super) fn expression(text: &str, language: Language) -> Result<Expr, ParseError> {
-    let mut parser = Parser { scanner: Scanner::new(text), language, depth: 0, placeholders: Vec::new() };
-    parser.whole_expression().map_err(|bad| located(text, &bad))
+pub(super) fn parse_expression(
+    text: &str,
+    language: JsonPathLanguage,
+) -> Result<PathExpr, JsonPathSyntaxError> {
+    let mut parser =
+        PathParser { scanner: PathScanner::new(text), language, depth: 0, placeholders: Vec::new() };
+    parser.whole_expression().map_err(|bad| located_syntax_error(text, &bad))
 }
 
 /// Parses all of `text` as a path.
-pub(super) fn path(text: &str) -> Result<Path, ParseError> {
-    let language = Language::Full;
-    let mut parser = Parser { scanner: Scanner::new(text), language, depth: 0, placeholders: Vec::new() };
-    parser.whole_path().map_err(|bad| located(text, &bad))
+pub(super) fn parse_path(text: &str) -> Result<ParsedPath, JsonPathSyntaxError> {
+    let language = JsonPathLanguage::Full;
+    let mut parser =
+        PathParser { scanner: PathScanner::new(text), language, depth: 0, placeholders: Vec::new() };
+    parser.whole_path().map_err(|bad| located_syntax_error(text, &bad))
 }
 
-fn located(text: &str, bad: &Bad) -> ParseError {
+fn located_syntax_error(text: &str, bad: &ScanError) -> JsonPathSyntaxError {
     let covered = text.get(bad.start..bad.end).unwrap_or_default().chars().count();
-    ParseError {
+    JsonPathSyntaxError {
         message: bad.message.clone(),
         position: Position::of(text, bad.start),
         length: u32::try_from(covered).unwrap_or(u32::MAX).max(1),
     }
 }
 
-struct Parser<'t> {
-    scanner: Scanner<'t>,
-    language: Language,
+struct PathParser<'t> {
+    scanner: PathScanner<'t>,
+    language: JsonPathLanguage,
     depth: u32,
     /// For each object key being read, whether it has had a placeholder.
     placeholders: Vec<bool>,
 }
 
-impl<'t> Parser<'t> {
-    fn whole_expression(&mut self) -> Result<Expr, Bad> {
+impl<'t> PathParser<'t> {
+    fn whole_expression(&mut self) -> Result<PathExpr, ScanError> {
         let expr = self.expr()?;
         self.end()?;
         Ok(expr)
     }
 
-    fn whole_path(&mut self) -> Result<Path, Bad> {
+    fn whole_path(&mut self) -> Result<ParsedPath, ScanError> {
         let origin = match self.scanner.peek()? {
-            Some('$') => Origin::Root,
-            Some('@') => Origin::Current,
+            Some('$') => RootOrCurrent::Root,
+            Some('@') => RootOrCurrent::Current,
             _ => return Err(self.unexpected("a path that starts with `$`")?),
         };
         self.scanner.advance(1);
@@ -64,7 +72,7 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
 
-    fn end(&mut self) -> Result<(), Bad> {
+    fn end(&mut self) -> Result<(), ScanError> {
         match self.scanner.peek()? {
             None => Ok(()),
             Some(_) => Err(self.unexpected("an operator or the end of the expression")?),
@@ -72,10 +80,10 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads an expression with all its operators.
-    fn expr(&mut self) -> Result<Expr, Bad> {
+    fn expr(&mut self) -> Result<PathExpr, ScanError> {
         self.nested(|parser| {
             let condition = parser.operators(0)?;
-            if parser.language != Language::Full || !parser.scanner.take('?')? {
+            if parser.language != JsonPathLanguage::Full || !parser.scanner.take('?')? {
                 return Ok(condition);
             }
             let then = parser.expr()?;
@@ -87,12 +95,12 @@ impl<'t> Parser<'t> {
                 return Err(parser.unexpected("`:` and what else the value should be")?);
             };
             let at = condition.at;
-            Ok(Expr { node: Node::Choice(Box::new(Choice { condition, then, otherwise })), at })
+            Ok(PathExpr { node: ExprNode::Choice(Box::new(Conditional { condition, then, otherwise })), at })
         })
     }
 
     /// Goes one level deeper.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Bad>) -> Result<T, Bad> {
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ScanError>) -> Result<T, ScanError> {
         if self.depth == MAX_DEPTH {
             self.scanner.start()?;
             return Err(self.scanner.bad(&format!("nested deeper than {MAX_DEPTH} levels"), 1));
@@ -104,7 +112,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads operands and the operators between them that have at least this rank.
-    fn operators(&mut self, rank: u8) -> Result<Expr, Bad> {
+    fn operators(&mut self, rank: u8) -> Result<PathExpr, ScanError> {
         let mut left = self.prefixed()?;
         // The rank of the chain that `left` is, if it was made here.
         let mut chained = None;
@@ -112,12 +120,12 @@ impl<'t> Parser<'t> {
             let at = self.offset()?;
             self.scanner.advance(length);
             let right = self.nested(|parser| parser.operators(operator.rank() + 1))?;
-            let link = Link { operator, at, regex: self.literal_regex(operator, &right)?, right };
+            let link = OperatorLink { operator, at, regex: self.literal_regex(operator, &right)?, right };
             match &mut left.node {
-                Node::Chain(_, links) if chained == Some(operator.rank()) => links.push(link),
+                ExprNode::Chain(_, links) if chained == Some(operator.rank()) => links.push(link),
                 _ => {
                     let at = left.at;
-                    left = Expr { node: Node::Chain(Box::new(left), vec![link]), at };
+                    left = PathExpr { node: ExprNode::Chain(Box::new(left), vec![link]), at };
                     chained = Some(operator.rank());
                 }
             }
@@ -126,24 +134,26 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the operator that comes next, if it has at least this rank, and how long it is.
-    fn peek_operator(&mut self, rank: u8) -> Result<Option<(Infix, usize)>, Bad> {
+    fn peek_operator(&mut self, rank: u8) -> Result<Option<(InfixOperator, usize)>, ScanError> {
         self.scanner.start()?;
-        let full = self.language == Language::Full;
+        let full = self.language == JsonPathLanguage::Full;
         let known = if self.scanner.word() == "in" {
-            Some(("in", Infix::In))
+            Some(("in", InfixOperator::In))
         } else {
             let rest = self.scanner.rest();
-            let candidates = Infix::SYMBOLS.iter().filter(|(symbol, _)| rest.starts_with(symbol));
+            let candidates = InfixOperator::SYMBOLS.iter().filter(|(symbol, _)| rest.starts_with(symbol));
             candidates.max_by_key(|(symbol, _)| symbol.len()).copied()
         };
         let allowed = known
-            .filter(|(_, operator)| full || matches!(operator, Infix::Equal | Infix::NotEqual))
+            .filter(|(_, operator)| {
+                full || matches!(operator, InfixOperator::Equal | InfixOperator::NotEqual)
+            })
             .filter(|(_, operator)| operator.rank() >= rank);
         Ok(allowed.map(|(symbol, operator)| (operator, symbol.len())))
     }
 
     /// Reads prefix operators and their operand.
-    fn prefixed(&mut self) -> Result<Expr, Bad> {
+    fn prefixed(&mut self) -> Result<PathExpr, ScanError> {
         let at = self.offset()?;
         let mut prefixes = Vec::new();
         while let Some(prefix) = self.prefix()? {
@@ -153,71 +163,72 @@ impl<'t> Parser<'t> {
         if prefixes.is_empty() {
             return Ok(operand);
         }
-        Ok(Expr { node: Node::Prefix(prefixes, Box::new(operand)), at })
+        Ok(PathExpr { node: ExprNode::Prefix(prefixes, Box::new(operand)), at })
     }
 
-    fn prefix(&mut self) -> Result<Option<Prefix>, Bad> {
+    fn prefix(&mut self) -> Result<Option<PrefixOperator>, ScanError> {
         let prefix = match self.scanner.peek()? {
-            Some('-') => Prefix::Minus,
-            Some('!') if self.language == Language::Full => Prefix::Not,
-            Some('~') if self.language == Language::Full => Prefix::Complement,
+            Some('-') => PrefixOperator::Minus,
+            Some('!') if self.language == JsonPathLanguage::Full => PrefixOperator::Not,
+            Some('~') if self.language == JsonPathLanguage::Full => PrefixOperator::Complement,
             _ => return Ok(None),
         };
         self.scanner.advance(1);
         Ok(Some(prefix))
     }
 
-    fn primary(&mut self) -> Result<Expr, Bad> {
+    fn primary(&mut self) -> Result<PathExpr, ScanError> {
         let at = self.offset()?;
-        let objects = self.language != Language::Paths;
+        let objects = self.language != JsonPathLanguage::Paths;
         let node = match self.scanner.peek()? {
-            Some('$') => self.path_expr(Origin::Root)?,
-            Some('@') => self.path_expr(Origin::Current)?,
-            Some(quote @ ('"' | '\'' | '`')) => Node::Literal(Value::from(self.scanner.string(quote)?)),
+            Some('$') => self.path_expr(RootOrCurrent::Root)?,
+            Some('@') => self.path_expr(RootOrCurrent::Current)?,
+            Some(quote @ ('"' | '\'' | '`')) => ExprNode::Literal(Value::from(self.scanner.string(quote)?)),
             Some('(') => {
                 self.scanner.advance(1);
                 let inner = self.expr()?;
                 self.close(')', "`)`")?;
                 return Ok(inner);
             }
-            Some('[') if self.language == Language::Full => self.list()?,
+            Some('[') if self.language == JsonPathLanguage::Full => self.list()?,
             Some('{') if objects => self.object()?,
             Some('#') if objects => self.placeholder()?,
-            _ if self.scanner.at_number() => Node::Literal(Value::Number(self.scanner.number()?)),
+            _ if self.scanner.at_number() => ExprNode::Literal(Value::Number(self.scanner.number()?)),
             _ => self.named()?,
         };
-        Ok(Expr { node, at })
+        Ok(PathExpr { node, at })
     }
 
-    fn path_expr(&mut self, origin: Origin) -> Result<Node, Bad> {
+    fn path_expr(&mut self, origin: RootOrCurrent) -> Result<ExprNode, ScanError> {
         self.scanner.advance(1);
-        self.path_after(origin).map(Node::Path)
+        self.path_after(origin).map(ExprNode::Path)
     }
 
     /// Reads what starts with an identifier: a constant, a call, a variable.
-    fn named(&mut self) -> Result<Node, Bad> {
+    fn named(&mut self) -> Result<ExprNode, ScanError> {
         let at = self.offset()?;
         let before = self.scanner.clone();
         let Some(name) = self.scanner.identifier()? else { return Err(self.unexpected("a value")?) };
         match name {
-            "true" => return Ok(Node::Literal(Value::Bool(true))),
-            "false" => return Ok(Node::Literal(Value::Bool(false))),
+            "true" => return Ok(ExprNode::Literal(Value::Bool(true))),
+            "false" => return Ok(ExprNode::Literal(Value::Bool(false))),
             _ => {}
         }
-        if let Some(function) = Function::named(name).filter(|_| self.language == Language::Full) {
+        if let Some(function) = PathFunction::named(name).filter(|_| self.language == JsonPathLanguage::Full)
+        {
             if !self.scanner.take('(')? {
                 return Err(before.bad(&format!("function `{name}` needs parentheses"), name.len()));
             }
-            return Ok(Node::Call(function, self.items(')')?));
+            return Ok(ExprNode::Call(function, self.items(')')?));
         }
-        let mut keys = vec![Expr { node: Node::Literal(Value::from(name)), at }];
+        let mut keys = vec![PathExpr { node: ExprNode::Literal(Value::from(name)), at }];
         loop {
             let at = self.offset()?;
             match self.scanner.peek()? {
                 Some('.') => {
                     self.scanner.advance(1);
                     let Some(key) = self.scanner.identifier()? else { return Err(self.unexpected("a key")?) };
-                    keys.push(Expr { node: Node::Literal(Value::from(key)), at });
+                    keys.push(PathExpr { node: ExprNode::Literal(Value::from(key)), at });
                 }
                 Some('[') => {
                     self.scanner.advance(1);
@@ -225,17 +236,18 @@ impl<'t> Parser<'t> {
                     self.close(']', "`]`")?;
                 }
                 Some('(') => {
-                    let known: Vec<_> = Function::NAMES.iter().map(|(name, _)| format!("`{name}`")).collect();
+                    let known: Vec<_> =
+                        PathFunction::NAMES.iter().map(|(name, _)| format!("`{name}`")).collect();
                     let message = format!("unknown function `{name}`, expected one of {}", known.join(", "));
                     return Err(before.bad(&message, name.len()));
                 }
-                _ => return Ok(Node::Variable(keys)),
+                _ => return Ok(ExprNode::Variable(keys)),
             }
         }
     }
 
     /// Reads arguments up to `close`, with commas between them.
-    fn items(&mut self, close: char) -> Result<Vec<Expr>, Bad> {
+    fn items(&mut self, close: char) -> Result<Vec<PathExpr>, ScanError> {
         let mut items = Vec::new();
         if self.scanner.take(close)? {
             return Ok(items);
@@ -252,7 +264,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a list. Commas separate, and may be missing or doubled.
-    fn list(&mut self) -> Result<Node, Bad> {
+    fn list(&mut self) -> Result<ExprNode, ScanError> {
         self.scanner.advance(1);
         let mut items = Vec::new();
         while !self.scanner.take(']')? {
@@ -260,10 +272,10 @@ impl<'t> Parser<'t> {
                 items.push(self.expr()?);
             }
         }
-        Ok(Node::List(items))
+        Ok(ExprNode::List(items))
     }
 
-    fn object(&mut self) -> Result<Node, Bad> {
+    fn object(&mut self) -> Result<ExprNode, ScanError> {
         self.scanner.advance(1);
         let mut entries = Vec::new();
         while !self.scanner.take('}')? {
@@ -276,23 +288,23 @@ impl<'t> Parser<'t> {
             let key = key?;
             self.close(':', "`:` and the value")?;
             let value = if expands { self.path_value()? } else { self.expr()? };
-            entries.push(Entry { key, value, expands });
+            entries.push(ObjectEntry { key, value, expands });
         }
-        Ok(Node::Object(entries))
+        Ok(ExprNode::Object(entries))
     }
 
     /// Reads the value of a key with placeholders.
-    fn path_value(&mut self) -> Result<Expr, Bad> {
+    fn path_value(&mut self) -> Result<PathExpr, ScanError> {
         let at = self.offset()?;
         let node = match self.scanner.peek()? {
-            Some('$') => self.path_expr(Origin::Root)?,
-            Some('@') => self.path_expr(Origin::Current)?,
+            Some('$') => self.path_expr(RootOrCurrent::Root)?,
+            Some('@') => self.path_expr(RootOrCurrent::Current)?,
             _ => return Err(self.unexpected("a path, because the key has a placeholder")?),
         };
-        Ok(Expr { node, at })
+        Ok(PathExpr { node, at })
     }
 
-    fn placeholder(&mut self) -> Result<Node, Bad> {
+    fn placeholder(&mut self) -> Result<ExprNode, ScanError> {
         let Some(seen) = self.placeholders.last_mut() else {
             return Err(self.scanner.bad("a placeholder is allowed only in the key of an object", 1));
         };
@@ -302,25 +314,25 @@ impl<'t> Parser<'t> {
         let rest = self.scanner.rest();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         if digits == 0 {
-            return Ok(Node::Placeholder(None));
+            return Ok(ExprNode::Placeholder(None));
         }
         let number = rest.get(..digits).and_then(|digits| digits.parse().ok());
         let number = number.ok_or_else(|| self.scanner.bad("placeholder number is too large", digits))?;
         self.scanner.advance(digits);
-        Ok(Node::Placeholder(Some(number)))
+        Ok(ExprNode::Placeholder(Some(number)))
     }
 
-    fn close(&mut self, c: char, expected: &str) -> Result<(), Bad> {
+    fn close(&mut self, c: char, expected: &str) -> Result<(), ScanError> {
         if self.scanner.take(c)? { Ok(()) } else { Err(self.unexpected(expected)?) }
     }
 
-    fn offset(&mut self) -> Result<u32, Bad> {
+    fn offset(&mut self) -> Result<u32, ScanError> {
         let start = self.scanner.start()?;
         u32::try_from(start).map_err(|_| self.scanner.bad("expression is too long", 0))
     }
 
     /// Returns the error for whatever comes next, when `expected` should have.
-    fn unexpected(&mut self, expected: &str) -> Result<Bad, Bad> {
+    fn unexpected(&mut self, expected: &str) -> Result<ScanError, ScanError> {
         let found = self.scanner.peek()?;
         let word = self.scanner.word();
         Ok(match found {
@@ -333,21 +345,25 @@ impl<'t> Parser<'t> {
     }
 
     /// Compiles the right side of `=~` and `!~` when it is a literal.
-    fn literal_regex(&self, operator: Infix, right: &Expr) -> Result<Option<regex::Regex>, Bad> {
-        let Node::Literal(literal) = &right.node else { return Ok(None) };
-        if !matches!(operator, Infix::Match | Infix::NotMatch) {
+    fn literal_regex(
+        &self,
+        operator: InfixOperator,
+        right: &PathExpr,
+    ) -> Result<Option<regex::Regex>, ScanError> {
+        let ExprNode::Literal(literal) = &right.node else { return Ok(None) };
+        if !matches!(operator, InfixOperator::Match | InfixOperator::NotMatch) {
             return Ok(None);
         }
-        let pattern = super::text(literal);
-        regex::compile(&pattern).map(Some).map_err(|error| {
+        let pattern = super::render_text(literal);
+        regex::compile_regex(&pattern).map(Some).map_err(|error| {
             let message = format!("bad regular expression: {error}");
             let start = right.at as usize;
             // Where the string has no escapes, the very place is known.
             if self.scanner.slice(start + 1, pattern.len()) == pattern {
                 let start = start + 1 + error.offset;
-                Bad { message, start, end: start + 1 }
+                ScanError { message, start, end: start + 1 }
             } else {
-                Bad { message, start, end: start + 1 }
+                ScanError { message, start, end: start + 1 }
             }
         })
     }

@@ -5,48 +5,50 @@ use std::borrow::Cow;
 use kubewright_golib::float;
 use kubewright_value::{Exhausted, Number, Value};
 
-use super::item::Item;
+use super::item::JsonPathItem;
 
 /// Returns `value` as text: a string as it is, `<nil>`, `[a b]`, `map[a:1 b:2]` with sorted keys.
 /// Whole numbers have no exponent.
 #[must_use]
-pub fn text(value: &Value) -> Cow<'_, str> {
-    render(value, readable_number)
+pub fn render_text(value: &Value) -> Cow<'_, str> {
+    render_with(value, readable_number)
 }
 
 /// Returns `value` as text with numbers exactly as Go prints a `float64`: a million is `1e+06`.
 #[must_use]
-pub fn text_go(value: &Value) -> Cow<'_, str> {
-    render(value, |number| go_float(number.as_f64()))
+pub fn render_go_text(value: &Value) -> Cow<'_, str> {
+    render_with(value, |number| go_float(number.as_f64()))
 }
 
 /// Returns `items` as the text of one list; undefined is empty.
 ///
 /// # Errors
-/// When that is longer than [`MAX_RENDERED`].
-pub(super) fn limited<'v>(items: impl IntoIterator<Item = &'v Item<'v>>) -> Result<String, Exhausted> {
-    let mut out = Writer { text: String::new(), number: readable_number, limit: MAX_RENDERED };
+/// When that is longer than [`MAX_RENDERED_BYTES`].
+pub(super) fn render_items<'v>(
+    items: impl IntoIterator<Item = &'v JsonPathItem<'v>>,
+) -> Result<String, Exhausted> {
+    let mut out = GoTextWriter { text: String::new(), number: readable_number, limit: MAX_RENDERED_BYTES };
     out.list(items, |out, item| out.item(item))?;
     Ok(out.text)
 }
 
-/// Returns `value` as text, as [`text()`] does.
+/// Returns `value` as text, as [`render_text`] does.
 ///
 /// # Errors
-/// When that is longer than [`MAX_RENDERED`].
-pub(super) fn limited_text(value: &Value) -> Result<Cow<'_, str>, Exhausted> {
+/// When that is longer than [`MAX_RENDERED_BYTES`].
+pub(super) fn render_limited(value: &Value) -> Result<Cow<'_, str>, Exhausted> {
     if !matches!(value, Value::Array(_) | Value::Object(_)) {
-        return Ok(text(value));
+        return Ok(render_text(value));
     }
-    let mut out = Writer { text: String::new(), number: readable_number, limit: MAX_RENDERED };
+    let mut out = GoTextWriter { text: String::new(), number: readable_number, limit: MAX_RENDERED_BYTES };
     out.value(value)?;
     Ok(Cow::Owned(out.text))
 }
 
-/// How long the text of a list or object may be while an expression is evaluated.
-const MAX_RENDERED: usize = 8 << 20;
+/// The maximum length of the text of a list or object while an expression is evaluated.
+const MAX_RENDERED_BYTES: usize = 8 << 20;
 
-fn render(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
+fn render_with(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         Value::Null => Cow::Borrowed("<nil>"),
@@ -54,7 +56,7 @@ fn render(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
         Value::Bool(false) => Cow::Borrowed("false"),
         Value::Number(n) => Cow::Owned(number(*n)),
         Value::Array(_) | Value::Object(_) => {
-            let mut out = Writer { text: String::new(), number, limit: usize::MAX };
+            let mut out = GoTextWriter { text: String::new(), number, limit: usize::MAX };
             // Without a limit nothing can fail.
             let _ = out.value(value);
             Cow::Owned(out.text)
@@ -62,19 +64,19 @@ fn render(value: &Value, number: fn(Number) -> String) -> Cow<'_, str> {
     }
 }
 
-struct Writer {
+struct GoTextWriter {
     text: String,
     number: fn(Number) -> String,
     limit: usize,
 }
 
-impl Writer {
-    fn item(&mut self, item: &Item<'_>) -> Result<(), Exhausted> {
+impl GoTextWriter {
+    fn item(&mut self, item: &JsonPathItem<'_>) -> Result<(), Exhausted> {
         match item {
-            Item::Undefined => Ok(()),
-            Item::Ref(value) => self.value(value),
-            Item::Own(value) => self.value(value),
-            Item::Many(items) => self.list(items, |out, item| out.item(item)),
+            JsonPathItem::Undefined => Ok(()),
+            JsonPathItem::Ref(value) => self.value(value),
+            JsonPathItem::Own(value) => self.value(value),
+            JsonPathItem::Many(items) => self.list(items, |out, item| out.item(item)),
         }
     }
 
@@ -90,7 +92,7 @@ impl Writer {
                 })
             }
             scalar => {
-                self.text.push_str(&render(scalar, self.number));
+                self.text.push_str(&render_with(scalar, self.number));
                 Ok(())
             }
         }
@@ -127,5 +129,5 @@ fn readable_number(number: Number) -> String {
 
 /// Writes a double as Go's `%v`: shortest digits, an exponent below 1e-4 and from 1e6 on.
 fn go_float(float: f64) -> String {
-    float::format(float, 'g', None)
+    float::format_float(float, 'g', None)
 }

@@ -6,7 +6,7 @@ use super::convert;
 
 /// What could not be read, and where: start and end in bytes.
 #[derive(Debug)]
-pub(super) struct Bad {
+pub(super) struct ScanError {
     pub(super) message: String,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -14,18 +14,18 @@ pub(super) struct Bad {
 
 /// A place in the text.
 #[derive(Debug, Clone)]
-pub(super) struct Scanner<'t> {
+pub(super) struct PathScanner<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> PathScanner<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
 
     /// Returns where the next word starts; skips space and comments before it.
-    pub(super) fn start(&mut self) -> Result<usize, Bad> {
+    pub(super) fn start(&mut self) -> Result<usize, ScanError> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
@@ -43,7 +43,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Returns the next character of the next word.
-    pub(super) fn peek(&mut self) -> Result<Option<char>, Bad> {
+    pub(super) fn peek(&mut self) -> Result<Option<char>, ScanError> {
         self.start()?;
         Ok(self.rest().chars().next())
     }
@@ -64,7 +64,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Skips `c` if it comes next.
-    pub(super) fn take(&mut self, c: char) -> Result<bool, Bad> {
+    pub(super) fn take(&mut self, c: char) -> Result<bool, ScanError> {
         let found = self.peek()? == Some(c);
         if found {
             self.at += c.len_utf8();
@@ -73,7 +73,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads an identifier.
-    pub(super) fn identifier(&mut self) -> Result<Option<&'t str>, Bad> {
+    pub(super) fn identifier(&mut self) -> Result<Option<&'t str>, ScanError> {
         self.start()?;
         let word = self.word();
         self.at += word.len();
@@ -101,8 +101,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a number. Only decimal ones are allowed.
-    pub(super) fn number(&mut self) -> Result<Number, Bad> {
-        let length = number_length(self.rest().as_bytes());
+    pub(super) fn number(&mut self) -> Result<Number, ScanError> {
+        let length = number_bytes(self.rest().as_bytes());
         let text = self.rest().get(..length).unwrap_or_default();
         let number = convert::number_from_text(text)
             .ok_or_else(|| self.bad(&format!("`{text}` is not a decimal number"), length))?;
@@ -111,7 +111,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a string in any of the three quotes.
-    pub(super) fn string(&mut self, quote: char) -> Result<String, Bad> {
+    pub(super) fn string(&mut self, quote: char) -> Result<String, ScanError> {
         let inner = self.rest().get(1..).unwrap_or_default();
         if quote == '`' {
             let end = inner.find('`').ok_or_else(|| self.bad("string is not closed", inner.len() + 1))?;
@@ -126,9 +126,9 @@ impl<'t> Scanner<'t> {
             match chars.next() {
                 None | Some('\n') => return Err(self.bad("string is not closed", here)),
                 Some('\\') => {
-                    let length = escape(rest, quote, &mut out).ok_or_else(|| {
+                    let length = scan_escape(rest, quote, &mut out).ok_or_else(|| {
                         let shown: String = rest.chars().take(2).collect();
-                        Bad {
+                        ScanError {
                             message: format!(
                                 "unknown escape `{shown}` in a string, write `\\{shown}` or use backquotes"
                             ),
@@ -154,13 +154,13 @@ impl<'t> Scanner<'t> {
     }
 
     /// Returns an error about the next `length` bytes.
-    pub(super) fn bad(&self, message: &str, length: usize) -> Bad {
-        Bad { message: message.to_owned(), start: self.at, end: self.at + length }
+    pub(super) fn bad(&self, message: &str, length: usize) -> ScanError {
+        ScanError { message: message.to_owned(), start: self.at, end: self.at + length }
     }
 }
 
 /// Returns how many bytes belong to the number at the start of `bytes`.
-fn number_length(bytes: &[u8]) -> usize {
+fn number_bytes(bytes: &[u8]) -> usize {
     let byte = |i: usize| bytes.get(i).copied().unwrap_or(0);
     if byte(0) == b'0' && byte(1).is_ascii_alphabetic() && !matches!(byte(1), b'e' | b'E') {
         return bytes.iter().take_while(|c| c.is_ascii_alphanumeric() || **c == b'_').count();
@@ -186,7 +186,7 @@ fn number_length(bytes: &[u8]) -> usize {
 }
 
 /// Reads the escape at the start of `text` and returns its length.
-fn escape(text: &str, quote: char, out: &mut Vec<u8>) -> Option<usize> {
+fn scan_escape(text: &str, quote: char, out: &mut Vec<u8>) -> Option<usize> {
     let c = text.chars().nth(1)?;
     let simple = match c {
         'a' => 0x07,
@@ -199,16 +199,16 @@ fn escape(text: &str, quote: char, out: &mut Vec<u8>) -> Option<usize> {
         '\\' => b'\\',
         c if c == quote => u8::try_from(c).ok()?,
         'x' => {
-            out.push(u8::try_from(digits(text, 2, 2, 16)?).ok()?);
+            out.push(u8::try_from(scan_digits(text, 2, 2, 16)?).ok()?);
             return Some(4);
         }
         '0'..='7' => {
-            out.push(u8::try_from(digits(text, 1, 3, 8)?).ok()?);
+            out.push(u8::try_from(scan_digits(text, 1, 3, 8)?).ok()?);
             return Some(4);
         }
         'u' | 'U' => {
             let count = if c == 'u' { 4 } else { 8 };
-            let c = char::from_u32(digits(text, 2, count, 16)?)?;
+            let c = char::from_u32(scan_digits(text, 2, count, 16)?)?;
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             return Some(2 + count);
         }
@@ -218,7 +218,7 @@ fn escape(text: &str, quote: char, out: &mut Vec<u8>) -> Option<usize> {
     Some(2)
 }
 
-fn digits(text: &str, from: usize, count: usize, radix: u32) -> Option<u32> {
+fn scan_digits(text: &str, from: usize, count: usize, radix: u32) -> Option<u32> {
     let digits = text.get(from..from + count)?;
     digits.chars().all(|c| c.is_digit(radix)).then(|| u32::from_str_radix(digits, radix).ok())?
 }

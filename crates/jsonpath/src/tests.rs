@@ -17,19 +17,19 @@ fn object() -> Value {
 
 /// Evaluates and writes the result down: JSON, `undefined`, or `error: …`.
 fn answer(expression: &str) -> String {
-    let parsed = match Expression::parse(expression) {
+    let parsed = match JsonPathExpression::parse(expression) {
         Ok(parsed) => parsed,
         Err(error) => return format!("parse error at {}: {error}", error.position),
     };
     let one = |value: &Value| match value {
-        Value::Number(Number::Float(float)) if !float.is_finite() => text(value).into_owned(),
+        Value::Number(Number::Float(float)) if !float.is_finite() => render_text(value).into_owned(),
         value => value.to_string(),
     };
     match parsed.evaluate(&object(), &mut Budget::default()) {
         Err(error) => format!("error at {}: {error}", error.position),
-        Ok(Found::Undefined) => "undefined".to_owned(),
-        Ok(Found::One(value)) => one(&value),
-        Ok(Found::Many(items)) => {
+        Ok(JsonPathResult::Undefined) => "undefined".to_owned(),
+        Ok(JsonPathResult::One(value)) => one(&value),
+        Ok(JsonPathResult::Many(items)) => {
             let items: Vec<_> =
                 items.iter().map(|item| item.as_ref().map_or("undefined".to_owned(), one)).collect();
             format!("[{}]", items.join(","))
@@ -303,14 +303,14 @@ fn what_cannot_work_is_a_parse_error() {
 
 #[test]
 fn smaller_languages_refuse_the_rest() {
-    let parses = |text, language| Expression::parse_as(text, language).is_ok();
-    assert!(parses("$.a[?@.b == 1]", Language::Paths));
-    assert!(!parses("$.a + 1", Language::Paths));
-    assert!(!parses("length($)", Language::Paths));
-    assert!(!parses("{\"a\": 1}", Language::Paths));
-    assert!(parses("{#0: $.*}", Language::Placeholders));
-    assert!(!parses("{#0: 1}", Language::Full));
-    assert!(!parses("#0", Language::Full));
+    let parses = |text, language| JsonPathExpression::parse_as(text, language).is_ok();
+    assert!(parses("$.a[?@.b == 1]", JsonPathLanguage::Paths));
+    assert!(!parses("$.a + 1", JsonPathLanguage::Paths));
+    assert!(!parses("length($)", JsonPathLanguage::Paths));
+    assert!(!parses("{\"a\": 1}", JsonPathLanguage::Paths));
+    assert!(parses("{#0: $.*}", JsonPathLanguage::Placeholders));
+    assert!(!parses("{#0: 1}", JsonPathLanguage::Full));
+    assert!(!parses("#0", JsonPathLanguage::Full));
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn placeholders_name_the_captured_keys() {
 #[track_caller]
 fn selects(path: &str, want: &[&str]) {
     let root = object();
-    let select = Select::parse(path).unwrap();
+    let select = JsonPathSelector::parse(path).unwrap();
     let found = select.evaluate(&root, &mut Budget::default()).unwrap();
     let places = select.places(&root, &mut Budget::default()).unwrap();
     let shown: Vec<_> = found
@@ -337,7 +337,7 @@ fn selects(path: &str, want: &[&str]) {
         .map(|(selected, (place, value))| {
             assert_eq!(root.follow(place), Some(value));
             assert_eq!(value, &selected.value);
-            let keys: Vec<_> = selected.keys.iter().map(Key::to_string).collect();
+            let keys: Vec<_> = selected.keys.iter().map(CapturedKey::to_string).collect();
             format!("{} {}", keys.join(","), selected.value)
         })
         .collect();
@@ -359,18 +359,18 @@ fn selecting_keeps_keys_and_paths() {
 
 #[test]
 fn a_select_is_nothing_but_a_path() {
-    assert!(Select::parse("$.a, \"x\": $.b").is_err());
-    assert!(Select::parse("length($.a)").is_err());
-    assert!(Select::parse("$.a == 1").is_err());
-    assert!(Select::parse("").is_err());
-    let captures = |text: &str| Select::parse(text).unwrap().captures();
+    assert!(JsonPathSelector::parse("$.a, \"x\": $.b").is_err());
+    assert!(JsonPathSelector::parse("length($.a)").is_err());
+    assert!(JsonPathSelector::parse("$.a == 1").is_err());
+    assert!(JsonPathSelector::parse("").is_err());
+    let captures = |text: &str| JsonPathSelector::parse(text).unwrap().captures();
     assert_eq!(captures("$.a[*].b[?@.c == 1]"), (2, Some(2)));
     assert_eq!(captures("$.a..b[1:]"), (1, None));
 }
 
 #[test]
 fn an_expression_tells_what_it_needs() {
-    let parse = |text: &str| Expression::parse(text).unwrap();
+    let parse = |text: &str| JsonPathExpression::parse(text).unwrap();
     let steps = [Step::from("a"), Step::from("b c"), Step::from(0)];
     assert_eq!(parse("$.a['b c'][0]").plain_path(), Some(&steps[..]));
     assert_eq!(parse("$.a[*]").plain_path(), None);
@@ -386,7 +386,7 @@ fn an_expression_tells_what_it_needs() {
     assert!(parse("length($)").reads_root_key("b"));
     assert!(parse("$..x").reads_root_key("b"));
     assert!(parse("b.c").reads_root_key("b"));
-    let presence = (Lint::PresenceFilter, Position { line: 1, column: 4 });
+    let presence = (JsonPathLint::PresenceFilter, Position { line: 1, column: 4 });
     assert_eq!(parse("$.a[?@.x].b[? @.y == 1]").lints(), [presence]);
     assert!(parse("$.a == 1 && true").is_boolean());
     assert!(!parse("$.a").is_boolean());
@@ -395,31 +395,31 @@ fn an_expression_tells_what_it_needs() {
 #[test]
 fn what_is_hardly_meant_is_pointed_out() {
     let lints = |text: &str| -> Vec<_> {
-        let found = Expression::parse(text).unwrap().lints();
+        let found = JsonPathExpression::parse(text).unwrap().lints();
         found.into_iter().map(|(lint, position)| (lint, position.column)).collect()
     };
-    assert_eq!(lints("$.a[?@.x]"), [(Lint::PresenceFilter, 4)]);
-    assert_eq!(lints("length($.a[? @.p[? @.q == 3]])"), [(Lint::ListFilter, 11)]);
-    assert_eq!(lints("$.my-key == 1"), [(Lint::HyphenatedKey, 5)]);
-    assert_eq!(lints("isDefined($.a[*].b)"), [(Lint::AlwaysDefined, 1)]);
-    assert_eq!(lints(r#"true && "x" == $.a[*].b"#), [(Lint::ListCompared, 13)]);
-    assert_eq!(lints(r#"$.a[*].b =~ "x""#), [(Lint::ListSearched, 10)]);
+    assert_eq!(lints("$.a[?@.x]"), [(JsonPathLint::PresenceFilter, 4)]);
+    assert_eq!(lints("length($.a[? @.p[? @.q == 3]])"), [(JsonPathLint::ListFilter, 11)]);
+    assert_eq!(lints("$.my-key == 1"), [(JsonPathLint::HyphenatedKey, 5)]);
+    assert_eq!(lints("isDefined($.a[*].b)"), [(JsonPathLint::AlwaysDefined, 1)]);
+    assert_eq!(lints(r#"true && "x" == $.a[*].b"#), [(JsonPathLint::ListCompared, 13)]);
+    assert_eq!(lints(r#"$.a[*].b =~ "x""#), [(JsonPathLint::ListSearched, 10)]);
     assert_eq!(lints(r#"$.a[? @.b == 1].c == [1] && $.k - 1 > 2 && isDefined($.a.b)"#), []);
 }
 
 #[test]
 fn values_print_as_go_prints_them() {
     let value = json::parse(r#"{"b":[1,"x",null],"a":{"n":1000000,"f":1234567.5,"t":true}}"#).unwrap();
-    assert_eq!(text(&value), "map[a:map[f:1.2345675e+06 n:1000000 t:true] b:[1 x <nil>]]");
-    assert_eq!(text_go(&value), "map[a:map[f:1.2345675e+06 n:1e+06 t:true] b:[1 x <nil>]]");
-    assert_eq!(text_go(&Value::from(0.00001)), "1e-05");
-    assert_eq!(text(&Value::from(100.0)), "100");
+    assert_eq!(render_text(&value), "map[a:map[f:1.2345675e+06 n:1000000 t:true] b:[1 x <nil>]]");
+    assert_eq!(render_go_text(&value), "map[a:map[f:1.2345675e+06 n:1e+06 t:true] b:[1 x <nil>]]");
+    assert_eq!(render_go_text(&Value::from(0.00001)), "1e-05");
+    assert_eq!(render_text(&Value::from(100.0)), "100");
 }
 
 #[test]
 fn hostile_expressions_end_in_an_error() {
     for opening in ["(", "[", "$[", "$(", "!(", "-(", "length(", "{\"a\":", "1?1:", "$[?", "0**("] {
-        assert!(Expression::parse(&opening.repeat(100_000)).is_err(), "`{opening}`");
+        assert!(JsonPathExpression::parse(&opening.repeat(100_000)).is_err(), "`{opening}`");
     }
     let deep = format!("{}1{}", "(".repeat(60), ")".repeat(60));
     assert_eq!(answer(&deep), "1");
@@ -436,48 +436,49 @@ fn hostile_expressions_end_in_an_error() {
 fn deep_objects_are_walked_or_refused() {
     let nested = |depth| (0..depth).fold(Value::from(1_i64), |inner, _| Value::array(vec![inner]));
     let all = |text: &str, depth| {
-        Expression::parse(text)
+        JsonPathExpression::parse(text)
             .unwrap()
             .evaluate(&nested(depth), &mut Budget::default())
             .map_err(|error| error.kind)
     };
-    assert!(matches!(all("$..*", 100), Ok(Found::Many(items)) if items.len() == 100));
-    assert_eq!(all("$..*", 300), Err(EvalErrorKind::Limit));
+    assert!(matches!(all("$..*", 100), Ok(JsonPathResult::Many(items)) if items.len() == 100));
+    assert_eq!(all("$..*", 300), Err(JsonPathErrorKind::Limit));
     let filters = format!("{}@ == 1{}", "$..[?length(".repeat(20), ") > 0]".repeat(20));
-    assert_eq!(all(&filters, 250), Err(EvalErrorKind::Limit));
+    assert_eq!(all(&filters, 250), Err(JsonPathErrorKind::Limit));
 }
 
 #[test]
 fn text_of_large_lists_is_limited() {
     let item = Value::from("x".repeat(1000));
     let root = Value::array(vec![Value::array(vec![item; 1000]); 4]);
-    let evaluate = |text: &str| Expression::parse(text).unwrap().evaluate(&root, &mut Budget::default());
-    assert_eq!(evaluate(r#"$ =~ "y""#), Ok(Found::One(Value::Bool(false))));
-    assert_eq!(evaluate(r#"[$, $, $] =~ "y""#).unwrap_err().kind, EvalErrorKind::Limit);
-    assert_eq!(evaluate(r#"$[*][? $ =~ "y"]"#).unwrap_err().kind, EvalErrorKind::Limit);
+    let evaluate =
+        |text: &str| JsonPathExpression::parse(text).unwrap().evaluate(&root, &mut Budget::default());
+    assert_eq!(evaluate(r#"$ =~ "y""#), Ok(JsonPathResult::One(Value::Bool(false))));
+    assert_eq!(evaluate(r#"[$, $, $] =~ "y""#).unwrap_err().kind, JsonPathErrorKind::Limit);
+    assert_eq!(evaluate(r#"$[*][? $ =~ "y"]"#).unwrap_err().kind, JsonPathErrorKind::Limit);
 }
 
 #[test]
 fn expressions_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
-    shared::<Expression>();
-    shared::<Select>();
+    shared::<JsonPathExpression>();
+    shared::<JsonPathSelector>();
 }
 
 #[test]
 fn a_used_up_budget_is_never_a_no() {
-    let expression = Expression::parse("$.list[? $.list[*] == 1]").unwrap();
+    let expression = JsonPathExpression::parse("$.list[? $.list[*] == 1]").unwrap();
     let mut budget = Budget::new(Limits { steps: 5, ..Limits::default() });
     let error = expression.evaluate(&object(), &mut budget).unwrap_err();
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    assert_eq!(error.kind, JsonPathErrorKind::Limit);
 }
 
 #[test]
 fn failed_branches_give_their_depth_back() {
-    let expression = Expression::parse("length([? 1]) == 1 || true").err();
+    let expression = JsonPathExpression::parse("length([? 1]) == 1 || true").err();
     assert!(expression.is_some());
     let items: Vec<Value> = (0..10_000_i64).map(Value::from).collect();
     let root = Value::array(items);
-    let expression = Expression::parse("$[? (1 + (2 + @.x)) > 1 || @ == 9999]").unwrap();
-    assert_eq!(expression.evaluate(&root, &mut Budget::default()), Ok(Found::Many(Vec::new())));
+    let expression = JsonPathExpression::parse("$[? (1 + (2 + @.x)) > 1 || @ == 9999]").unwrap();
+    assert_eq!(expression.evaluate(&root, &mut Budget::default()), Ok(JsonPathResult::Many(Vec::new())));
 }

@@ -8,41 +8,49 @@ use kubewright_value::{Budget, Text, Value};
 mod place;
 mod trail;
 
-pub(super) use place::Place;
-pub use trail::Captured;
-pub(super) use trail::{Trail, all_captures_text, capture_text};
+pub(super) use place::WalkPlace;
+pub use trail::CapturedKey;
+pub(super) use trail::{WalkTrail, all_captures_text, capture_text};
 
-use super::ast::{Expr, Key, Origin, Path, PathStep, StepKind};
+use super::ast::{ParsedPath, ParsedStep, ParsedStepKind, PathExpr, RootOrCurrent, StaticKey};
 use super::convert;
-use super::eval::{self, Scope};
-use super::fault::{Fault, FaultKind};
-use super::item::Item;
+use super::eval::{self, PathScope};
+use super::fault::{PathFault, PathFaultKind};
+use super::item::JsonPathItem;
 
-type Visit<'v, 'a> = dyn FnMut(Place<'a>, &Trail) -> Result<(), Fault> + 'v;
+type Visit<'v, 'a> = dyn FnMut(WalkPlace<'a>, &WalkTrail) -> Result<(), PathFault> + 'v;
 
 /// Evaluates a path.
-pub(super) fn path<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) -> Result<Item<'a>, Fault> {
+pub(super) fn eval_path<'a>(
+    budget: &mut Budget,
+    path: &'a ParsedPath,
+    scope: PathScope<'a>,
+) -> Result<JsonPathItem<'a>, PathFault> {
     if !path.is_list {
-        return one(budget, path, scope);
+        return eval_single_path(budget, path, scope);
     }
     let mut items = Vec::new();
-    visit(budget, path, scope, &mut Trail::default(), &mut |place, _| {
+    visit_values(budget, path, scope, &mut WalkTrail::default(), &mut |place, _| {
         items.push(place.into_item());
         Ok(())
     })?;
-    Ok(Item::Many(items))
+    Ok(JsonPathItem::Many(items))
 }
 
 /// Evaluates a path that finds one value.
-fn one<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) -> Result<Item<'a>, Fault> {
+fn eval_single_path<'a>(
+    budget: &mut Budget,
+    path: &'a ParsedPath,
+    scope: PathScope<'a>,
+) -> Result<JsonPathItem<'a>, PathFault> {
     let mut steps = path.steps.as_slice();
-    let value = match origin(path.origin, scope) {
+    let value = match origin_value(path.origin, scope) {
         Some(value) => follow_keys(budget, &mut steps, value)?,
         None => None,
     };
     match (value, steps) {
-        (Some(value), []) => Ok(Item::Ref(value)),
-        (value, steps) => one_from(budget, steps, value.map(Place::Ref), scope),
+        (Some(value), []) => Ok(JsonPathItem::Ref(value)),
+        (value, steps) => follow_plain_steps(budget, steps, value.map(WalkPlace::Ref), scope),
     }
 }
 
@@ -50,15 +58,15 @@ fn one<'a>(budget: &mut Budget, path: &'a Path, scope: Scope<'a>) -> Result<Item
 #[inline]
 fn follow_keys<'a>(
     budget: &mut Budget,
-    steps: &mut &'a [PathStep],
+    steps: &mut &'a [ParsedStep],
     mut value: &'a Value,
-) -> Result<Option<&'a Value>, Fault> {
-    while let [PathStep { kind: StepKind::Key(key), at }, rest @ ..] = steps {
+) -> Result<Option<&'a Value>, PathFault> {
+    while let [ParsedStep { kind: ParsedStepKind::Key(key), at }, rest @ ..] = steps {
         budget.step(1)?;
         *steps = rest;
         let found = match value {
             Value::Object(map) => map.get(&key.name),
-            other => place::position_of(other, key, *at)?.and_then(|position| other.item(position)),
+            other => place::child_position(other, key, *at)?.and_then(|position| other.item(position)),
         };
         match found {
             Some(found) => value = found,
@@ -69,60 +77,60 @@ fn follow_keys<'a>(
 }
 
 /// Takes any plain steps from `place`.
-fn one_from<'a>(
+fn follow_plain_steps<'a>(
     budget: &mut Budget,
-    steps: &'a [PathStep],
-    mut place: Option<Place<'a>>,
-    scope: Scope<'a>,
-) -> Result<Item<'a>, Fault> {
+    steps: &'a [ParsedStep],
+    mut place: Option<WalkPlace<'a>>,
+    scope: PathScope<'a>,
+) -> Result<JsonPathItem<'a>, PathFault> {
     for step in steps {
-        place = plain_step(budget, step, place, scope, &mut Trail::default())?;
+        place = plain_step(budget, step, place, scope, &mut WalkTrail::default())?;
     }
-    Ok(place.map_or(Item::Undefined, Place::into_item))
+    Ok(place.map_or(JsonPathItem::Undefined, WalkPlace::into_item))
 }
 
 /// Visits every value the path finds, with the keys that it captures on the way, and all steps if they are wanted.
 pub(super) fn visit_with_trail<'a>(
     budget: &mut Budget,
-    path: &'a Path,
-    scope: Scope<'a>,
+    path: &'a ParsedPath,
+    scope: PathScope<'a>,
     keeps_steps: bool,
     found: &mut Visit<'_, 'a>,
-) -> Result<(), Fault> {
-    let mut trail = Trail { keeps_keys: true, keeps_steps, ..Trail::default() };
-    visit(budget, path, scope, &mut trail, found)
+) -> Result<(), PathFault> {
+    let mut trail = WalkTrail { keeps_keys: true, keeps_steps, ..WalkTrail::default() };
+    visit_values(budget, path, scope, &mut trail, found)
 }
 
-fn visit<'a>(
+fn visit_values<'a>(
     budget: &mut Budget,
-    path: &'a Path,
-    scope: Scope<'a>,
-    trail: &mut Trail,
+    path: &'a ParsedPath,
+    scope: PathScope<'a>,
+    trail: &mut WalkTrail,
     found: &mut Visit<'_, 'a>,
-) -> Result<(), Fault> {
-    match origin(path.origin, scope) {
-        Some(value) => Walk { budget, scope, trail, found }.steps(&path.steps, Place::Ref(value)),
+) -> Result<(), PathFault> {
+    match origin_value(path.origin, scope) {
+        Some(value) => PathWalk { budget, scope, trail, found }.steps(&path.steps, WalkPlace::Ref(value)),
         None => Ok(()),
     }
 }
 
-fn origin<'a>(origin: Origin, scope: Scope<'a>) -> Option<&'a Value> {
+fn origin_value<'a>(origin: RootOrCurrent, scope: PathScope<'a>) -> Option<&'a Value> {
     match origin {
-        Origin::Root => Some(scope.root),
-        Origin::Current => scope.current,
+        RootOrCurrent::Root => Some(scope.root),
+        RootOrCurrent::Current => scope.current,
     }
 }
 
-struct Walk<'w, 'v, 'a> {
+struct PathWalk<'w, 'v, 'a> {
     budget: &'w mut Budget,
-    scope: Scope<'a>,
-    trail: &'w mut Trail,
+    scope: PathScope<'a>,
+    trail: &'w mut WalkTrail,
     found: &'w mut Visit<'v, 'a>,
 }
 
-impl<'a> Walk<'_, '_, 'a> {
+impl<'a> PathWalk<'_, '_, 'a> {
     /// Follows `steps` from `place`.
-    fn steps(&mut self, steps: &'a [PathStep], place: Place<'a>) -> Result<(), Fault> {
+    fn steps(&mut self, steps: &'a [ParsedStep], place: WalkPlace<'a>) -> Result<(), PathFault> {
         let before = (self.trail.steps.len(), self.trail.is_computed);
         self.budget.enter()?;
         let result = self.plain_steps(steps, place);
@@ -135,11 +143,11 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    fn plain_steps(&mut self, steps: &'a [PathStep], place: Place<'a>) -> Result<(), Fault> {
+    fn plain_steps(&mut self, steps: &'a [ParsedStep], place: WalkPlace<'a>) -> Result<(), PathFault> {
         let mut steps = steps;
         let mut place = match place {
-            Place::Ref(value) if !self.trail.keeps_steps => {
-                follow_keys(self.budget, &mut steps, value)?.map(Place::Ref)
+            WalkPlace::Ref(value) if !self.trail.keeps_steps => {
+                follow_keys(self.budget, &mut steps, value)?.map(WalkPlace::Ref)
             }
             place => Some(place),
         };
@@ -149,7 +157,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 None => {
                     return match place {
                         Some(place) => {
-                            self.budget.produce(self.trail.size() + size_of::<Item<'_>>())?;
+                            self.budget.produce(self.trail.size() + size_of::<JsonPathItem<'_>>())?;
                             (self.found)(place, self.trail)
                         }
                         None => Ok(()),
@@ -168,19 +176,19 @@ impl<'a> Walk<'_, '_, 'a> {
 
     fn ambiguous_step(
         &mut self,
-        step: &'a PathStep,
-        rest: &'a [PathStep],
-        place: &Place<'a>,
-    ) -> Result<(), Fault> {
+        step: &'a ParsedStep,
+        rest: &'a [ParsedStep],
+        place: &WalkPlace<'a>,
+    ) -> Result<(), PathFault> {
         if self.trail.keeps_keys {
-            let is_many = matches!(step.kind, StepKind::Descend);
+            let is_many = matches!(step.kind, ParsedStepKind::Descend);
             self.trail.parts.push((self.trail.keys.len(), is_many));
         }
         let result = match &step.kind {
-            StepKind::Descend => self.descend(rest, place),
-            StepKind::Filter(filter) => self.children(rest, place, Some(filter)),
-            StepKind::Union(keys) => self.union(step.at, keys, rest, place),
-            StepKind::Range(bounds) => self.range(bounds, rest, place),
+            ParsedStepKind::Descend => self.descend(rest, place),
+            ParsedStepKind::Filter(filter) => self.children(rest, place, Some(filter)),
+            ParsedStepKind::Union(keys) => self.union(step.at, keys, rest, place),
+            ParsedStepKind::Range(bounds) => self.range(bounds, rest, place),
             _ => self.children(rest, place, None),
         };
         self.trail.parts.pop();
@@ -190,15 +198,15 @@ impl<'a> Walk<'_, '_, 'a> {
     /// Visits every child that passes the filter, in order.
     fn children(
         &mut self,
-        rest: &'a [PathStep],
-        place: &Place<'a>,
-        filter: Option<&'a Expr>,
-    ) -> Result<(), Fault> {
+        rest: &'a [ParsedStep],
+        place: &WalkPlace<'a>,
+        filter: Option<&'a PathExpr>,
+    ) -> Result<(), PathFault> {
         for position in 0..place.len() {
             let Some(child) = place.child(position) else { break };
             self.budget.step(1)?;
             let passes = match filter {
-                Some(filter) => passes(self.budget, filter, child.value(), self.scope)?,
+                Some(filter) => passes_filter(self.budget, filter, child.value(), self.scope)?,
                 None => true,
             };
             if passes {
@@ -209,7 +217,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// Visits the value itself, then everything in it, depth first.
-    fn descend(&mut self, rest: &'a [PathStep], place: &Place<'a>) -> Result<(), Fault> {
+    fn descend(&mut self, rest: &'a [ParsedStep], place: &WalkPlace<'a>) -> Result<(), PathFault> {
         self.budget.step(1)?;
         self.steps(rest, place.clone())?;
         self.budget.enter()?;
@@ -224,14 +232,14 @@ impl<'a> Walk<'_, '_, 'a> {
     fn union(
         &mut self,
         at: u32,
-        keys: &'a [Expr],
-        rest: &'a [PathStep],
-        place: &Place<'a>,
-    ) -> Result<(), Fault> {
+        keys: &'a [PathExpr],
+        rest: &'a [ParsedStep],
+        place: &WalkPlace<'a>,
+    ) -> Result<(), PathFault> {
         for key in keys {
             self.budget.step(1)?;
             let found = match computed_key(self.budget, key, Some(place.value()), self.scope) {
-                Ok(key) => place::position_of(place.value(), &key, at).ok().flatten(),
+                Ok(key) => place::child_position(place.value(), &key, at).ok().flatten(),
                 Err(fault) if fault.is_limit() => return Err(fault),
                 Err(_) => None,
             };
@@ -244,15 +252,15 @@ impl<'a> Walk<'_, '_, 'a> {
 
     fn range(
         &mut self,
-        bounds: &'a [Option<Expr>; 3],
-        rest: &'a [PathStep],
-        place: &Place<'a>,
-    ) -> Result<(), Fault> {
+        bounds: &'a [Option<PathExpr>; 3],
+        rest: &'a [ParsedStep],
+        place: &WalkPlace<'a>,
+    ) -> Result<(), PathFault> {
         let Value::Array(items) = place.value() else { return Ok(()) };
         let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
         let [from, to, step] = bounds;
-        let from = resolved(self.bound(from.as_ref(), place, 0)?, length);
-        let to = resolved(self.bound(to.as_ref(), place, length)?, length);
+        let from = resolve_bound(self.bound(from.as_ref(), place, 0)?, length);
+        let to = resolve_bound(self.bound(to.as_ref(), place, length)?, length);
         let step = match self.bound(step.as_ref(), place, 1)? {
             0 => 1,
             step => step,
@@ -271,20 +279,26 @@ impl<'a> Walk<'_, '_, 'a> {
         Ok(())
     }
 
-    fn bound(&mut self, bound: Option<&'a Expr>, place: &Place<'a>, default: i64) -> Result<i64, Fault> {
+    fn bound(
+        &mut self,
+        bound: Option<&'a PathExpr>,
+        place: &WalkPlace<'a>,
+        default: i64,
+    ) -> Result<i64, PathFault> {
         let Some(bound) = bound else { return Ok(default) };
-        let scope = Scope { root: self.scope.root, current: Some(place.value()), trail: self.scope.trail };
-        let item = eval::eval(self.budget, bound, scope)?;
-        index_of(&item, bound.at)
+        let scope =
+            PathScope { root: self.scope.root, current: Some(place.value()), trail: self.scope.trail };
+        let item = eval::eval_expression(self.budget, bound, scope)?;
+        integer_index(&item, bound.at)
     }
 
     /// Runs `visit` with the key at `position` on the trail.
     fn captured(
         &mut self,
-        place: &Place<'a>,
+        place: &WalkPlace<'a>,
         position: usize,
-        visit: impl FnOnce(&mut Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        visit: impl FnOnce(&mut Self) -> Result<(), PathFault>,
+    ) -> Result<(), PathFault> {
         if !self.trail.keeps_keys {
             return visit(self);
         }
@@ -303,45 +317,46 @@ impl<'a> Walk<'_, '_, 'a> {
 /// Takes a step that finds one value. `None` is undefined, and so is everything after it.
 fn plain_step<'a>(
     budget: &mut Budget,
-    step: &'a PathStep,
-    place: Option<Place<'a>>,
-    scope: Scope<'a>,
-    trail: &mut Trail,
-) -> Result<Option<Place<'a>>, Fault> {
+    step: &'a ParsedStep,
+    place: Option<WalkPlace<'a>>,
+    scope: PathScope<'a>,
+    trail: &mut WalkTrail,
+) -> Result<Option<WalkPlace<'a>>, PathFault> {
     budget.step(1)?;
     match &step.kind {
-        StepKind::Key(key) => match place {
+        ParsedStepKind::Key(key) => match place {
             // The common case, without making a key for the trail.
-            Some(Place::Ref(Value::Object(map))) if !trail.keeps_steps => {
-                Ok(map.get(&key.name).map(Place::Ref))
+            Some(WalkPlace::Ref(Value::Object(map))) if !trail.keeps_steps => {
+                Ok(map.get(&key.name).map(WalkPlace::Ref))
             }
-            Some(place) => select(&place, key, step.at, trail),
+            Some(place) => select_key(&place, key, step.at, trail),
             None => Ok(None),
         },
-        StepKind::Computed(key) => {
-            let key = computed_key(budget, key, place.as_ref().map(Place::value), scope)?;
+        ParsedStepKind::Computed(key) => {
+            let key = computed_key(budget, key, place.as_ref().map(WalkPlace::value), scope)?;
             match place {
-                Some(place) => select(&place, &key, step.at, trail),
+                Some(place) => select_key(&place, &key, step.at, trail),
                 None => Ok(None),
             }
         }
-        StepKind::Script(script) => {
+        ParsedStepKind::Script(script) => {
             trail.is_computed = true;
             match place {
-                Some(Place::Ref(value)) => {
-                    let item = eval::eval(budget, script, Scope { current: Some(value), ..scope })?;
+                Some(WalkPlace::Ref(value)) => {
+                    let item =
+                        eval::eval_expression(budget, script, PathScope { current: Some(value), ..scope })?;
                     Ok(match item {
-                        Item::Ref(value) => Some(Place::Ref(value)),
-                        item => item.into_value().map(Place::Own),
+                        JsonPathItem::Ref(value) => Some(WalkPlace::Ref(value)),
+                        item => item.into_value().map(WalkPlace::Own),
                     })
                 }
-                Some(Place::Own(value)) => {
-                    let scope = Scope { root: scope.root, current: Some(&value), trail: scope.trail };
-                    Ok(eval::eval(budget, script, scope)?.into_value().map(Place::Own))
+                Some(WalkPlace::Own(value)) => {
+                    let scope = PathScope { root: scope.root, current: Some(&value), trail: scope.trail };
+                    Ok(eval::eval_expression(budget, script, scope)?.into_value().map(WalkPlace::Own))
                 }
                 None => {
-                    let item = eval::eval(budget, script, Scope { current: None, ..scope })?;
-                    Ok(item.into_value().map(Place::Own))
+                    let item = eval::eval_expression(budget, script, PathScope { current: None, ..scope })?;
+                    Ok(item.into_value().map(WalkPlace::Own))
                 }
             }
         }
@@ -349,9 +364,14 @@ fn plain_step<'a>(
     }
 }
 
-/// Returns the value under `key`; `None` when there is none.
-fn select<'a>(place: &Place<'a>, key: &Key, at: u32, trail: &mut Trail) -> Result<Option<Place<'a>>, Fault> {
-    let Some(position) = place::position_of(place.value(), key, at)? else { return Ok(None) };
+/// Returns the value under `key`; `None` when it is missing.
+fn select_key<'a>(
+    place: &WalkPlace<'a>,
+    key: &StaticKey,
+    at: u32,
+    trail: &mut WalkTrail,
+) -> Result<Option<WalkPlace<'a>>, PathFault> {
+    let Some(position) = place::child_position(place.value(), key, at)? else { return Ok(None) };
     if trail.keeps_steps {
         trail.note(&place.key(position));
     }
@@ -361,33 +381,38 @@ fn select<'a>(place: &Place<'a>, key: &Key, at: u32, trail: &mut Trail) -> Resul
 /// Evaluates a key in brackets, where `@` is the value that is indexed.
 fn computed_key(
     budget: &mut Budget,
-    key: &Expr,
+    key: &PathExpr,
     current: Option<&Value>,
-    scope: Scope<'_>,
-) -> Result<Key, Fault> {
-    let scope = Scope { root: scope.root, current, trail: scope.trail };
-    let item = eval::eval(budget, key, scope)?;
+    scope: PathScope<'_>,
+) -> Result<StaticKey, PathFault> {
+    let scope = PathScope { root: scope.root, current, trail: scope.trail };
+    let item = eval::eval_expression(budget, key, scope)?;
     let name = item.text(budget)?;
-    let index = item.as_value().and_then(convert::number).map(convert::integer);
-    Ok(Key { name: Text::new(name), index, is_number: false })
+    let index = item.as_value().and_then(convert::number_of_value).map(convert::go_integer);
+    Ok(StaticKey { name: Text::new(name), index, is_number: false })
 }
 
 /// Returns whether the filter keeps `value`. A fault, and what is neither true nor false, drops it.
-fn passes(budget: &mut Budget, filter: &Expr, value: &Value, scope: Scope<'_>) -> Result<bool, Fault> {
-    let scope = Scope { root: scope.root, current: Some(value), trail: scope.trail };
-    match eval::eval(budget, filter, scope) {
-        Ok(item) => Ok(item.as_value().and_then(convert::truth).unwrap_or(false)),
+fn passes_filter(
+    budget: &mut Budget,
+    filter: &PathExpr,
+    value: &Value,
+    scope: PathScope<'_>,
+) -> Result<bool, PathFault> {
+    let scope = PathScope { root: scope.root, current: Some(value), trail: scope.trail };
+    match eval::eval_expression(budget, filter, scope) {
+        Ok(item) => Ok(item.as_value().and_then(convert::truth_of_value).unwrap_or(false)),
         Err(fault) if fault.is_limit() => Err(fault),
         Err(_) => Ok(false),
     }
 }
 
-fn index_of(item: &Item<'_>, at: u32) -> Result<i64, Fault> {
-    let number = item.as_value().and_then(convert::number);
-    number.map(convert::integer).ok_or(Fault { kind: FaultKind::NotNumber(item.what()), at })
+fn integer_index(item: &JsonPathItem<'_>, at: u32) -> Result<i64, PathFault> {
+    let number = item.as_value().and_then(convert::number_of_value);
+    number.map(convert::go_integer).ok_or(PathFault { kind: PathFaultKind::NotNumber(item.what()), at })
 }
 
 /// Counts a negative bound from the end and keeps it within the array.
-fn resolved(bound: i64, length: i64) -> i64 {
+fn resolve_bound(bound: i64, length: i64) -> i64 {
     if bound < 0 { bound.saturating_add(length).max(0) } else { bound.min(length) }
 }

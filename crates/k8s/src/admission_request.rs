@@ -55,7 +55,7 @@ impl AdmissionRequest {
     #[must_use]
     pub fn for_object(object: Value, operation: Operation, default_namespace: &str) -> Self {
         let kind = GroupVersionKind::of(&object);
-        let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+        let metadata = |key| object.str_at(&["metadata", key]);
         let namespace = match metadata("namespace") {
             _ if is_cluster_scoped(&kind) => "",
             "" => default_namespace,

@@ -1,30 +1,30 @@
 //! The field schema of Kubernetes' built-in kinds.
 //!
-//! It is written once, in `fields.txt`. Checks of expressions and patterns ask [`unknown_field`]; conversion, which
+//! It is written once, in `fields.txt`. Checks of expressions and patterns ask [`unknown_field_of_kind`]; conversion, which
 //! needs to know what is in a field, reads the types through [`fields_of`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The step of a path that stands for any item of a list or any value of a map.
-pub const ANY: &str = "*";
+/// The step of a path that matches any item of a list or any value of a map.
+pub const ANY_ITEM: &str = "*";
 
-const TABLE: &str = include_str!("fields.txt");
+const FIELD_TABLE: &str = include_str!("fields.txt");
 
 /// The fields of each type.
-static TYPES: LazyLock<HashMap<&str, Vec<Field>>> = LazyLock::new(|| {
-    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+static SCHEMA_TYPES: LazyLock<HashMap<&str, Vec<SchemaField>>> = LazyLock::new(|| {
+    let lines = FIELD_TABLE.lines().filter(|line| !line.starts_with('#'));
     lines
         .map(|line| {
             let mut words = line.split_whitespace();
-            (words.next().unwrap_or_default(), words.map(Field::parse).collect())
+            (words.next().unwrap_or_default(), words.map(SchemaField::parse).collect())
         })
         .collect()
 });
 
 /// A field of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
+pub struct SchemaField {
     /// The name.
     pub name: &'static str,
     /// Whether every object has it.
@@ -72,7 +72,7 @@ pub enum Collection {
     Map,
 }
 
-impl Field {
+impl SchemaField {
     fn parse(word: &'static str) -> Self {
         let (word, value) = word.split_once(':').unwrap_or((word, ""));
         let (name, around) = word.split_at(word.find(['[', '{', '?', '!']).unwrap_or(word.len()));
@@ -126,28 +126,28 @@ pub fn is_known_kind(kind: &str) -> bool {
 }
 
 /// Returns the kinds whose fields are known.
-pub fn kinds() -> impl Iterator<Item = &'static str> {
-    types().filter(|kind| is_known_kind(kind))
+pub fn schema_kinds() -> impl Iterator<Item = &'static str> {
+    schema_types().filter(|kind| is_known_kind(kind))
 }
 
 /// Returns the names of all types, those of kinds among them.
-pub fn types() -> impl Iterator<Item = &'static str> {
-    TYPES.keys().copied()
+pub fn schema_types() -> impl Iterator<Item = &'static str> {
+    SCHEMA_TYPES.keys().copied()
 }
 
 /// Returns the fields of the type or kind called `name`.
 #[must_use]
-pub fn fields_of(name: &str) -> Option<&'static [Field]> {
-    TYPES.get(name).map(Vec::as_slice)
+pub fn fields_of(name: &str) -> Option<&'static [SchemaField]> {
+    SCHEMA_TYPES.get(name).map(Vec::as_slice)
 }
 
 /// Returns the first step of `path` that objects of the built-in kind `kind` never have.
 ///
-/// A step is the name of a field, a key, or an index or [`ANY`] for the items of a list. Nothing is said
+/// A step is the name of a field, a key, or an index or [`ANY_ITEM`] for the items of a list. Nothing is said
 /// about kinds that are not known, about keys of maps, and about what is in values that may be anything.
 /// Kinds of other groups may have the same name: that is for the caller to find out.
 #[must_use]
-pub fn unknown_field(kind: &str, path: &[&str]) -> Option<UnknownField> {
+pub fn unknown_field_of_kind(kind: &str, path: &[&str]) -> Option<UnknownField> {
     if is_known_kind(kind) { unknown_field_of_type(kind, path) } else { None }
 }
 
@@ -158,14 +158,14 @@ pub fn unknown_field_of_type(name: &str, path: &[&str]) -> Option<UnknownField> 
     let mut fields = fields_of(name);
     for (at, step) in path.iter().enumerate() {
         if let Some(inner) = around.strip_prefix("[]") {
-            if *step != ANY && step.parse::<u64>().is_err() {
+            if *step != ANY_ITEM && step.parse::<u64>().is_err() {
                 return Some(UnknownField { at, known: Vec::new() });
             }
             around = inner;
         } else if let Some(inner) = around.strip_prefix("{}") {
             around = inner;
         } else {
-            let known = fields.filter(|_| around.is_empty() && *step != ANY)?;
+            let known = fields.filter(|_| around.is_empty() && *step != ANY_ITEM)?;
             let Some(field) = known.iter().find(|field| field.name == *step) else {
                 return Some(UnknownField { at, known: known.iter().map(|field| field.name).collect() });
             };

@@ -138,7 +138,7 @@ pub fn resource_name(kind: &str) -> String {
 #[must_use]
 pub fn kind_of_resource(resource: &str) -> Option<&'static str> {
     static KINDS: LazyLock<HashMap<String, &'static str>> =
-        LazyLock::new(|| fields::kinds().map(|kind| (resource_name(kind), kind)).collect());
+        LazyLock::new(|| fields::schema_kinds().map(|kind| (resource_name(kind), kind)).collect());
     KINDS.get(resource).copied()
 }
 

@@ -1,6 +1,6 @@
 //! Facts about Kubernetes, without input or output.
 //!
-//! Everything that is true of Kubernetes whatever rule language asks has its one place here: the names of kinds
+//! Facts about Kubernetes that do not depend on a rule language are here: the names of kinds
 //! and objects, the paths of the API server, the scopes, plurals and fields of built-in kinds, the kinds that make
 //! Pods, label selectors, and the AdmissionRequest with the form in which the API server would store its objects.
 //! This crate knows no rule, no rule language and no cluster connection.

@@ -19,7 +19,7 @@ impl GroupVersionKind {
     /// Returns the type that `object` says it has; parts it does not say are empty.
     #[must_use]
     pub fn of(object: &Value) -> Self {
-        let text = |key| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key| object.str_at(&[key]);
         let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
         Self { group: group.into(), version: version.into(), kind: text("kind").into() }
     }
@@ -43,7 +43,7 @@ impl ObjectName {
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let kind = GroupVersionKind::of(object);
-        let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+        let metadata = |key| object.str_at(&["metadata", key]);
         Self {
             group: kind.group,
             kind: kind.kind,

@@ -22,7 +22,7 @@ impl AdmissionRequest {
             if object.get("metadata").is_none_or(names_namespace) {
                 continue;
             }
-            if let Some(metadata) = metadata_mut(object) {
+            if let Some(metadata) = request_metadata_mut(object) {
                 metadata.insert("namespace".into(), self.namespace.clone().into());
             }
         }
@@ -44,7 +44,7 @@ impl AdmissionRequest {
 /// Replaces null in fields that are maps by an empty map. An object without one is not copied.
 pub fn fill_null_maps(object: &mut Value) {
     if has_null_map(object) {
-        fill(object);
+        fill_null_maps_in(object);
     }
 }
 
@@ -54,14 +54,14 @@ pub fn without_filled_namespace(mut after: Value, before: &Value, namespace: &st
     let path = ["metadata", "namespace"];
     if before.at(&path).is_none()
         && after.at(&path).and_then(Value::as_str) == Some(namespace)
-        && let Some(metadata) = metadata_mut(&mut after)
+        && let Some(metadata) = request_metadata_mut(&mut after)
     {
         metadata.remove("namespace");
     }
     after
 }
 
-fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
+fn request_metadata_mut(object: &mut Value) -> Option<&mut Map> {
     object.as_object_mut()?.get_mut("metadata")?.as_object_mut()
 }
 
@@ -77,16 +77,16 @@ fn is_null_map(key: &str, value: &Value) -> bool {
     value.is_null() && MAP_FIELDS.contains(&key)
 }
 
-fn fill(value: &mut Value) {
+fn fill_null_maps_in(value: &mut Value) {
     if let Some(items) = value.as_array_mut() {
-        items.iter_mut().for_each(fill);
+        items.iter_mut().for_each(fill_null_maps_in);
     }
     let Some(map) = value.as_object_mut() else { return };
     for (key, value) in map.iter_mut() {
         if is_null_map(key, value) {
             *value = Value::object(Map::new());
         }
-        fill(value);
+        fill_null_maps_in(value);
     }
 }
 

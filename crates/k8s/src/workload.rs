@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(WorkloadKind::named(workload.name()), Some(workload));
             assert_eq!(workload.resource(), resource_name(workload.name()));
             let path: Vec<&str> = [workload.template_path().spec_keys(), &["containers"]].concat();
-            assert_eq!(fields::unknown_field(workload.name(), &path), None, "{workload:?}");
+            assert_eq!(fields::unknown_field_of_kind(workload.name(), &path), None, "{workload:?}");
             let kind = GroupVersionKind {
                 group: workload.group().into(),
                 version: "v1".into(),

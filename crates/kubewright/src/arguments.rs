@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kubewright_dialects::compatible_programs;
-use kubewright_engine::nearest;
-use kubewright_gotemplate::Functions;
+use kubewright_engine::nearest_word;
+use kubewright_gotemplate::FunctionSet;
 
 use crate::fixtures::Setting;
 use crate::output::{
@@ -677,15 +677,15 @@ pub(crate) struct Man {
 
 /// Checks the name of a template function that is to be allowed.
 fn allowed_function(name: &str) -> Result<String, String> {
-    let allowed = Functions::rules().allow(name).names();
+    let allowed = FunctionSet::rules().allow(name).names();
     if allowed.contains(&name) {
         return Ok(name.to_owned());
     }
-    let refusable = Functions::refusable();
+    let refusable = FunctionSet::refusable();
     if refusable.contains(&name) {
         return Err("it needs what no rule is given, and cannot be allowed".to_owned());
     }
-    Err(match nearest(name, refusable) {
+    Err(match nearest_word(name, refusable) {
         Some(near) => format!("there is no such function; did you mean `{near}`?"),
         None => "there is no such function".to_owned(),
     })

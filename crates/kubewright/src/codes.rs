@@ -8,8 +8,8 @@ kubewright_engine::codes! {
     /// The codes of the command line itself.
     pub(crate) static OWN;
 
-    TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
-    TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
+    TOO_MUCH_SELECTED "KW-G006" Error "too many selectors over too many objects";
+    TOO_MUCH_DRAWN "KW-G007" Warning "too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
@@ -23,7 +23,7 @@ kubewright_engine::codes! {
     BAD_VALUES "KW-R066" Error "given values are no map of names";
     NOT_IDEMPOTENT "KW-R067" Error "rendering again changes the result";
     UNKNOWN_NAME "KW-R068" Error "the component has no name";
-    ASSUMED_NAMESPACE "KW-R069" Warning "nobody says in which namespace manifests are created";
+    ASSUMED_NAMESPACE "KW-R069" Warning "the namespace of created manifests is not set";
     NO_RESOURCE_LIST "KW-R070" Error "the input is not a ResourceList";
     NO_FUNCTION_CONFIG "KW-R071" Error "a ResourceList has no functionConfig";
     WRONG_FUNCTION_CONFIG "KW-R072" Error "a functionConfig says nothing of traits";
@@ -35,7 +35,7 @@ kubewright_engine::codes! {
 
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
-    let mut all = kubewright_dialects::codes();
+    let mut all = kubewright_dialects::rule_file_codes();
     all.extend(kubewright_graph::codes());
     all.extend(kubewright_files::FILE_CODES);
     all.extend(OWN);

@@ -1,7 +1,7 @@
 //! Reading the fields of a document that people write for this program, with a diagnostic for everything that is
 //! not as it should be.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn word(&mut self, field: &str, what: &str, words: &[&str]) -> Option<String> {
         let word = self.text(field)?;
         if !words.contains(&word.as_str()) {
-            let help = match nearest(&word, words.iter().copied()) {
+            let help = match nearest_word(&word, words.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("use one of {}", words.join(", ")),
             };
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
                 format!("unknown field `{field}`"),
                 self.document.locate_key(&path),
             );
-            self.problems.push(problem.help(match nearest(field, known.iter().copied()) {
+            self.problems.push(problem.help(match nearest_word(field, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the fields here are {}", known.join(", ")),
             }));

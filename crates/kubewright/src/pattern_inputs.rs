@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Wanted};
 use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{self as patterns, Pattern};
@@ -152,7 +152,8 @@ impl PatternInputs {
             |name: &&String| !self.patterns.iter().any(|pattern| matches_name(name, &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
         let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
-        let near = nearest(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
+        let near =
+            nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
         Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`kubewright detect --list` shows all".to_owned(),

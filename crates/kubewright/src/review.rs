@@ -1,6 +1,6 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
-use kubewright_engine::{Decision, Engine, EvaluationMode, Outcome, Settings, Status};
+use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow};
 use kubewright_value::Document;
@@ -48,11 +48,11 @@ impl Reviewer<'_> {
     }
 
     fn decide(&self, request: &AdmissionRequest) -> Decision {
-        let settings = Settings {
+        let settings = DecisionSettings {
             is_traced: self.columns.trace,
             evaluation_mode: self.evaluation_mode,
             is_as_written: true,
-            ..Settings::default()
+            ..DecisionSettings::default()
         };
         self.engine.decide(request, self.world, &settings)
     }
@@ -73,6 +73,6 @@ impl Reviewer<'_> {
 }
 
 /// Returns whether the outcome changed the object.
-fn is_patch(outcome: &Outcome) -> bool {
-    outcome.status == Status::Pass && !outcome.patch.is_empty()
+fn is_patch(outcome: &RuleOutcome) -> bool {
+    outcome.status == RuleStatus::Pass && !outcome.patch.is_empty()
 }

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_dialects::{Inputs, KeySource, Options};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest};
+use kubewright_dialects::{DialectOptions, Inputs, KeySource};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest_word};
 use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
@@ -44,7 +44,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     diagnostics.extend(exceptions.problems);
     let mut documents = files::read_documents(&found.inputs, &mut diagnostics);
     if arguments.further_exceptions.iter().any(|path| paths.contains(path)) {
-        documents.retain(|document| !kubewright_dialects::is_exception(document));
+        documents.retain(|document| !kubewright_dialects::is_exception_document(document));
     }
     let mut options = dialect_options(&arguments.options, namespace);
     let documents_of_exceptions = files::read_documents(&exceptions.inputs, &mut diagnostics);
@@ -57,8 +57,8 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
         diagnostics.push(problem.help("an exception is a document such as a PolicyException"));
     }
-    let dialects = kubewright_dialects::all(&options);
-    let loaded = kubewright_dialects::load(&dialects, &documents);
+    let dialects = kubewright_dialects::all_dialects(&options);
+    let loaded = kubewright_dialects::load_documents(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let references = documents.iter().filter(|document| References::is_one(document)).count();
     if documents.iter().any(traits::is_trait_resource) {
@@ -66,7 +66,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         diagnostics.extend(traits::lint_together(&objects));
     }
     let ids = loaded.rules.iter().map(|rule| &*rule.id);
-    diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
+    diagnostics.extend(kubewright_dialects::check_all_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
     let names: Vec<String> = found.inputs.iter().map(files::Input::name).collect();
@@ -95,7 +95,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.
 pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
     let objects = files::objects_of(documents, &mut Vec::new());
-    objects.into_iter().filter(kubewright_dialects::is_exception).collect()
+    objects.into_iter().filter(kubewright_dialects::is_exception_document).collect()
 }
 
 /// Returns the rules of `rules` that are called by one of `names`, or are of the policy that is; all of them when there
@@ -137,7 +137,7 @@ pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
     let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.short(), id.to_string()]).collect();
-    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    nearest_word(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns why the scope of `rule` leaves out `request`.
@@ -193,14 +193,14 @@ const OFFLINE_VALID_FROM: i128 = 1_577_836_800_000_000_000;
 
 /// Returns the options of the dialects. Random numbers and keys that follow from them are the same in every run; a server
 /// chooses its own.
-pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> Options {
+pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) -> DialectOptions {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .ok()
         .and_then(|since| i128::try_from(since.as_nanos()).ok());
-    let usual = Options::default().modrule;
+    let usual = DialectOptions::default().modrule;
     let cluster_rules_namespace = options.cluster_rules_namespace.as_deref();
-    Options {
+    DialectOptions {
         inputs: Inputs {
             now,
             random_seed: Some(OFFLINE_SEED),

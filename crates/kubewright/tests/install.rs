@@ -37,7 +37,7 @@ fn objects(stream: &str) -> BTreeMap<String, Value> {
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
     let named = reading.documents.into_iter().map(|document| {
         let mut object = document.value;
-        let word = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let word = |path: &[&str]| object.str_at(path).to_owned();
         let name = format!(
             "{} {}/{}",
             word(&["kind"]),

@@ -80,8 +80,7 @@ fn doctor(kubeconfig: &Path) -> Vec<(String, String)> {
         Command::new(BINARY).args(["doctor", "-q", "-o", "json"]).env("KUBECONFIG", kubeconfig).output();
     let text = String::from_utf8(output.expect("the binary starts").stdout).expect("text");
     let document = json::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let word =
-        |finding: &Value, key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let word = |finding: &Value, key: &str| finding.str_at(&[key]).to_owned();
     let findings = document.get("findings").and_then(Value::as_array).expect("findings");
     findings
         .iter()

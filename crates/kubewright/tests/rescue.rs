@@ -42,8 +42,7 @@ fn kubewright(kubeconfig: &Path, arguments: &str) -> Said {
 fn grades(said: &Said, what: &str) -> Vec<String> {
     let document = json::parse(&said.out).expect("JSON");
     let findings = document.get("findings").and_then(Value::as_array).expect("findings");
-    let text =
-        |finding: &Value, key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |finding: &Value, key: &str| finding.str_at(&[key]).to_owned();
     findings.iter().filter(|one| text(one, "what") == what).map(|one| text(one, "grade")).collect()
 }
 

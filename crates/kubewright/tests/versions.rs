@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use kubewright_controlplane::TestCluster;
-use kubewright_value::{Value, json};
+use kubewright_value::json;
 
 const NAMESPACE: &str = "kubewright-system";
 const BINARY: &str = env!("CARGO_BIN_EXE_kubewright");
@@ -81,7 +81,7 @@ fn it_installs_patches_and_refuses() {
 fn version(cluster: &TestCluster) -> String {
     let found = cluster.kubectl(&["get", "--raw", "/version"], "").success();
     let found = json::parse(&found).expect("JSON");
-    found.get("gitVersion").and_then(Value::as_str).unwrap_or_default().to_owned()
+    found.str_at(&["gitVersion"]).to_owned()
 }
 
 fn serve(cluster: &TestCluster, log: &std::path::Path) -> Server {

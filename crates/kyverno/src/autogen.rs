@@ -1,17 +1,18 @@
-//! Which rules about Pods are also rewritten for the controllers that make Pods.
+//! Rewrites rules for Pods for the controllers that make Pods.
 //!
 //! It is decided for the whole policy at once: one rule that names or selects its objects turns it off for all of
 //! them. Only who is rewritten, for which kinds, is decided here; patterns and expressions are rewritten elsewhere.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
 use super::matching::kind::kind_parts;
-use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource, Workload};
-use kubewright_dialect_kit::fields::{Placed, child};
+use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_k8s::PodTemplatePath;
 
 /// A rule that is rewritten.
 #[derive(Debug, Clone)]
@@ -21,14 +22,14 @@ pub struct AutogenRule {
     /// The name of the rewritten rule.
     pub name: Text,
     /// Where the controllers describe their Pods.
-    pub workload: Workload,
-    /// What the rule is about, with the controllers in place of Pods.
+    pub workload: PodTemplatePath,
+    /// The `match` with the controllers in place of Pods.
     pub matching: Match,
-    /// What the rule is not about, with the controllers in place of Pods.
+    /// The `exclude` with the controllers in place of Pods.
     pub exclude: Option<Match>,
 }
 
-/// Why rules are not rewritten, and what it hangs on.
+/// Why rules are not rewritten, with the location of the reason.
 #[derive(Debug, Clone)]
 struct Off {
     reason: String,
@@ -62,8 +63,8 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     let mut generated = Vec::new();
     for (index, rule) in policy.rules.iter().enumerate().filter(|(_, rule)| is_rewritten(rule)) {
         for (workload, prefix, controllers) in [
-            (Workload::Template, "autogen", &templates),
-            (Workload::JobTemplate, "autogen-cronjob", &cron_jobs),
+            (PodTemplatePath::Template, "autogen", &templates),
+            (PodTemplatePath::JobTemplate, "autogen-cronjob", &cron_jobs),
         ] {
             if !controllers.is_empty() {
                 let kinds: Vec<Text> = controllers.iter().map(|kind| kind.full_name().into()).collect();
@@ -80,7 +81,7 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     generated
 }
 
-/// Returns what an author should know about it: rules that see Pods and not what makes them, and the annotation.
+/// Returns hints for the author: rules that see Pods but not their controllers, and the annotation.
 pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Vec<Diagnostic> {
     let mut warnings = check_autogen_annotation(document, policy);
     if !wanted_controllers(policy).iter().any(|name| is_controller(name)) {
@@ -95,14 +96,14 @@ pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Ve
         );
         warnings.push(
             Diagnostic::new(&code::AUTOGEN_OFF, message, document.locate(&off.path)).label(off.reason).help(
-                "see the page; `pod-policies.kyverno.io/autogen-controllers: none` says that it is meant",
+                "see the page; if this is intended, set `pod-policies.kyverno.io/autogen-controllers: none`",
             ),
         );
     }
     warnings
 }
 
-/// Returns what turns it off for the whole policy.
+/// Returns the reason that turns it off for the whole policy.
 fn off_for_all(policy: &PolicySource) -> Option<Off> {
     let mut is_needed = false;
     for rule in &policy.rules {
@@ -128,12 +129,12 @@ fn off_for_all(policy: &PolicySource) -> Option<Off> {
     })
 }
 
-/// Returns what in one entry of a `match` or `exclude` turns it off.
+/// Returns the part of a `match` or `exclude` entry that turns it off.
 fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
-    let resources = child(&filter.path, "resources");
+    let resources = child_path(&filter.path, "resources");
     let off = |key: &str| {
         let reason = format!("`{key}` turns the rewriting off for all rules of the policy");
-        Some(Off { reason, path: child(&resources, key) })
+        Some(Off { reason, path: child_path(&resources, key) })
     };
     if filter.name.is_some() {
         return off("name");
@@ -150,7 +151,7 @@ fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
     if filter.kinds.len() > 1 && filter.kinds.iter().any(|kind| is_pod(&kind.value)) {
         let reason =
             "`Pod` beside other kinds turns the rewriting off for all rules of the policy".to_owned();
-        return Some(Off { reason, path: child(&resources, "kinds") });
+        return Some(Off { reason, path: child_path(&resources, "kinds") });
     }
     None
 }
@@ -158,7 +159,7 @@ fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
 /// Returns why one rule is not rewritten in a policy that is.
 fn off_for(rule: &RuleSource) -> Option<Off> {
     let exclude = rule.exclude.as_ref()?;
-    let excluded: Vec<&Placed<Text>> = all_match_entries(exclude).flat_map(|filter| &filter.kinds).collect();
+    let excluded: Vec<&Located<Text>> = all_match_entries(exclude).flat_map(|filter| &filter.kinds).collect();
     let is_off = !excluded.is_empty() && !excluded.iter().any(|kind| is_pod(&kind.value));
     is_off.then(|| Off {
         reason: "a rule whose `exclude` names kinds without `Pod` is not rewritten".to_owned(),
@@ -167,7 +168,7 @@ fn off_for(rule: &RuleSource) -> Option<Off> {
 }
 
 fn is_rewritten(rule: &RuleSource) -> bool {
-    // What was signed is the whole object.
+    // A signature covers the whole object.
     let has_way = !matches!(rule.validate.method, Method::Manifests(_));
     let is_about_pods =
         all_match_entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));
@@ -196,13 +197,13 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
             warnings.push(Diagnostic::new(&code::AUTOGEN_SPACES, message, location).help(help));
         } else if !is_controller(name) && !["none", "all", ""].contains(&name) {
             let known = CONTROLLERS.map(WorkloadKind::name);
-            let help = match nearest(name, known) {
+            let help = match nearest_word(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     format!("use some of {}, or `none`", known.map(|kind| format!("`{kind}`")).join(", "))
                 }
             };
-            let message = format!("`{name}` is no controller that rules are rewritten for");
+            let message = format!("`{name}` is not a controller that rules are rewritten for");
             warnings.push(Diagnostic::new(&code::UNKNOWN_CONTROLLER, message, location).help(help));
         }
     }
@@ -224,11 +225,11 @@ fn sees_only_pods(rule: &RuleSource) -> bool {
     kinds().any(|[_, _, kind, _]| kind == "Pod") && !kinds().any(|[_, _, kind, _]| is_controller(kind))
 }
 
-/// Puts the controllers in the place of Pods. Other entries stay, as far as they are about these controllers.
+/// Replaces Pods by the controllers. Other entries are kept as far as they match these controllers.
 fn match_for_controllers(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {
-        let is_wild = |kind: &Placed<Text>| glob::has_wildcard(kind_parts(&kind.value)[2]);
+        let is_wild = |kind: &Located<Text>| glob::has_wildcard(kind_parts(&kind.value)[2]);
         if has_pod(filter) || filter.kinds.iter().any(is_wild) {
             replace_pod_kinds(filter, kinds);
             return true;
@@ -252,7 +253,7 @@ fn excluded(exclude: &Match, kinds: &[Text]) -> Match {
 
 fn replace_pod_kinds(filter: &mut ResourceFilter, kinds: &[Text]) {
     let path = filter.kinds.first().map_or_else(|| filter.path.clone(), |kind| kind.path.clone());
-    filter.kinds = kinds.iter().map(|kind| Placed { value: kind.clone(), path: path.clone() }).collect();
+    filter.kinds = kinds.iter().map(|kind| Located { value: kind.clone(), path: path.clone() }).collect();
 }
 
 fn rule_filters(rule: &RuleSource) -> impl Iterator<Item = &ResourceFilter> {

@@ -6,86 +6,89 @@ use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
-use super::source::{Cel, Workload};
+use super::source::Cel;
 use kubewright_cel_rules::diagnostics::CONSTANT_CEL;
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{
-    Asked, Checks, Compiler, Condition, Environments, Finding, Given, ParamWords, Params, Problem, Subject,
+    AvailableVariables, CelChecks, CheckResult, ConditionResult, Environments, ExpressionCompiler,
+    ExpressionProblem, ExpressionSubject, NamedCondition, ParamWords, Params,
 };
-use kubewright_cel_rules::{Spent, Violation, are_met};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_cel_rules::{SpentCost, Violation, evaluate_match_conditions};
+use kubewright_dialect_kit::fields::Located;
+use kubewright_dialect_kit::notes::TraceNotes;
+use kubewright_k8s::PodTemplatePath;
 
-/// What traces call the two lists.
+/// The names of the two lists in traces.
 const LISTS: (&str, &str) = ("celPreconditions", "expressions");
 
-/// How Kyverno speaks about parameters.
+/// Kyverno's wording of errors about parameters.
 const PARAM_WORDS: ParamWords =
     ParamWords { problem: "error in parameterized resource", missing: "no params found" };
 
 /// A rule in CEL.
 pub(super) struct CelCheck {
-    checks: Checks,
+    checks: CelChecks,
     params: Option<Params>,
-    /// Whether somebody else checks it: a ValidatingAdmissionPolicy was made of it.
+    /// Whether the API server checks it, through a ValidatingAdmissionPolicy.
     is_elsewhere: bool,
 }
 
 /// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
 pub(super) struct CelParts {
-    checks: Checks,
+    checks: CelChecks,
     params: Option<Params>,
-    /// Whether a ValidatingAdmissionPolicy was made of it.
+    /// Whether it was written as a ValidatingAdmissionPolicy.
     pub(super) is_elsewhere: bool,
 }
 
-/// Conditions that must all hold before anything else is asked.
+/// Match conditions, which are evaluated first and must all hold.
 #[derive(Default)]
-pub(super) struct CelPreconditions(Vec<Condition>);
+pub(super) struct CelPreconditions(Vec<NamedCondition>);
 
-/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
+/// Compiles a CEL rule; `message` is the rule's, for expressions without one, and `kinds` are the matched kinds.
 pub(super) fn compile_cel_rule(
     environments: &Environments,
     cel: &Cel,
     preconditions: &[NamedExpression],
-    message: Option<&Placed<Text>>,
+    message: Option<&Located<Text>>,
     kinds: &[&str],
-) -> (CelParts, Vec<Problem>) {
-    let mut compiler = Compiler::new(kinds);
-    let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
+) -> (CelParts, Vec<ExpressionProblem>) {
+    let mut compiler = ExpressionCompiler::new(kinds);
+    let given = AvailableVariables { namespace: true, params: cel.params.is_some(), authorizer: true };
     let mut environment = environments.environment(given);
-    let mut for_messages = environments.environment(Given { authorizer: false, ..given });
+    let mut for_messages = environments.environment(AvailableVariables { authorizer: false, ..given });
     let variables = compiler.variables(&cel.variables, &mut [&mut environment, &mut for_messages]);
-    let checks = Checks {
+    let checks = CelChecks {
         variables,
         conditions: compiler.conditions(preconditions, &environment),
         assertions: compiler.assertions(&cel.expressions, &environment, &for_messages, message),
-        ..Checks::default()
+        ..CelChecks::default()
     };
-    // Nobody reports them.
+    // These are not reported.
     compiler.annotations(&cel.audit_annotations, &environment);
     if cel.expressions.is_empty() {
-        let message = "there is no expression, and every object passes".to_owned();
-        compiler.problems.push(Problem::about(&CONSTANT_CEL, &cel.path, message, ""));
+        let message = "there are no expressions, so every object passes".to_owned();
+        compiler.problems.push(ExpressionProblem::about(&CONSTANT_CEL, &cel.path, message, ""));
     }
     compiler.unused(&cel.variables);
     let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS));
     (CelParts { checks, params, is_elsewhere: false }, compiler.problems)
 }
 
-/// Compiles the conditions under which the API server asks about an object at all.
+/// Compiles the webhook's match conditions.
 pub(super) fn compile_match_conditions(
     environments: &Environments,
     conditions: &[NamedExpression],
-) -> (CelPreconditions, Vec<Problem>) {
-    let mut compiler = Compiler::new(&[]);
-    let environment = environments.environment(Given { authorizer: true, ..Given::default() });
+) -> (CelPreconditions, Vec<ExpressionProblem>) {
+    let mut compiler = ExpressionCompiler::new(&[]);
+    let environment =
+        environments.environment(AvailableVariables { authorizer: true, ..AvailableVariables::default() });
     (CelPreconditions(compiler.conditions(conditions, &environment)), compiler.problems)
 }
 
 impl CelParts {
-    /// Returns what runs for `to`.
-    pub(super) fn build(&self, to: Workload) -> CelCheck {
+    /// Returns the checks for `to`.
+    pub(super) fn build(&self, to: PodTemplatePath) -> CelCheck {
         CelCheck {
             checks: self.checks.rebased(to),
             params: self.params.clone(),
@@ -95,21 +98,23 @@ impl CelParts {
 }
 
 impl CelCheck {
-    /// Returns what tests can leave out.
+    /// Returns the branches that tests can leave out.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         self.checks.branches(LISTS.0, LISTS.1)
     }
 
-    /// Judges `object`; `passed` is what is said when it is fine.
+    /// Evaluates `object`; `passed` is the message when it passes.
     pub(super) fn check(
         &self,
         passed: &Text,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         if self.is_elsewhere {
-            return CheckVerdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+            return CheckVerdict::Nothing(
+                "checked by the ValidatingAdmissionPolicy generated from it".into(),
+            );
         }
         cel_verdict(self.judged(object, evaluation, notes))
             .unwrap_or_else(|| CheckVerdict::Pass(passed.clone()))
@@ -121,19 +126,19 @@ impl CelCheck {
     }
 
     /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
-    /// there, such as one about `oldObject`, tells nothing about it.
+    /// there, such as one that reads `oldObject`, is ignored.
     pub(super) fn was_violated(
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> bool {
-        !self.is_elsewhere && matches!(self.judged(object, evaluation, notes), Finding::Violated(_))
+        !self.is_elsewhere && matches!(self.judged(object, evaluation, notes), CheckResult::Violated(_))
     }
 
     /// Returns the first finding that the object is not fine.
-    fn judged(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Finding {
-        let spent = Cell::new(Spent::within(evaluation.budget));
+    fn judged(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut TraceNotes) -> CheckResult {
+        let spent = Cell::new(SpentCost::within(evaluation.budget));
         let finding = self.finding(object, &spent, evaluation, notes);
         spent.get().charge(evaluation.budget);
         finding
@@ -142,38 +147,38 @@ impl CelCheck {
     fn finding(
         &self,
         object: &Value,
-        spent: &Cell<Spent>,
+        spent: &Cell<SpentCost>,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
-    ) -> Finding {
-        let subject = Subject::of(object, LISTS, spent);
+        notes: &mut TraceNotes,
+    ) -> CheckResult {
+        let subject = ExpressionSubject::of(object, LISTS, spent);
         let Some(params) = &self.params else {
             return self.checks.judge(&subject, evaluation, notes);
         };
         let world = evaluation.world;
         let found = match params.find(evaluation.request, world, evaluation.budget) {
             Ok(found) => found,
-            Err(error) => return Finding::Error(error),
+            Err(error) => return CheckResult::Error(error),
         };
         let mut findings = found.iter().map(|params| {
-            let subject = Subject { params, ..Subject::of(object, LISTS, spent) };
+            let subject = ExpressionSubject { params, ..ExpressionSubject::of(object, LISTS, spent) };
             self.checks.judge(&subject, evaluation, notes)
         });
-        findings.find(|finding| !matches!(finding, Finding::Holds)).unwrap_or(Finding::Holds)
+        findings.find(|finding| !matches!(finding, CheckResult::Holds)).unwrap_or(CheckResult::Holds)
     }
 }
 
 /// Nothing means that the object is fine.
-fn cel_verdict(finding: Finding) -> Option<CheckVerdict> {
+fn cel_verdict(finding: CheckResult) -> Option<CheckVerdict> {
     Some(match finding {
-        Finding::Holds => return None,
-        Finding::NotAsked => CheckVerdict::Skip("cel preconditions not met".into()),
-        Finding::Violated(Violation { message, template, path, at })
-        | Finding::Failed(Violation { message, template, path, at })
-        | Finding::Unsaid(Violation { message, template, path, at }) => {
+        CheckResult::Holds => return None,
+        CheckResult::NotAsked => CheckVerdict::Skip("cel preconditions not met".into()),
+        CheckResult::Violated(Violation { message, template, path, at })
+        | CheckResult::Failed(Violation { message, template, path, at })
+        | CheckResult::Unsaid(Violation { message, template, path, at }) => {
             CheckVerdict::Fail(RuleViolation { message, template, path, from: PathOrigin::Object, at })
         }
-        Finding::Error(error) => CheckVerdict::Error(error),
+        CheckResult::Error(error) => CheckVerdict::Error(error),
     })
 }
 
@@ -187,15 +192,15 @@ impl CelPreconditions {
         &self,
         object: &Value,
         evaluation: &Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, EvalError> {
         let spent = Cell::default();
-        let subject = Subject::of(object, ("matchConditions", ""), &spent);
-        match are_met(&self.0, &subject, evaluation, notes) {
-            Asked::Met => Ok(true),
-            Asked::NotMet => Ok(false),
-            Asked::Error(error) => Err(error),
-            Asked::Failed(message) => Err(EvalError::new(message)),
+        let subject = ExpressionSubject::of(object, ("matchConditions", ""), &spent);
+        match evaluate_match_conditions(&self.0, &subject, evaluation, notes) {
+            ConditionResult::Met => Ok(true),
+            ConditionResult::NotMet => Ok(false),
+            ConditionResult::Error(error) => Err(error),
+            ConditionResult::Failed(message) => Err(EvalError::new(message)),
         }
     }
 }

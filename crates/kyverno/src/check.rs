@@ -1,7 +1,7 @@
-//! What can be said about a policy before it sees an object.
+//! Checks of a policy before it evaluates an object.
 //!
 //! Kyverno drops a whole policy for one mistake. Here the rule that has it is left out, and its neighbours run;
-//! only what is wrong with the policy itself stops them all.
+//! only a mistake in the policy itself stops them all.
 
 mod conditions;
 mod context;
@@ -21,7 +21,7 @@ use kubewright_value::{Budget, Document, Limits, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::source::{ActionOverride, ExceptionSource, Foreach, Method, PolicySource, RuleSource};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 const NAME_LIMIT: usize = 63;
 
@@ -52,7 +52,7 @@ pub(super) fn check_policy(document: &Document, policy: &mut PolicySource) -> Ve
     findings.diagnostics
 }
 
-/// Returns what is wrong with an exception, and whether it can be used.
+/// Returns the diagnostics of an exception, and whether it can be used.
 pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) -> (Vec<Diagnostic>, bool) {
     let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
     matching::check_match_shape(&mut findings, &exception.matching, None);
@@ -70,7 +70,7 @@ pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) 
     (findings.diagnostics, is_usable)
 }
 
-/// Returns a warning for every policy and rule that `exception` names and that nobody defines.
+/// Returns a warning for every policy and rule that `exception` names and that does not exist.
 ///
 /// `known` has the name of each policy, `namespace/name` in a namespace, with its rules, rewritten ones included.
 pub(super) fn unfitting(
@@ -79,19 +79,19 @@ pub(super) fn unfitting(
     known: &[(Text, Vec<Text>)],
 ) -> Vec<Diagnostic> {
     let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
-    let list = child(&exception.path, "exceptions");
+    let list = child_path(&exception.path, "exceptions");
     for (index, (policy, rules)) in exception.policies.iter().enumerate() {
-        let item = child(&list, index);
+        let item = child_path(&list, index);
         let Some((_, names)) = known.iter().find(|(name, _)| name == policy) else {
             let message = format!("there is no policy `{policy}`");
             let help = "a Policy in a namespace is named `namespace/name`";
-            findings.at(&code::EXCEPTION_FITS_NOTHING, &child(&item, "policyName"), message, help);
+            findings.at(&code::EXCEPTION_FITS_NOTHING, &child_path(&item, "policyName"), message, help);
             continue;
         };
         for (at, rule) in rules.iter().enumerate() {
             if !names.iter().any(|name| wildcard_matches_name(rule, name)) {
                 let message = format!("policy `{policy}` has no rule `{rule}`");
-                let path = child(&child(&item, "ruleNames"), at);
+                let path = child_path(&child_path(&item, "ruleNames"), at);
                 findings.at(&code::EXCEPTION_FITS_NOTHING, &path, message, "");
             }
         }
@@ -99,7 +99,7 @@ pub(super) fn unfitting(
     findings.diagnostics
 }
 
-/// What was found so far.
+/// The diagnostics found so far.
 struct PolicyChecks<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
@@ -141,16 +141,16 @@ impl PolicyChecks<'_> {
     }
 }
 
-/// Checks what is said for all rules.
+/// Checks the settings of all rules.
 fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource) {
     long_name(findings, &policy.name, "policy");
-    let spec = child(&[], "spec");
-    let namespace = child(&child(&[], "metadata"), "namespace");
+    let spec = child_path(&[], "spec");
+    let namespace = child_path(&child_path(&[], "metadata"), "namespace");
     if policy.namespace.is_none()
         && findings.value(&namespace).is_some_and(|value| value.as_str() != Some(""))
     {
         let message = "a ClusterPolicy is in no namespace";
-        let help = "remove `namespace`, or make it a Policy, which is about the objects of its namespace";
+        let help = "remove `namespace`, or make it a Policy, which matches only objects of its namespace";
         findings.at_key(&code::CLUSTER_NAMESPACE, &namespace, message, help);
     }
     if let Some(text) = policy.annotations.autogen_controllers.as_ref().filter(|text| text.value == "all") {
@@ -160,9 +160,9 @@ fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource)
     if !policy.settings.is_admission && !policy.settings.is_background {
         let message = "the policy runs neither at admission nor in the background";
         let help = "leave out one of `admission: false` and `background: false`";
-        findings.at_key(&code::NEVER_RUNS, &child(&spec, "admission"), message, help);
+        findings.at_key(&code::NEVER_RUNS, &child_path(&spec, "admission"), message, help);
     }
-    let key = child(&spec, "validationFailureActionOverrides");
+    let key = child_path(&spec, "validationFailureActionOverrides");
     if policy.namespace.is_some() && !policy.settings.failure_action_overrides.is_empty() {
         let message = "a Policy is in one namespace and has no overrides";
         findings.at_key(&code::NOT_IN_NAMESPACE, &key, message, "set `validationFailureAction`");
@@ -171,10 +171,11 @@ fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource)
     check_webhook_configuration(findings, &spec);
 }
 
-fn long_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>, what: &str) {
+fn long_name(findings: &mut PolicyChecks<'_>, name: &Located<Text>, what: &str) {
     if name.value.len() > NAME_LIMIT {
         let message = format!("the name of the {what} has {} characters", name.value.chars().count());
-        let help = format!("names end after {NAME_LIMIT} characters, because reports keep them in labels");
+        let help =
+            format!("names have at most {NAME_LIMIT} characters, because reports store them in labels");
         findings.at(&code::LONG_NAME, &name.path, message, help);
     }
 }
@@ -200,7 +201,7 @@ fn check_action_overrides(
                 .map(|at| (one, at))
         });
         if let Some((one, at)) = clash {
-            let path = child(&child(&later.path, "namespaces"), at);
+            let path = child_path(&child_path(&later.path, "namespaces"), at);
             let message = format!("`{one}` has another action further up");
             findings.at(
                 &code::CONFLICTING_OVERRIDES,
@@ -213,22 +214,22 @@ fn check_action_overrides(
 }
 
 fn check_webhook_configuration(findings: &mut PolicyChecks<'_>, spec: &[Step]) {
-    let webhook = child(spec, "webhookConfiguration");
+    let webhook = child_path(spec, "webhookConfiguration");
     let pairs = [("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy", "failurePolicy")];
     for (old, new) in pairs {
-        let (old, new) = (child(spec, old), child(&webhook, new));
+        let (old, new) = (child_path(spec, old), child_path(&webhook, new));
         if findings.value(&old).is_some() && findings.value(&new).is_some() {
-            let message = "this is said a second time in `webhookConfiguration`";
+            let message = "the same setting is also in `webhookConfiguration`";
             findings.at_key(&code::BAD_WEBHOOK, &old, message, "keep only the one in `webhookConfiguration`");
         }
     }
-    for path in [child(spec, "webhookTimeoutSeconds"), child(&webhook, "timeoutSeconds")] {
+    for path in [child_path(spec, "webhookTimeoutSeconds"), child_path(&webhook, "timeoutSeconds")] {
         let seconds = findings.value(&path).map(|value| value.as_i64());
         if seconds.is_some_and(|seconds| seconds.is_none_or(|seconds| !(1..=30).contains(&seconds))) {
             findings.at(&code::BAD_WEBHOOK, &path, "a timeout is from 1 to 30 seconds", "");
         }
     }
-    let old = child(spec, "generateExistingOnPolicyUpdate");
+    let old = child_path(spec, "generateExistingOnPolicyUpdate");
     if findings.value(&old).is_some() {
         let message = "`generateExistingOnPolicyUpdate` was removed";
         findings.at_key(&code::BAD_WEBHOOK, &old, message, "use `generateExisting`");
@@ -266,7 +267,7 @@ fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) 
     };
     let is_cel = matches!(rule.validate.method, Method::Cel(_));
     let mut not_here = |key: &str, is_wrong: bool, message: &str| {
-        let path = child(&rule.path, key);
+        let path = child_path(&rule.path, key);
         if is_wrong && findings.value(&path).is_some() {
             findings.at_key(&code::NOT_HERE, &path, message, "");
         }
@@ -287,7 +288,7 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
             for (index, item) in found.value.as_array().unwrap_or_default().iter().enumerate() {
                 pattern::check_pattern(
                     findings,
-                    &Placed { value: item.clone(), path: child(&found.path, index) },
+                    &Located { value: item.clone(), path: child_path(&found.path, index) },
                 );
             }
         }
@@ -309,7 +310,7 @@ fn check_foreach(findings: &mut PolicyChecks<'_>, each: &Foreach) {
 /// Returns whether a wildcard fits a name.
 fn wildcard_matches_name(pattern: &str, text: &str) -> bool {
     let mut budget = Budget::new(Limits::default());
-    glob::matches(pattern, text, &mut budget).unwrap_or(false)
+    glob::matches_wildcard(pattern, text, &mut budget).unwrap_or(false)
 }
 
 #[cfg(test)]

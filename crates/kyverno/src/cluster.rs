@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Outcome, PolicyRule, ResponseParts, ResponseWording, RuleReport,
-    SharedDataSource, Status, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport,
+    RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
@@ -38,7 +38,7 @@ static POLICIES: LazyLock<String> = LazyLock::new(|| {
     names.iter().fold(text, |text, (from, to)| text.replace(from, to))
 });
 
-/// The label that says when an object is to be deleted.
+/// The label with the time at which an object is to be deleted.
 const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
 
 impl ClusterResources for Kyverno {
@@ -76,13 +76,13 @@ impl ClusterResources for Kyverno {
                 group: "rbac.authorization.k8s.io",
                 resources: &["rolebindings", "clusterrolebindings"],
                 verbs: &["get", "list", "watch"],
-                why: "the roles of the one who asks",
+                why: "the roles of the requesting user",
             },
             PolicyRule {
                 group: "authorization.k8s.io",
                 resources: &["subjectaccessreviews"],
                 verbs: &["create"],
-                why: "whether somebody may do something, for rules that ask; nothing is stored",
+                why: "permission checks in rules; nothing is stored",
             },
         ]
     }
@@ -100,7 +100,7 @@ impl ClusterResources for Kyverno {
 }
 
 impl ResponseWording for Kyverno {
-    fn response(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
+    fn response(&self, request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts {
         ResponseParts {
             message: blocked::blocked_message(request, outcomes),
             warnings: admission_warnings(outcomes),
@@ -167,7 +167,7 @@ pub(super) fn expires(document: &Document) -> Option<i128> {
 }
 
 /// Returns the admission_warnings: violations that are admitted, of policies with `emitWarning`.
-fn admission_warnings(outcomes: &[&Outcome]) -> Vec<String> {
+fn admission_warnings(outcomes: &[&RuleOutcome]) -> Vec<String> {
     if outcomes.iter().any(|outcome| outcome.is_refusal) {
         return Vec::new();
     }
@@ -176,30 +176,32 @@ fn admission_warnings(outcomes: &[&Outcome]) -> Vec<String> {
 }
 
 /// Returns the audit audit_annotations of requests that are admitted despite violations, errors or exceptions.
-fn audit_annotations(outcomes: &[&Outcome]) -> Vec<(Text, Text)> {
-    let named = |key: &str, is_one: &dyn Fn(&Outcome) -> bool| {
+fn audit_annotations(outcomes: &[&RuleOutcome]) -> Vec<(Text, Text)> {
+    let named = |key: &str, is_one: &dyn Fn(&RuleOutcome) -> bool| {
         let names: Vec<String> =
             outcomes.iter().filter(|one| is_one(one)).map(|one| dotted_rule_name(one)).collect();
         (!names.is_empty()).then(|| (Text::new(key), Text::from(names.join(","))))
     };
     let all = [
-        named("violations", &|one| !one.is_refusal && matches!(one.status, Status::Fail | Status::Warn)),
-        named("errors", &|one| !one.is_refusal && one.status == Status::Error),
+        named("violations", &|one| {
+            !one.is_refusal && matches!(one.status, RuleStatus::Fail | RuleStatus::Warn)
+        }),
+        named("errors", &|one| !one.is_refusal && one.status == RuleStatus::Error),
         named("exceptions", &|one| !one.exceptions.is_empty()),
     ];
     all.into_iter().flatten().collect()
 }
 
-fn is_objection(outcome: &Outcome) -> bool {
-    matches!(outcome.status, Status::Fail | Status::Warn | Status::Error)
+fn is_objection(outcome: &RuleOutcome) -> bool {
+    matches!(outcome.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error)
 }
 
-fn dotted_rule_name(outcome: &Outcome) -> String {
+fn dotted_rule_name(outcome: &RuleOutcome) -> String {
     format!("{}.{}", policy_of(outcome), outcome.rule.rule)
 }
 
 /// Returns the name of the policy, without its namespace.
-fn policy_of(outcome: &Outcome) -> &str {
+fn policy_of(outcome: &RuleOutcome) -> &str {
     let policy = outcome.rule.policy.as_str();
     policy.rsplit_once('/').map_or(policy, |(_, name)| name)
 }

@@ -18,11 +18,12 @@ use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
-use super::source::{self, BrokenRule, Match, PolicySource, RuleSource, Workload};
+use super::source::{self, BrokenRule, Match, PolicySource, RuleSource};
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
+use kubewright_k8s::PodTemplatePath;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
 pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
@@ -31,7 +32,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         let native = admission_policy::is_enforceable(document).then(|| Err(admission_policy::unreadable()));
         return CompiledPolicy { native, ..CompiledPolicy::of_diagnostics(diagnostics) };
     };
-    // Before the check sorts out rules with errors: what those need is watched as well.
+    // Before rules with errors are sorted out: the objects that those read are watched too.
     let needs = needs::of(&policy, &dialect.exceptions);
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
@@ -65,7 +66,7 @@ struct PolicyCompiler<'d> {
     document: Arc<Document>,
     policy: &'d PolicySource,
     diagnostics: Vec<Diagnostic>,
-    /// What must hold before a request is asked about at all.
+    /// The webhook's match conditions.
     gate: Arc<cel::CelPreconditions>,
     needs: Needs,
     recompile: Recompile,
@@ -77,7 +78,7 @@ struct Variant<'r> {
     name: Text,
     matching: Match,
     exclude: Option<Match>,
-    workload: Workload,
+    workload: PodTemplatePath,
 }
 
 impl PolicyCompiler<'_> {
@@ -94,7 +95,7 @@ impl PolicyCompiler<'_> {
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
-            let parts = kubewright_golib::compile_budget::rule(|| self.parts(rule));
+            let parts = kubewright_golib::compile_budget::with_rule_allowance(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
             let mut variants = vec![Variant {
@@ -102,7 +103,7 @@ impl PolicyCompiler<'_> {
                 name: rule.name.value.clone(),
                 matching: rule.matching.clone(),
                 exclude: rule.exclude.clone(),
-                workload: Workload::Pod,
+                workload: PodTemplatePath::Pod,
             }];
             while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
                 variants.push(Variant {
@@ -178,15 +179,15 @@ impl PolicyCompiler<'_> {
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
     }
 
-    /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
-    /// rule itself would where it cannot answer.
+    /// Returns the substitute of an invalid rule, where its match is known. It refuses as the rule itself would on an
+    /// error.
     fn broken(&mut self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
         let matcher =
             MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
         let settings = &self.policy.settings;
-        // What excuses a part of it would have to know which part it is.
+        // An exception for a part of a rule needs to know which part that is.
         let mut exceptions = self.exceptions(&broken.name);
         exceptions.retain(|exception| exception.pod_security.is_empty());
         let check = match broken.is_unsupported {
@@ -251,7 +252,7 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    /// Returns whether the rule whose name stands at `path` names Secrets.
+    /// Returns whether the rule whose name is at `path` names Secrets.
     fn reads_secrets(&self, path: &[Step]) -> bool {
         let rules = self.document.value.at(&["spec", "rules"]).and_then(Value::as_array);
         let rule = match path.get(2) {

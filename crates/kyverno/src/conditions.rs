@@ -1,11 +1,11 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 //!
-//! Under `any` one condition must hold, under `all` each; where both stand, both must. The older form is a list, of
-//! which each must hold. Without conditions everything holds, but of an empty `any` nothing does.
+//! Under `any` one condition must hold, under `all` each; with both, both must. The older form is a list, of
+//! which each must hold. Without conditions the result is true, but that of an empty `any` is false.
 
 mod lint;
 
-use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Looked};
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Text, Value};
 
@@ -14,21 +14,21 @@ pub(super) use lint::{ConditionLint, ConditionLintKind};
 use super::context::{Unresolved, VariableContext};
 use super::mixed::Tainted;
 use super::operator::{ComparedOperand, ConditionOperator};
-use super::source::Workload;
 use super::template::{VariableProblem, VariableTemplate};
-use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_k8s::PodTemplatePath;
 
 /// Compiled conditions.
 #[derive(Debug, Clone)]
 pub(super) struct ConditionSet {
     /// All of them must hold.
     groups: Vec<ConditionGroup>,
-    /// What stands between messages.
+    /// The separator of messages.
     separator: &'static str,
 }
 
-/// What conditions come to.
+/// The result of conditions.
 #[derive(Debug, Clone)]
 pub(super) struct ConditionVerdict<'c> {
     /// Whether they hold.
@@ -55,14 +55,14 @@ struct ConditionGroup {
     any: Option<Vec<CompiledCondition>>,
     all: Vec<CompiledCondition>,
     at: Vec<Step>,
-    /// Whether it is the older list, whose conditions stand under no name.
+    /// Whether it is the older list form, without `any` and `all`.
     is_list: bool,
 }
 
 #[derive(Debug, Clone)]
 struct CompiledCondition {
     key: ConditionOperand,
-    /// Nothing when there is no such operator.
+    /// `None` for an unknown operator.
     operator: Option<ConditionOperator>,
     value: ConditionOperand,
     message: Option<ConditionMessage>,
@@ -72,7 +72,7 @@ struct CompiledCondition {
     at: Vec<Step>,
 }
 
-/// A condition in its author's words.
+/// A condition as it is written.
 #[derive(Debug, Clone)]
 struct ConditionText {
     what: String,
@@ -83,15 +83,15 @@ struct ConditionText {
 #[derive(Debug, Clone)]
 struct ConditionOperand {
     template: VariableTemplate,
-    /// What it is when it has no variables.
+    /// The constant value when it has no variables.
     constant: Option<ComparedOperand>,
 }
 
 impl ConditionSet {
-    /// Returns the conditions that are written in `value`, and what is wrong with their variables.
+    /// Returns the conditions in `value`, and the problems of their variables.
     /// Places are relative to `value`.
     pub(super) fn compile(
-        value: &Placed<Value>,
+        value: &Located<Value>,
         functions: &JmesPathFunctions,
     ) -> (Self, Vec<VariableProblem>) {
         let mut reader = ConditionReader { functions, problems: Vec::new() };
@@ -111,7 +111,7 @@ impl ConditionSet {
     }
 
     /// Returns the same conditions for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         let mut rebased = self.clone();
         for condition in rebased.groups.iter_mut().flat_map(ConditionGroup::conditions_mut) {
             condition.key.template = condition.key.template.rebased(to);
@@ -134,11 +134,11 @@ impl ConditionSet {
     /// Returns whether the conditions hold.
     ///
     /// # Errors
-    /// When a variable of a condition that matters stands for nothing.
+    /// When a variable of a condition that matters has no value.
     pub(super) fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<ConditionVerdict<'_>, Unresolved> {
         let mut verdict =
             ConditionVerdict { holds: true, messages: Vec::new(), decided: None, separator: self.separator };
@@ -153,7 +153,7 @@ impl ConditionSet {
         Ok(verdict)
     }
 
-    /// Returns every condition in its author's words, with its place in the value.
+    /// Returns every condition as it is written, with its path in the value.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         self.conditions().map(|condition| (condition.written.what.clone(), condition.at.clone())).collect()
     }
@@ -172,12 +172,12 @@ impl ConditionSet {
 }
 
 impl ConditionVerdict<'_> {
-    /// Returns where the condition stands that decided.
+    /// Returns the path of the deciding condition.
     pub(super) fn at(&self) -> &[Step] {
         self.decided.map(|condition| condition.at.as_slice()).unwrap_or_default()
     }
 
-    /// Returns what the condition that decided looked at, where that is a path.
+    /// Returns the path that the deciding condition reads, where it is one.
     pub(super) fn looked_at(&self) -> Option<LookedAt> {
         let variables = self.decided?.key.template.variables();
         let [only] = variables.as_slice() else { return None };
@@ -190,10 +190,10 @@ impl ConditionVerdict<'_> {
         texts.join(self.separator)
     }
 
-    /// Returns the messages with what their variables stand for, joined.
+    /// Returns the messages with their variables resolved, joined.
     ///
     /// # Errors
-    /// When one of them stands for nothing.
+    /// When a variable has no value.
     pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<String, Unresolved> {
         let texts: Result<Vec<Text>, Unresolved> =
             self.messages.iter().map(|message| message.template.resolve_text(context)).collect();
@@ -209,7 +209,7 @@ pub(super) struct LookedAt {
 }
 
 impl LookedAt {
-    /// Returns what an expression looks at first: `spec.replicas` for `request.object.spec.replicas || `1``.
+    /// Returns the path that an expression reads first: `spec.replicas` for `request.object.spec.replicas || `1``.
     fn of(expression: &str) -> Option<Self> {
         let roots = [("request.object.", false), ("request.oldObject.", false), ("element.", true)];
         let (path, is_element) = roots
@@ -226,7 +226,7 @@ impl ConditionGroup {
     fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<ConditionVerdict<'_>, Unresolved> {
         let mut said = ConditionMessages::default();
         let any = match &self.any {
@@ -248,11 +248,11 @@ impl ConditionGroup {
         conditions: &'c [CompiledCondition],
         said: &mut ConditionMessages<'c>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, Unresolved> {
         notes.open();
         let found = evaluate_until(conditions, true, said, context, notes);
-        notes.close(|| condition_note("any".to_owned(), looked(&found), child(&self.at, "any")));
+        notes.close(|| condition_note("any".to_owned(), looked(&found), child_path(&self.at, "any")));
         found
     }
 
@@ -260,14 +260,14 @@ impl ConditionGroup {
         &'c self,
         said: &mut ConditionMessages<'c>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, Unresolved> {
         if self.all.is_empty() || self.is_list {
             return evaluate_until(&self.all, false, said, context, notes);
         }
         notes.open();
         let found = evaluate_until(&self.all, false, said, context, notes);
-        notes.close(|| condition_note("all".to_owned(), looked(&found), child(&self.at, "all")));
+        notes.close(|| condition_note("all".to_owned(), looked(&found), child_path(&self.at, "all")));
         found
     }
 
@@ -276,7 +276,7 @@ impl ConditionGroup {
     }
 }
 
-/// What conditions said when they were looked at.
+/// The result of conditions, with the deciding one.
 #[derive(Default)]
 struct ConditionMessages<'c> {
     held: Vec<&'c ConditionMessage>,
@@ -291,7 +291,7 @@ fn evaluate_until<'c>(
     wanted: bool,
     said: &mut ConditionMessages<'c>,
     context: &mut VariableContext<'_>,
-    notes: &mut Notes,
+    notes: &mut TraceNotes,
 ) -> Result<bool, Unresolved> {
     let mut rest = conditions.iter();
     let mut outcome = Ok(!wanted);
@@ -321,11 +321,15 @@ fn evaluate_until<'c>(
 }
 
 impl CompiledCondition {
-    fn evaluate(&self, context: &mut VariableContext<'_>, notes: &mut Notes) -> Result<bool, Unresolved> {
+    fn evaluate(
+        &self,
+        context: &mut VariableContext<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<bool, Unresolved> {
         let (mut found, mut wanted) = (String::new(), String::new());
         let shown = notes.is_on().then_some((&mut found, &mut wanted));
         let outcome = self.compare(context, shown);
-        notes.say(|| Note {
+        notes.say(|| TraceNote {
             found: outcome.as_ref().map_or_else(|error| error.message().to_owned(), |_| found),
             wanted,
             ..condition_note(self.written.what.clone(), looked(&outcome), self.at.clone())
@@ -396,13 +400,13 @@ impl ConditionReader<'_> {
     fn group(&mut self, value: &Value, at: Vec<Step>) -> ConditionGroup {
         let mut list = |key: &str| {
             let items = value.get(key).and_then(Value::as_array)?;
-            Some(self.list(items, &child(&at, key)))
+            Some(self.list(items, &child_path(&at, key)))
         };
         ConditionGroup { any: list("any"), all: list("all").unwrap_or_default(), at, is_list: false }
     }
 
     fn list(&mut self, items: &[Value], at: &[Step]) -> Vec<CompiledCondition> {
-        items.iter().enumerate().map(|(place, item)| self.condition(item, child(at, place))).collect()
+        items.iter().enumerate().map(|(place, item)| self.condition(item, child_path(at, place))).collect()
     }
 
     fn condition(&mut self, item: &Value, at: Vec<Step>) -> CompiledCondition {
@@ -412,12 +416,12 @@ impl ConditionReader<'_> {
         let message =
             field("message").as_str().filter(|text| !text.is_empty()).map(|text| ConditionMessage {
                 text: text.into(),
-                template: self.template(field("message"), &child(&at, "message")),
+                template: self.template(field("message"), &child_path(&at, "message")),
             });
         CompiledCondition {
-            key: self.side(field("key"), &child(&at, "key")),
+            key: self.side(field("key"), &child_path(&at, "key")),
             operator: ConditionOperator::named(&operator),
-            value: self.side(field("value"), &child(&at, "value")),
+            value: self.side(field("value"), &child_path(&at, "value")),
             message,
             is_excuse: false,
             written: ConditionText { what, operator },
@@ -446,7 +450,7 @@ fn is_group(item: &Value) -> bool {
     item.get("any").is_some() || item.get("all").is_some()
 }
 
-/// Returns what the author wrote, for a person to read.
+/// Returns the condition as its author wrote it.
 fn condition_text(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => text.to_string(),
@@ -462,8 +466,8 @@ fn looked(outcome: &Result<bool, Unresolved>) -> Looked {
     }
 }
 
-fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> Note {
-    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> TraceNote {
+    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 #[cfg(test)]

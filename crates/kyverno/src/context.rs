@@ -1,7 +1,7 @@
-//! What the variables of a rule can read: the request, what the caller gives, context entries and elements.
+//! The variables of a rule: the request, the caller's values, context entries and loop elements.
 //!
-//! Nothing is made before a variable asks for it. An entry is loaded when an expression names it, at most
-//! once, and sees only what was declared before it. All parts share memory with what they come from.
+//! Nothing is built before a variable reads it. An entry is loaded when an expression names it, at most
+//! once, and sees only earlier entries. All parts share memory with their sources.
 
 mod entry;
 mod given;
@@ -24,7 +24,7 @@ pub(super) use sourced::{Sourced, Unresolved};
 /// How many bytes of JSON all context entries of a rule may be together.
 const MAX_LOADED: usize = 2 << 20;
 
-/// What the variables of one rule stand for, for one request.
+/// The values of the variables of one rule, for one request.
 pub(super) struct VariableContext<'a> {
     request: &'a AdmissionRequest,
     world: WorldView<'a>,
@@ -43,12 +43,12 @@ pub(super) struct VariableContext<'a> {
 }
 
 struct ContextScope {
-    /// What expressions are evaluated on, but for context entries; made when it is first needed.
+    /// The root value of expressions, without context entries; built on first use.
     root: Option<Value>,
     element: Option<ForeachElement>,
     /// How many entries were declared when the scope began.
     first: usize,
-    /// Whether its element may have been written by somebody else than the author.
+    /// Whether someone other than the policy's author may have written its element.
     is_foreign: bool,
 }
 
@@ -104,7 +104,7 @@ impl<'a> VariableContext<'a> {
     pub(super) fn declare(&mut self, entries: &'a [CompiledContextEntry]) {
         let scope = self.scopes.len().saturating_sub(1);
         for entry in entries {
-            // What the caller gives takes the place of what would be looked up.
+            // The caller's values replace lookups.
             if entry.is_looked_up() && self.given().has(entry.name()) {
                 continue;
             }
@@ -122,7 +122,7 @@ impl<'a> VariableContext<'a> {
         });
     }
 
-    /// Forgets what was entered and declared since the last [`Context::checkpoint`].
+    /// Removes the entries and declarations since the last [`Context::checkpoint`].
     pub(super) fn restore(&mut self) {
         if self.scopes.len() > 1
             && let Some(scope) = self.scopes.pop()
@@ -144,17 +144,17 @@ impl<'a> VariableContext<'a> {
         }
     }
 
-    /// Returns what `query` finds.
+    /// Returns the answer to `query`.
     pub(super) fn find(&mut self, query: &VariableQuery) -> Result<Sourced, Unresolved> {
         query.find(self)
     }
 
-    /// Returns what may be spent.
+    /// Returns the budget.
     pub(super) fn budget(&mut self) -> &mut Budget {
         self.budget
     }
 
-    /// Returns whether the object is about to be deleted.
+    /// Returns whether the request is a deletion.
     pub(super) fn is_deletion(&self) -> bool {
         self.request.operation == Operation::Delete
     }
@@ -206,7 +206,7 @@ impl<'a> VariableContext<'a> {
         search_tainted(choice, &root, is_foreign, self.budget)
     }
 
-    /// Follows a path into a value of which it is known who wrote what.
+    /// Follows a path into a value whose parts have known authors.
     fn search_parts(
         &mut self,
         expression: &JmesPathExpression,
@@ -268,7 +268,7 @@ impl<'a> VariableContext<'a> {
         self.images.clone().unwrap_or(Ok(None))
     }
 
-    /// Returns whether `name`, which is no context entry, can be written by somebody else than the author.
+    /// Returns whether `name`, which is not a context entry, may be written by someone other than the policy's author.
     fn is_foreign(&mut self, name: &str, scope: usize) -> bool {
         match name {
             "request" | "images" | "image" | "serviceAccountName" | "serviceAccountNamespace" | "target" => {
@@ -312,14 +312,14 @@ impl<'a> VariableContext<'a> {
     }
 }
 
-/// Returns `object` with what the caller gives for it, which is `request.object` or another `key` of the request.
+/// Returns `object` with the caller's values for `request.object` or another `key` of the request.
 pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> Value {
     let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
     ValueOverrides::new(given).put_into(&mut root);
     root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
-/// Evaluates `choice` on `root`, from which it reads what is foreign or not.
+/// Evaluates `choice` on `root`, from which it reads the origin of the values.
 fn search_tainted(
     choice: &QueryAlternatives,
     root: &Value,
@@ -331,7 +331,7 @@ fn search_tainted(
     Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
 }
 
-/// Evaluates `choice`, and tells whether the result is one of its constants.
+/// Evaluates `choice`, and returns whether the result is one of its constants.
 fn evaluate_alternatives(
     choice: &QueryAlternatives,
     root: &Value,
@@ -348,7 +348,7 @@ fn evaluate_alternatives(
     }
 }
 
-/// Evaluates `expression`, with the words that messages have for what is missing.
+/// Evaluates `expression`, with Kyverno's messages for missing values.
 fn evaluate_jmespath(
     expression: &JmesPathExpression,
     root: &Value,

@@ -8,7 +8,7 @@ pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Program, RuleId};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleBranch, RuleId, RuleProgram};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -21,13 +21,13 @@ use super::message::RuleMessage;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
 use super::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 use patterns::{AnyPattern, OnePattern};
 
 /// A compiled rule.
 pub(super) struct ValidateRule {
     pub(super) id: Arc<RuleId>,
-    /// Where everything in it stands.
+    /// The document of the policy, for locations.
     pub(super) document: Arc<Document>,
     pub(super) matcher: MatchExclude,
     pub(super) body: RuleBody,
@@ -37,13 +37,13 @@ pub(super) struct ValidateRule {
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
-    /// What must hold before a request to a cluster is asked about at all.
+    /// The webhook's match conditions, which apply in a cluster only.
     pub(super) gate: Arc<cel::CelPreconditions>,
-    /// Whether requests of Kyverno's own background controller are none of its business.
+    /// Whether requests of Kyverno's own background controller are skipped.
     pub(super) skips_background_requests: bool,
 }
 
-/// What is loaded, asked and checked: of a rule, or of one loop of it.
+/// The context, preconditions and check of a rule or of one of its loops.
 pub(super) struct RuleBody {
     pub(super) entries: Vec<CompiledContextEntry>,
     pub(super) preconditions: Option<Rooted<ConditionSet>>,
@@ -61,19 +61,19 @@ pub(super) enum ValidateCheck {
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
-    /// What cannot run, and why.
+    /// A check that cannot run, and why.
     Impossible(Text),
-    /// Left to the program that the language comes from; here it is an error that refuses nobody.
+    /// Left to Kyverno itself; here it is an error that refuses no request.
     Foreign(Text),
 }
 
-/// Something and where it stands in the document.
+/// A value and its path in the document.
 pub(super) struct Rooted<T> {
     pub(super) value: T,
     pub(super) path: Vec<Step>,
 }
 
-/// What a violation leads to, and where.
+/// The failure action, with its overrides.
 pub(super) struct FailureActions {
     /// Of the rule, then of the policy.
     pub(super) overrides: [Overrides; 2],
@@ -86,11 +86,11 @@ pub(super) struct CompiledException {
     pub(super) key: Text,
     pub(super) matcher: MatchExclude,
     pub(super) conditions: Option<ConditionSet>,
-    /// What it excludes from the Pod Security Standards; without any, it excuses the whole rule.
+    /// The exclusions from the Pod Security Standards; without any, the whole rule is skipped.
     pub(super) pod_security: Vec<CompiledExclusion>,
 }
 
-/// What is checked: the whole object, or an element of a loop.
+/// The checked value: the whole object, or an element of a loop.
 #[derive(Clone, Copy)]
 struct CheckedObject<'a> {
     object: &'a Value,
@@ -110,12 +110,12 @@ impl<'a> CheckedObject<'a> {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub(super) enum CheckVerdict {
     Pass(Text),
     Skip(Text),
-    /// There is nothing to say.
+    /// The check was skipped.
     Nothing(Text),
     Fail(RuleViolation),
     Error(EvalError),
@@ -127,7 +127,7 @@ pub(super) struct RuleViolation {
     pub(super) message: String,
     /// The message as its author wrote it, where it is not the rule's own.
     pub(super) template: Text,
-    /// In what was checked, as far as it is known.
+    /// The path in the checked value, as far as it is known.
     pub(super) path: Vec<Step>,
     pub(super) from: PathOrigin,
     /// In the document of the rule; empty when it is the whole rule.
@@ -139,7 +139,7 @@ pub(super) struct RuleViolation {
 pub(super) enum PathOrigin {
     /// At the element of the loop, or at the object outside of loops.
     Element,
-    /// At what the loop itself is about.
+    /// The path of the loop's list.
     Subject,
     /// At the object.
     Object,
@@ -157,7 +157,7 @@ impl RuleViolation {
     }
 }
 
-impl Program for ValidateRule {
+impl RuleProgram for ValidateRule {
     fn message(&self) -> &str {
         match (&self.body.check, self.message.text()) {
             (ValidateCheck::Cel(check), "") => check.message(),
@@ -171,10 +171,10 @@ impl Program for ValidateRule {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        let mut notes = Notes::of(evaluation.tracer);
+        let mut notes = TraceNotes::of(evaluation.tracer);
         let subject = self.subject(object, evaluation);
         let result = self.run(&subject, evaluation, &mut notes);
-        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         let effect = match result {
             ValidateRun::Excepted(effect) => Ok(effect),
             ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
@@ -182,11 +182,11 @@ impl Program for ValidateRule {
         effect.map_err(|error| self.tolerated(error, evaluation))
     }
 
-    fn branches(&self) -> Vec<Branch> {
+    fn branches(&self) -> Vec<RuleBranch> {
         let mut found = Vec::new();
         self.body.branches(&mut found);
         let branch =
-            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
+            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
         found.into_iter().map(branch).collect()
     }
 }
@@ -208,21 +208,21 @@ impl ValidateRule {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
             return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
-        let mut notes = Notes::of(evaluation.tracer);
+        let mut notes = TraceNotes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
         let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
             true => Some("the matchConditions of the webhook are not met".into()),
             false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
         };
-        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
             Some(reason) => Applies::OutOfScope(reason),
         })
     }
 
-    /// Returns the object that is judged: the one of the request, with what the caller puts into it.
+    /// Returns the evaluated object: that of the request, with the caller's values.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
         let given = evaluation.world.overrides(&self.id, evaluation.request);
         if given.is_empty() {
@@ -235,18 +235,18 @@ impl ValidateRule {
         overlaid(object, key, given)
     }
 
-    /// Returns whether the API server does not ask about the request. Outside a cluster nobody stands in between.
+    /// Returns whether the webhook's match conditions exclude the request. Outside a cluster there is no webhook.
     fn is_gated(
         &self,
         object: &Value,
         evaluation: &Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, EvalError> {
         let is_admission = evaluation.request.is_admission();
         Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
     }
 
-    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> ValidateRun {
+    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut TraceNotes) -> ValidateRun {
         let excepted = match self.excepted(object, evaluation, notes) {
             Ok(excepted) => excepted,
             Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
@@ -260,11 +260,11 @@ impl ValidateRule {
         }
         let exceptions = matching_exceptions(&excepted, &mut context, notes);
         let ran = match &self.body.check {
-            // It asks the world itself.
+            // It queries the world itself.
             ValidateCheck::Cel(cel) if exceptions.is_empty() => {
                 ValidateRun::Checked(cel.check(&self.message.passed, object, evaluation, notes))
             }
-            // What was signed badly before is not forgiven: nobody vouches for it.
+            // A bad signature before the update is not excused, because the old object was not verified either.
             ValidateCheck::Manifests(manifests) if exceptions.is_empty() => {
                 return ValidateRun::Checked(manifests.check(object, evaluation, notes));
             }
@@ -282,7 +282,7 @@ impl ValidateRule {
         object: &Value,
         exceptions: &[&CompiledException],
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> ValidateRun {
         let ValidateCheck::PodSecurity(profile) = &self.body.check else {
             if exceptions.is_empty() {
@@ -310,13 +310,13 @@ impl ValidateRule {
         }
     }
 
-    /// Checks what `subject` is about.
+    /// Checks `subject`.
     fn check<'a>(
         &'a self,
         check: &'a ValidateCheck,
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         match check {
             ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_)
@@ -332,7 +332,7 @@ impl ValidateRule {
             ValidateCheck::Foreach(loops) => self.loops(loops, subject, context, notes),
             ValidateCheck::Both(both) => self.both(both, subject, context, notes),
             ValidateCheck::Cel(_) => CheckVerdict::Error(EvalError::new("CEL in a loop")),
-            // Stands only where exceptions are asked first.
+            // Present only where exceptions are evaluated first.
             ValidateCheck::PodSecurity(_) => {
                 CheckVerdict::Nothing("Pod Security is checked on whole objects".into())
             }
@@ -344,14 +344,13 @@ impl ValidateRule {
         }
     }
 
-    /// Checks two things, of which the second is not looked at where the first does not hold. A skip says nothing about
-    /// the other.
+    /// Runs two checks; the second is left out where the first fails. A skipped check does not affect the other.
     fn both<'a>(
         &'a self,
         [whole, loops]: &'a [ValidateCheck; 2],
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let first = self.check(whole, subject, context, notes);
         if matches!(first, CheckVerdict::Fail(_) | CheckVerdict::Error(_)) {
@@ -370,7 +369,7 @@ impl ValidateRule {
         &self,
         conditions: Option<&Rooted<ConditionSet>>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let Some(conditions) = conditions else {
             return CheckVerdict::Fail(RuleViolation::new(self.message.denied(None, context)));
@@ -398,12 +397,12 @@ impl ValidateRule {
         }
     }
 
-    /// Returns the exceptions that are about `object`.
+    /// Returns the exceptions that match `object`.
     fn excepted(
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vec<&CompiledException>, EvalError> {
         let operation = evaluation.request.operation;
         let mut found = Vec::new();
@@ -447,7 +446,7 @@ impl RuleBody {
     fn precondition(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Option<Text>, EvalError> {
         let Some(conditions) = &self.preconditions else { return Ok(None) };
         let mark = notes.mark();
@@ -501,7 +500,7 @@ impl Rooted<ConditionSet> {
 }
 
 impl FailureActions {
-    /// Returns what a violation of the request's object leads to.
+    /// Returns the failure action for the object of the request.
     fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<FailureAction, EvalError> {
         let [of_rule, of_policy] = &self.overrides;
         if let Some(action) = of_rule.action(evaluation)? {
@@ -518,7 +517,7 @@ impl FailureActions {
 fn matching_exceptions<'e>(
     about: &[&'e CompiledException],
     context: &mut VariableContext<'_>,
-    notes: &mut Notes,
+    notes: &mut TraceNotes,
 ) -> Vec<&'e CompiledException> {
     let mut found = Vec::new();
     for exception in about {
@@ -548,16 +547,16 @@ fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
     }
 }
 
-/// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
-/// that there are no exceptions.
+/// Returns whether a request changes exceptions, or objects that keep rules in force, such as webhook configurations
+/// and RBAC: exceptions never apply to these.
 fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
     request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
-/// Returns whether it is the controller that carries out what other policies want.
+/// Returns whether the user is Kyverno's background controller, which applies other policies.
 fn is_background_controller(user: &Value) -> bool {
-    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }

@@ -1,18 +1,18 @@
-//! Values and their types as Go prints them, which is how they stand in Kyverno's messages.
+//! Values and their types as Go prints them, for Kyverno's messages.
 //!
 //! `kyverno apply` and `kyverno test` read every number of an object as a double, so these print a million as `1e+06`.
 
 use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Value};
 
-/// Returns what `%v` prints.
+/// Returns the text that `%v` prints.
 pub(super) fn format_go_value(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = String::new();
     write_go_value(value, &mut out, budget)?;
     Ok(out)
 }
 
-/// Returns what `%T` prints.
+/// Returns the text that `%T` prints.
 pub(super) fn go_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -30,7 +30,7 @@ fn write_go_value(value: &Value, out: &mut String, budget: &mut Budget) -> Resul
     match value {
         Value::Null => out.push_str("<nil>"),
         Value::Bool(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-        Value::Number(found) => out.push_str(&float::format(found.as_f64(), 'g', None)),
+        Value::Number(found) => out.push_str(&float::format_float(found.as_f64(), 'g', None)),
         Value::String(text) => out.push_str(text),
         Value::Array(items) => {
             budget.enter()?;

@@ -1,7 +1,7 @@
 //! The images of an object, by the containers that run them: `images.containers.NAME.registry` and so on.
 
 use kubewright_engine::EvalError;
-use kubewright_golib::image::{DEFAULT_REGISTRY, Reference, ReferenceError, with_registry};
+use kubewright_golib::image::{DEFAULT_REGISTRY, ImageReference, ImageReferenceError, with_registry};
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -12,7 +12,7 @@ const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"]
 
 /// Returns the images of `object`, or nothing when it has none.
 pub(super) fn images_of_object(object: &Value, budget: &mut Budget) -> Result<Option<Value>, Unresolved> {
-    let Some(keys) = pod_keys(object.get("kind").and_then(Value::as_str).unwrap_or_default()) else {
+    let Some(keys) = pod_keys(object.str_at(&["kind"])) else {
         return Ok(None);
     };
     let Some(spec) = follow_image_keys(object, keys)? else { return Ok(None) };
@@ -48,8 +48,8 @@ fn follow_image_keys<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v 
     Ok(Some(value))
 }
 
-/// Adds the images of a list of containers. What can be no container or image is an error, so that nobody hides an
-/// image by writing it in another form.
+/// Adds the images of a list of containers. A value that is not a container or image is an error, so that an
+/// image cannot be hidden by its form.
 fn collect_images(
     containers: &Value,
     pointer: &str,
@@ -79,7 +79,7 @@ fn collect_images(
         };
         if !image.trim().is_empty() {
             budget.produce(image.len().saturating_mul(4))?;
-            let reference = Reference::parse(image).map_err(|bad| bad_image(image, bad))?;
+            let reference = ImageReference::parse(image).map_err(|bad| bad_image(image, bad))?;
             // Of two containers with one name neither hides the other.
             let key = if found.contains_key(name) { pointer.as_str().into() } else { name.clone() };
             if found.insert(key, image_as_value(&reference, &pointer)).is_some() {
@@ -90,7 +90,7 @@ fn collect_images(
     Ok(())
 }
 
-fn image_as_value(reference: &Reference, pointer: &str) -> Value {
+fn image_as_value(reference: &ImageReference, pointer: &str) -> Value {
     let repository = reference.repository();
     let (mut registry, mut path) = (reference.registry.as_str(), reference.path.as_str());
     // A host name cannot have an underscore; it is shown as the registry all the same.
@@ -120,7 +120,7 @@ fn image_as_value(reference: &Reference, pointer: &str) -> Value {
     map.into()
 }
 
-fn bad_image(image: &str, bad: ReferenceError) -> Unresolved {
+fn bad_image(image: &str, bad: ImageReferenceError) -> Unresolved {
     let full = with_registry(image);
     image_error(format!(
         "invalid image '{image}' (bad image: {full}, defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true: {bad})"

@@ -44,7 +44,7 @@ pub struct Kyverno {
     write_admission_policy: AdmissionPolicyWriter,
 }
 
-/// Writes the ValidatingAdmissionPolicy, and its binding, of a policy with one rule in CEL, or says why there is none.
+/// Writes the ValidatingAdmissionPolicy and its binding for a policy with one CEL rule, or returns why there is none.
 ///
 /// The policy was read from the document.
 pub type AdmissionPolicyWriter = fn(
@@ -152,7 +152,7 @@ fn exception(document: &Document) -> (Option<source::ExceptionSource>, Vec<Diagn
     (exception, diagnostics)
 }
 
-/// Returns what is wrong with documents that make exceptions from `rules`.
+/// Returns the diagnostics of exception documents for `rules`.
 pub fn check_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId>,
@@ -176,7 +176,7 @@ pub fn check_exceptions<'r>(
 }
 
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }
 
 // The example of the README is a test.

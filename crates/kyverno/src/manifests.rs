@@ -1,8 +1,8 @@
-//! `manifests`: an object must be as somebody signed it, in the format of k8s-manifest-sigstore.
+//! `manifests`: an object must equal its signed manifest, in the format of k8s-manifest-sigstore.
 //!
 //! The object carries the signed text in its annotations ([`message`]), signatures of that text are checked with
-//! the rule's keys ([`attestor`]), and the object is compared with the text ([`difference`]) except for what
-//! may differ ([`ignored`]). A signature that fits no key is an error; a missing one and a difference are failures.
+//! the rule's keys ([`attestor`]), and the object is compared with the text ([`difference`]) except for
+//! ignored fields ([`ignored`]). A signature that matches no key is an error; a missing one and a difference are failures.
 
 mod attestor;
 mod difference;
@@ -14,7 +14,7 @@ mod tar;
 
 pub(super) use key::{PublicKey, other as other_key};
 
-use kubewright_engine::{EvalError, Evaluation, TraceNode, Verdict as Seen};
+use kubewright_engine::{EvalError, Evaluation, TraceNode, TraceVerdict as Seen};
 use kubewright_k8s::{GroupVersionKind, ObjectName, Operation};
 use kubewright_value::{Budget, Step, Text, Value};
 
@@ -24,13 +24,13 @@ use attestor::{Set, Vote};
 use difference::ManifestDifference;
 use dry_run::DryRunCheck;
 use ignored::Ignored;
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use message::{NoMessage, SignatureAnnotations, SignedMessage};
 
-/// What every error of such a rule starts with.
+/// The start of every error of such a rule.
 const WRONG: &str = "error occurred during manifest verification";
 
-/// A compiled rule about signatures.
+/// A compiled rule on signatures.
 pub(super) struct ManifestCheck {
     path: Vec<Step>,
     names: SignatureAnnotations,
@@ -47,10 +47,10 @@ struct SignedObject<'c> {
     signatures: Vec<&'c str>,
 }
 
-/// What an object says was signed.
+/// The signed message in an object.
 enum SignedContent {
     Signed {
-        /// What the signatures are of.
+        /// The bytes that the signatures cover.
         text: Vec<u8>,
         /// How the object differs from it, where it may not.
         differences: Vec<ManifestDifference>,
@@ -79,7 +79,7 @@ impl ManifestCheck {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         if evaluation.request.operation == Operation::Delete {
             return CheckVerdict::Nothing("signatures are not checked on DELETE".into());
@@ -99,7 +99,7 @@ impl ManifestCheck {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<CheckVerdict, EvalError> {
         let content = self.content(object, evaluation)?;
         self.tell(&content, notes);
@@ -166,7 +166,7 @@ impl ManifestCheck {
         })
     }
 
-    fn tell(&self, content: &SignedContent, notes: &mut Notes) {
+    fn tell(&self, content: &SignedContent, notes: &mut TraceNotes) {
         notes.say(|| {
             let (found, verdict, children) = match content {
                 SignedContent::Signed { differences, .. } => {
@@ -177,11 +177,11 @@ impl ManifestCheck {
                 SignedContent::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
             };
             let what = "the object is as it was signed".to_owned();
-            Note { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
+            TraceNote { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
         });
     }
 
-    /// Returns what can decide, for coverage: the comparison, and every signer.
+    /// Returns the branches for coverage: the comparison, and every signer.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let mut found = vec![("manifests".to_owned(), self.path.clone())];
         self.sets.iter().for_each(|set| set.branches(&mut found));
@@ -190,10 +190,10 @@ impl ManifestCheck {
 }
 
 impl ManifestDifference {
-    fn note(&self) -> Note {
+    fn note(&self) -> TraceNote {
         let show =
             |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), TraceNode::show);
-        Note {
+        TraceNote {
             what: self.key.clone(),
             found: show(&self.after),
             wanted: show(&self.before),
@@ -224,7 +224,7 @@ fn candidates<'s>(
     })
 }
 
-/// Returns the steps of a path with dots. Keys may have dots too, so the object says where one ends.
+/// Returns the steps of a path with dots. Keys may have dots too, so the object decides where one ends.
 fn dotted_path_steps(object: &Value, key: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut at, mut rest) = (object, key);

@@ -1,19 +1,19 @@
-//! Which objects and whose requests a rule is about: its `match` without its `exclude`.
+//! Matches objects and users: a `match` without its `exclude`.
 //!
-//! Within one entry everything must hold, of the items of one list any. While it is not known who asks, what an
-//! entry says about users is left out of `match`, and makes an entry of `exclude` fit nobody.
+//! Within one entry all filters must hold, of the items of one list any. While the user is not known, the user filters
+//! of a `match` entry are ignored, and an `exclude` entry with user filters matches nothing.
 
 mod clause;
 pub mod kind;
 mod overrides;
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope, Verdict};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, RuleScope, TraceVerdict};
 use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Step, Text, Value};
 
 use super::source::{self, Match};
 use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 pub(super) use overrides::Overrides;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
@@ -21,7 +21,7 @@ pub(super) use overrides::Overrides;
 pub(super) struct MatchExclude {
     matching: MatchBlock,
     exclude: Option<MatchBlock>,
-    /// The namespace of a Policy, which is about no other.
+    /// The namespace of a Policy, which matches no other.
     home: Option<Text>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct MatchExclude {
 struct MatchBlock {
     mode: MatchMode,
     entries: Vec<MatchEntry>,
-    /// Whether what is said about users is left out while nobody knows who asks.
+    /// Whether user filters are ignored while the user is unknown.
     is_lenient: bool,
     what: &'static str,
     path: Vec<Step>,
@@ -44,15 +44,15 @@ enum MatchMode {
 #[derive(Debug, Clone)]
 struct MatchEntry {
     clauses: Vec<Clause>,
-    /// Whether something is said about objects.
+    /// Whether it filters objects.
     has_resources: bool,
-    /// Whether something is said about users.
+    /// Whether it filters users.
     has_users: bool,
-    /// Whether it is only about users, and entries that must hold as well are about objects.
+    /// Whether it filters only users, while other required entries filter objects.
     is_for_users_of_others: bool,
     /// `any[0]`; empty for the older form, which has one entry.
     what: String,
-    /// Why a rule whose `exclude` this stands in is not about an object that it fits.
+    /// The reason for a rule whose `exclude` matches an object.
     excluded: Text,
     path: Vec<Step>,
 }
@@ -80,12 +80,12 @@ impl MatchExclude {
         }
     }
 
-    /// Returns the matcher of an exception. An exception for some users is for nobody while it is not known who asks.
+    /// Returns the matcher of an exception. An exception for some users does not apply while the user is unknown.
     pub(super) fn of_exception(matching: &Match) -> Self {
         Self { matching: MatchBlock::compile(matching, "match", false), exclude: None, home: None }
     }
 
-    /// Returns nothing when the rule is about `object`, and otherwise why it is not.
+    /// Returns `None` when the rule matches `object`, otherwise the reason.
     ///
     /// Places in the notes are places in the document.
     ///
@@ -96,7 +96,7 @@ impl MatchExclude {
         object: &Value,
         operation: Operation,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Option<Text>, EvalError> {
         if let Some(home) = &self.home
             && home != matched_namespace(evaluation.request)
@@ -114,8 +114,8 @@ impl MatchExclude {
         })
     }
 
-    /// Returns what the rule can be about at all; it may be wider than the rule.
-    pub(super) fn scope(&self) -> Scope {
+    /// Returns the index scope of the rule; it may be wider than the rule.
+    pub(super) fn scope(&self) -> RuleScope {
         let kinds = self.matching.kinds();
         let is_about_namespaces = match &kinds {
             KindScope::Any => true,
@@ -127,7 +127,7 @@ impl MatchExclude {
             None if is_about_namespaces => NamespaceScope::Any,
             None => self.matching.namespaces(),
         };
-        Scope { kinds, namespaces, operations: self.matching.operations(), payloads: false }
+        RuleScope { kinds, namespaces, operations: self.matching.operations(), payloads: false }
     }
 }
 
@@ -165,7 +165,7 @@ impl MatchBlock {
         &self,
         asked: ClauseInput<'_>,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Fit<'_>, MatchError> {
         if !notes.is_on() {
             return self.compare_entries(asked, evaluation, notes);
@@ -180,7 +180,7 @@ impl MatchBlock {
         &self,
         asked: ClauseInput<'_>,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Fit<'_>, MatchError> {
         let mut fit = Fit::No("its match is empty");
         let mut entries = self.entries.iter();
@@ -191,7 +191,7 @@ impl MatchBlock {
             }
         }
         for entry in entries {
-            notes.say(|| match_note(entry.what.clone(), Verdict::NotLooked, &entry.path));
+            notes.say(|| match_note(entry.what.clone(), TraceVerdict::NotLooked, &entry.path));
         }
         Ok(match fit {
             Fit::No(_) if self.mode == MatchMode::Any && self.entries.len() > 1 => {
@@ -276,7 +276,7 @@ impl MatchEntry {
         asked: ClauseInput<'_>,
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Fit<'_>, MatchError> {
         if self.what.is_empty() || !notes.is_on() {
             return self.compare_clauses(asked, is_lenient, evaluation, notes);
@@ -292,7 +292,7 @@ impl MatchEntry {
         asked: ClauseInput<'_>,
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Fit<'_>, MatchError> {
         let ignores_users = self.has_users && is_lenient && !evaluation.request.has_user();
         let has_rest = self.has_resources || (self.has_users && !ignores_users);
@@ -305,11 +305,11 @@ impl MatchEntry {
                 if !notes.is_on() && matches!(fit, Fit::No(_)) {
                     break;
                 }
-                notes.say(|| match_note(clause.what.clone(), Verdict::NotLooked, &clause.path));
+                notes.say(|| match_note(clause.what.clone(), TraceVerdict::NotLooked, &clause.path));
                 continue;
             }
             let holds = clause.holds(asked, evaluation);
-            notes.say(|| Note {
+            notes.say(|| TraceNote {
                 found: clause.found(asked, evaluation),
                 ..match_note(clause.what.clone(), verdict_of(&holds), &clause.path)
             });
@@ -321,24 +321,24 @@ impl MatchEntry {
     }
 }
 
-fn match_verdict(fit: &Result<Fit<'_>, MatchError>) -> Verdict {
+fn match_verdict(fit: &Result<Fit<'_>, MatchError>) -> TraceVerdict {
     match fit {
-        Ok(Fit::Yes(_)) => Verdict::Yes,
-        Ok(Fit::No(_)) => Verdict::No,
-        Err(_) => Verdict::Error,
+        Ok(Fit::Yes(_)) => TraceVerdict::Yes,
+        Ok(Fit::No(_)) => TraceVerdict::No,
+        Err(_) => TraceVerdict::Error,
     }
 }
 
-fn verdict_of(holds: &Result<bool, EvalError>) -> Verdict {
+fn verdict_of(holds: &Result<bool, EvalError>) -> TraceVerdict {
     match holds {
-        Ok(true) => Verdict::Yes,
-        Ok(false) => Verdict::No,
-        Err(_) => Verdict::Error,
+        Ok(true) => TraceVerdict::Yes,
+        Ok(false) => TraceVerdict::No,
+        Err(_) => TraceVerdict::Error,
     }
 }
 
-fn match_note(what: String, verdict: Verdict, path: &[Step]) -> Note {
-    Note {
+fn match_note(what: String, verdict: TraceVerdict, path: &[Step]) -> TraceNote {
+    TraceNote {
         what,
         found: String::new(),
         wanted: String::new(),

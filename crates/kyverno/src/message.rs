@@ -1,4 +1,4 @@
-//! What a rule says, in Kyverno's words, so that reports and tests compare equal.
+//! The messages of rules, in Kyverno's wording, so that reports and tests compare equal.
 
 use kubewright_value::Text;
 
@@ -10,20 +10,20 @@ use super::template::VariableTemplate;
 pub(super) struct RuleMessage {
     /// The rule's name.
     pub(super) rule: Text,
-    /// What a rule that passes says.
+    /// The message of a rule that passes.
     pub(super) passed: Text,
     /// As its author wrote it; may be empty.
     written: Text,
     template: VariableTemplate,
 }
 
-/// What came of comparing an object with a pattern.
+/// The result of comparing an object with a pattern.
 pub(super) enum PatternOutcome<'a> {
-    /// It differs at a path, for a reason that is told when there is nothing better to say.
+    /// It differs at a path; the reason is shown when there is no better message.
     At { path: &'a str, reason: &'a str },
     /// It could not be compared.
     Execution(&'a str),
-    /// It differs from every one of several patterns, each in these words.
+    /// It differs from every one of several patterns; one message for each.
     Each(&'a [String]),
 }
 
@@ -47,7 +47,7 @@ impl RuleMessage {
         }
     }
 
-    /// Returns what is said about an object that violates a pattern.
+    /// Returns the message for an object that violates a pattern.
     pub(super) fn violated(&self, outcome: &PatternOutcome<'_>, context: &mut VariableContext<'_>) -> String {
         let rule = &self.rule;
         let what = match outcome {
@@ -69,8 +69,8 @@ impl RuleMessage {
         format!("validation error: variables substitution error in rule {rule} execution error: {reason}")
     }
 
-    /// Returns what is said about a denied object; `conditions` are those that denied it. A message with a variable
-    /// that stands for nothing is said as it is written.
+    /// Returns the message for a denied object; `conditions` are those that denied it. A message with an unresolved
+    /// variable is returned as it is written.
     pub(super) fn denied(
         &self,
         conditions: Option<&conditions::ConditionVerdict<'_>>,

@@ -1,7 +1,7 @@
-//! A value of which it is known what the author of the policy wrote, and what came from elsewhere.
+//! A value in which the parts of the policy's author are told apart from foreign parts.
 //!
 //! Wildcards and operators count where the author wrote them. A text from an object, be it a name, a label or an
-//! image, stands for itself, so that whoever writes the object cannot write the rule.
+//! image, is compared literally, so that the author of the object cannot change the rule.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub enum Tainted {
     Text(Vec<TaintedPart>),
     /// An array in which something is not the author's.
     List(Vec<Tainted>),
-    /// An object in which something is not the author's; keys in the order in which they stand.
+    /// An object with a foreign part; keys in their original order.
     Map(Vec<(Vec<TaintedPart>, Tainted)>),
 }
 
@@ -32,7 +32,7 @@ pub struct TaintedPart {
 }
 
 impl Tainted {
-    /// Returns the value, whoever wrote it.
+    /// Returns the value, foreign parts included.
     #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         match self {

@@ -88,7 +88,7 @@ impl ConditionOperator {
         NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// Returns what is to be written in place of a deprecated operator.
+    /// Returns the replacement of a deprecated operator.
     pub(super) fn replacement(self) -> Option<&'static [&'static str]> {
         match self {
             Self::In => Some(&["AllIn", "AnyIn"]),
@@ -103,7 +103,7 @@ impl ConditionOperator {
         }
     }
 
-    /// Returns whether `key` compares with `value` as the operator says.
+    /// Returns whether `key` compares with `value` under the operator.
     ///
     /// # Errors
     /// When comparing takes more steps than are left.
@@ -155,7 +155,7 @@ impl ConditionOperator {
         }
     }
 
-    /// Returns what the operator does, when it can do nothing with `value`, or only with keys that are lists.
+    /// Returns the effect of the operator when it cannot use `value`, or only for keys that are lists.
     pub(super) fn objection(self, value: &ComparedOperand) -> Option<&'static str> {
         match (&value.shape, self) {
             (

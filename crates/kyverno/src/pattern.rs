@@ -1,8 +1,8 @@
 //! Patterns: an object that looks like the ones it accepts, with wildcards, operators and anchors in it.
 //!
-//! A pattern is compiled once and compared often. What counts as an operator, a wildcard or an anchor is only what the
-//! author wrote; values from elsewhere stand for themselves. Why an object is skipped or refused is decided by types,
-//! never by the words of a message.
+//! A pattern is compiled once and compared often. Only operators, wildcards and anchors that the author wrote count;
+//! values from elsewhere are compared literally. Whether an object is skipped or refused is decided by types, never by
+//! the text of a message.
 
 mod compile;
 pub mod leaf;
@@ -19,9 +19,9 @@ use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
 use super::mixed::{Tainted, TaintedPart};
-use super::source::Workload;
 use compile::PatternCompiler;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
+use kubewright_k8s::PodTemplatePath;
 pub(super) use lint::{PatternLint, PatternLintKind, lint_pattern};
 use node::{Exists, MapNode, PatternEntry, PatternNode};
 use place::ComparedPath;
@@ -33,34 +33,34 @@ use walk::PatternComparison;
 pub struct ValidatePattern {
     /// The root of its tree.
     pub node: Arc<PatternNode>,
-    // As it is written, whoever wrote it.
+    // As it is written, foreign parts included.
     source: Value,
 }
 
-/// What came of comparing an object with a pattern.
+/// The result of comparing an object with a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternVerdict {
     /// The object fits.
     Pass,
-    /// The object is none of the pattern's business; says the condition that does not hold.
+    /// The object is skipped because a condition does not hold.
     Skip {
-        /// The condition, in Kyverno's words.
+        /// The condition, in Kyverno's wording.
         message: String,
-        /// Where the condition stands in the pattern.
+        /// The path of the condition in the pattern.
         at: Vec<Step>,
     },
-    /// The object does not fit, but a condition asks for a key that it has nowhere.
+    /// The object does not match, but a condition names a key that it has nowhere.
     Error {
-        /// The condition, in Kyverno's words.
+        /// The condition, in Kyverno's wording.
         message: String,
-        /// Where the condition stands in the pattern.
+        /// The path of the condition in the pattern.
         at: Vec<Step>,
     },
     /// The object does not fit.
     Fail(Mismatch),
 }
 
-/// What does not fit.
+/// A mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// As Kyverno prints it: `/spec/containers/0/image/`.
@@ -69,11 +69,11 @@ pub struct Mismatch {
     pub path: Vec<Step>,
     /// In the pattern, with its anchors.
     pub at: Vec<Step>,
-    /// What the pattern has there.
+    /// The value in the pattern.
     pub wanted: String,
-    /// What the object has there.
+    /// The value in the object.
     pub found: String,
-    /// What happened, in Kyverno's words.
+    /// The reason, in Kyverno's wording.
     pub message: String,
 }
 
@@ -94,9 +94,9 @@ impl ValidatePattern {
         Self { node: Arc::new(compiler.compile(source)), source: source.plain().into_owned() }
     }
 
-    /// Returns the pattern for what describes Pods; nothing is compiled again.
+    /// Returns the pattern for Pod templates; it is not compiled again.
     #[must_use]
-    pub fn under(self: Arc<Self>, to: Workload) -> Self {
+    pub fn under(self: Arc<Self>, to: PodTemplatePath) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = PatternEntry {
                 raw: Text::new(key),
@@ -120,7 +120,7 @@ impl ValidatePattern {
         &self,
         object: &Value,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() {
@@ -150,14 +150,14 @@ impl ValidatePattern {
     }
 }
 
-/// What a node of a compiled pattern takes, the key before it and its place in the source included.
+/// The memory of a compiled node, with its key and its place in the source.
 const NODE_BYTES: usize =
     size_of::<PatternEntry>() + size_of::<leaf::text::TermComparison>() + 4 * size_of::<Tainted>();
 
 /// How often a text is copied when it is compiled: as it is, without its operator, as wildcards, and on the way there.
 const TEXT_COPIES: usize = 5;
 
-/// Charges what compiling `source` takes.
+/// Charges the compilation of `source`.
 ///
 /// # Errors
 /// When the budget is used up.

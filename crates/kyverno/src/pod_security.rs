@@ -1,6 +1,6 @@
-//! `podSecurity`: the Pod Security Standards, each check as it was in the version that is asked for.
+//! `podSecurity`: the Pod Security Standards, with each check as of the requested version.
 //!
-//! What a check forbids is what Kubernetes forbids; what is said about it is what Kyverno says. Kyverno runs
+//! The checks are those of Kubernetes; the messages are those of Kyverno. Kyverno runs
 //! checks that the version did not have yet, and runs all of them for `privileged`; Kubernetes does neither.
 
 mod check;
@@ -15,15 +15,16 @@ pub(super) use check::Control;
 pub(super) use exclude::CompiledExclusion;
 pub(super) use version::StandardsVersion;
 
-use kubewright_engine::{EvalError, TraceNode, Verdict as Seen};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::message::RuleMessage;
-use super::source::{self, Workload};
+use super::source::{self};
 use check::PodSecurityCheck;
 use finding::{PodSecurityViolation, PodSpecRoot};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_k8s::PodTemplatePath;
 use pod::Pod;
 
 /// How much is forbidden.
@@ -31,7 +32,7 @@ use pod::Pod;
 pub(super) enum PodSecurityLevel {
     /// Nothing.
     Privileged,
-    /// What is known to give more rights than a Pod should have.
+    /// Capabilities and settings that are known to give a Pod too many rights.
     Baseline,
     /// Everything that a hardened Pod does not need.
     Restricted,
@@ -47,7 +48,7 @@ impl PodSecurityLevel {
     }
 }
 
-/// A level at a version, and what is excluded from it.
+/// A level at a version, with its exclusions.
 pub(super) struct Profile {
     level: PodSecurityLevel,
     version: StandardsVersion,
@@ -56,7 +57,7 @@ pub(super) struct Profile {
     /// Those of the level that the version has.
     checks: Vec<PodSecurityCheck>,
     exclusions: Vec<CompiledExclusion>,
-    /// Where it stands in the document.
+    /// The path in the document.
     path: Vec<Step>,
 }
 
@@ -80,7 +81,7 @@ impl Profile {
         message: &RuleMessage,
         exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Option<CheckVerdict> {
         match self.violations(object, exceptions, budget, notes) {
             Err(error) => Some(CheckVerdict::Error(error)),
@@ -99,7 +100,7 @@ impl Profile {
         object: &'o Value,
         exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<PodSpecLookup<'o>, EvalError> {
         let workload = pod_template_owner(object).ok_or_else(|| {
             EvalError::new("Error while getting new resource: could not find correct resource type")
@@ -130,7 +131,7 @@ impl Profile {
         self.checks.iter().filter_map(|check| check.run(pod, self.level, self.version)).collect()
     }
 
-    /// Takes out of `violations` what `exclusion` is about. Returns whether there was anything.
+    /// Removes the violations that `exclusion` covers. Returns whether there were any.
     fn exempt<'o>(
         &self,
         violations: &mut Vec<PodSecurityViolation<'o>>,
@@ -155,7 +156,7 @@ impl Profile {
     fn failure(
         &self,
         violations: &[PodSecurityViolation<'_>],
-        workload: Workload,
+        workload: PodTemplatePath,
         message: &RuleMessage,
     ) -> RuleViolation {
         let root = PodSpecRoot(workload);
@@ -176,7 +177,7 @@ impl Profile {
         }
     }
 
-    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut Notes) {
+    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut TraceNotes) {
         if !notes.is_on() {
             return;
         }
@@ -186,7 +187,7 @@ impl Profile {
         }
         for check in &self.checks {
             let violation = violations.iter().find(|violation| violation.check == *check);
-            notes.say(|| Note {
+            notes.say(|| TraceNote {
                 what: check.title(),
                 found: violation.map(|violation| violation.reason.to_owned()).unwrap_or_default(),
                 wanted: format!("{name} {}", self.version),
@@ -197,7 +198,7 @@ impl Profile {
         }
     }
 
-    /// Returns what can decide, for coverage. All checks run on every Pod, so they are one; what is excluded is not.
+    /// Returns the branches for coverage. All checks run on every Pod, so they are one; each exclusion is another.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let whole = (format!("podSecurity {}", self.level.name()), self.path.clone());
         let exclusions = self.exclusions.iter().enumerate();
@@ -206,16 +207,16 @@ impl Profile {
     }
 }
 
-/// What a rule finds in an object.
+/// The violations that a rule finds in an object.
 enum PodSpecLookup<'o> {
-    Violations(Vec<PodSecurityViolation<'o>>, Workload),
+    Violations(Vec<PodSecurityViolation<'o>>, PodTemplatePath),
     Excepted,
 }
 
 impl PodSecurityViolation<'_> {
     /// Returns one note for each finding.
-    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<Note> {
-        let note = |finding: &finding::PodSecurityFinding<'_>| Note {
+    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<TraceNote> {
+        let note = |finding: &finding::PodSecurityFinding<'_>| TraceNote {
             found: TraceNode::show(&finding.bad.to_value()),
             ..pod_security_note(finding.place.text(root), Seen::No, at.to_vec())
         };
@@ -223,14 +224,14 @@ impl PodSecurityViolation<'_> {
     }
 }
 
-fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
-    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> TraceNote {
+    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 /// Returns where `object` describes a Pod.
-fn pod_template_owner(object: &Value) -> Option<Workload> {
+fn pod_template_owner(object: &Value) -> Option<PodTemplatePath> {
     let kind = object.get("kind").and_then(Value::as_str)?;
-    Workload::of_kind(kind).filter(|workload| *workload != Workload::Bare)
+    PodTemplatePath::of_kind(kind).filter(|workload| *workload != PodTemplatePath::Bare)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Signing objects in the form that `manifests` rules check.
 //!
-//! The object without the annotations of signatures is written as YAML, which is what is signed, and it is put into
-//! the annotations with the signature. A further signature is of the same text.
+//! The object without signature annotations is written as YAML and signed; the text and the signature are put into
+//! annotations. A further signature covers the same text.
 
 use std::fmt;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ use super::manifests::message::{
 };
 use super::manifests::{PublicKey, other_key};
 
-/// Where annotations of signatures start, unless somebody says otherwise.
+/// The default prefix of signature annotations.
 pub const DEFAULT_DOMAIN: &str = "cosign.sigstore.dev";
 
 /// A private key, which is never shown.
@@ -33,13 +33,13 @@ pub struct ManifestSigningKey {
 /// Why nothing was signed, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotSigned {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to do; may be empty.
+    /// A suggestion; may be empty.
     pub help: &'static str,
 }
 
-/// What became of an object.
+/// The result for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
     /// It has a first signature.
@@ -50,7 +50,7 @@ pub enum Signed {
     Already,
 }
 
-/// What to do with signatures that an object has already.
+/// The handling of existing signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Earlier {
     /// They stay, if they are still of this object.
@@ -118,7 +118,7 @@ impl fmt::Debug for ManifestSigningKey {
 /// The same object and key always give the same signature (RFC 6979).
 ///
 /// # Errors
-/// When it is no Kubernetes object, or has a signature that is not of it any more.
+/// When it is not a Kubernetes object, or has a signature that no longer matches it.
 pub fn sign_manifest(
     object: &mut Value,
     key: &ManifestSigningKey,

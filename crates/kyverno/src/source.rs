@@ -20,25 +20,24 @@ use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;
 use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
-use kubewright_cel_rules::source::{NamedExpression, ParamRef, Validation};
-use kubewright_dialect_kit::fields::{FieldCodes, Placed};
-use kubewright_dialect_kit::selector::Selector;
-pub(super) use kubewright_dialect_kit::workload::Workload;
+use kubewright_cel_rules::source::{NamedExpression, ParamRef, ValidationSource};
+use kubewright_dialect_kit::fields::{FieldCodes, Located};
+use kubewright_dialect_kit::selector::SelectorSource;
 
 /// A policy.
 #[derive(Debug, Clone)]
 pub struct PolicySource {
     /// `metadata.name`
-    pub name: Placed<Text>,
-    /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
+    pub name: Located<Text>,
+    /// The namespace of a `Policy`, `default` unless given; a `ClusterPolicy` has none.
     pub namespace: Option<Text>,
-    /// What holds for all its rules.
+    /// The settings of all its rules.
     pub settings: PolicySettings,
-    /// What its annotations say.
+    /// Its annotations.
     pub annotations: Annotations,
     /// The rules that were read without an error.
     pub rules: Vec<RuleSource>,
-    /// The rules that have an error, in the order in which they stand.
+    /// The rules with an error, in document order.
     pub broken: Vec<BrokenRule>,
 }
 
@@ -47,17 +46,17 @@ pub struct PolicySource {
 pub struct BrokenRule {
     /// May be empty: a rule without a name cannot run either.
     pub name: Text,
-    /// Where the rule stands in the document.
+    /// The path of the rule in the document.
     pub path: Vec<Step>,
-    /// What it is about, where that could be read.
+    /// Its `match`, where it could be read.
     pub matching: Option<Match>,
-    /// What it is not about, where that could be read.
+    /// Its `exclude`, where it could be read.
     pub exclude: Option<Match>,
-    /// What a violation of it would lead to, as far as that could be read.
+    /// Its failure action, as far as it could be read.
     pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
-    /// Whether it is of a type that is not supported yet, which refuses nobody.
+    /// Whether its type is not supported yet, so that it refuses no request.
     pub is_unsupported: bool,
     /// The first error, as in its diagnostic.
     pub message: String,
@@ -65,7 +64,7 @@ pub struct BrokenRule {
     pub rule: Option<Box<RuleSource>>,
 }
 
-/// What the annotations of a policy say.
+/// The annotations of a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Annotations {
     /// `policies.kyverno.io/severity`
@@ -75,10 +74,10 @@ pub struct Annotations {
     /// `policies.kyverno.io/scored` is not `"false"`.
     pub is_scored: bool,
     /// `pod-policies.kyverno.io/autogen-controllers`
-    pub autogen_controllers: Option<Placed<Text>>,
+    pub autogen_controllers: Option<Located<Text>>,
 }
 
-/// What holds for all rules of a policy.
+/// The settings of all rules of a policy.
 #[derive(Debug, Clone)]
 pub struct PolicySettings {
     /// `validationFailureAction`
@@ -95,13 +94,13 @@ pub struct PolicySettings {
     pub emits_warning: bool,
     /// `applyRules` is `One`.
     pub applies_one_rule: bool,
-    /// Its status says that it became a ValidatingAdmissionPolicy, which checks in its place.
+    /// Its status says that a ValidatingAdmissionPolicy checks in its place.
     pub is_generated: bool,
     /// `webhookConfiguration.matchConditions`
     pub match_conditions: Vec<NamedExpression>,
 }
 
-/// What a violation leads to.
+/// The action on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureAction {
     /// It is reported.
@@ -114,22 +113,22 @@ pub enum FailureAction {
 /// Another action for some namespaces.
 #[derive(Debug, Clone)]
 pub struct ActionOverride {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `action`
     pub action: FailureAction,
     /// Wildcards; none means any namespace.
     pub namespaces: Vec<Text>,
     /// `namespaceSelector`
-    pub namespace_selector: Option<Selector>,
+    pub namespace_selector: Option<SelectorSource>,
 }
 
 /// A rule of a policy.
 #[derive(Debug, Clone)]
 pub struct RuleSource {
     /// `name`
-    pub name: Placed<Text>,
-    /// Where the rule stands in the document.
+    pub name: Located<Text>,
+    /// The path of the rule in the document.
     pub path: Vec<Step>,
     /// `match`
     pub matching: Match,
@@ -138,21 +137,21 @@ pub struct RuleSource {
     /// `context`
     pub context: Vec<ContextEntry>,
     /// As it is written: `{any, all}` or a list.
-    pub preconditions: Option<Placed<Value>>,
+    pub preconditions: Option<Located<Value>>,
     /// `celPreconditions`
     pub cel_preconditions: Vec<NamedExpression>,
     /// `reportProperties`
     pub report_properties: Vec<(Text, Text)>,
     /// `skipBackgroundRequests`
     pub skips_background_requests: bool,
-    /// What in it keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
+    /// The field that keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
     pub stops_autogen: Option<&'static str>,
     /// `validate`
     pub validate: Validate,
 }
 
 impl RuleSource {
-    /// Returns what stays of a rule that has an error.
+    /// Returns the readable rest of a rule with an error.
     #[must_use]
     pub fn broken(self, message: String) -> BrokenRule {
         BrokenRule {
@@ -169,20 +168,20 @@ impl RuleSource {
     }
 }
 
-/// What a rule checks.
+/// The check of a rule.
 #[derive(Debug, Clone)]
 pub struct Validate {
-    /// Where `validate` stands; where the rule stands for rules of other types.
+    /// The path of `validate`; for rules of other types, that of the rule.
     pub path: Vec<Step>,
     /// `message`
-    pub message: Option<Placed<Text>>,
+    pub message: Option<Located<Text>>,
     /// `failureAction`
     pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
     /// `allowExistingViolations`
     pub allows_existing_violations: bool,
-    /// What it checks.
+    /// The method of the check.
     pub method: Method,
 }
 
@@ -190,11 +189,11 @@ pub struct Validate {
 #[derive(Debug, Clone)]
 pub enum Method {
     /// `pattern`
-    Pattern(Placed<Value>),
+    Pattern(Located<Value>),
     /// A list of patterns.
-    AnyPattern(Placed<Value>),
+    AnyPattern(Located<Value>),
     /// The conditions; without any, everything is denied.
-    Deny(Option<Placed<Value>>),
+    Deny(Option<Located<Value>>),
     /// `foreach`
     Foreach(Vec<Foreach>),
     /// A check of the whole object and `foreach` beside it: both must hold.
@@ -205,20 +204,20 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
-    /// What is not supported yet, in the author's words: `mutate` and so on.
+    /// An unsupported method, by its field: `mutate` and so on.
     Unsupported {
         /// The name of the field.
         field: &'static str,
     },
 }
 
-/// What is checked in CEL.
+/// A check in CEL.
 #[derive(Debug, Clone)]
 pub struct Cel {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `expressions`
-    pub expressions: Vec<Validation>,
+    pub expressions: Vec<ValidationSource>,
     /// `variables`
     pub variables: Vec<NamedExpression>,
     /// `auditAnnotations`
@@ -232,7 +231,7 @@ pub struct Cel {
 /// The Pod Security Standards that an object must meet.
 #[derive(Debug, Clone)]
 pub struct PodSecurity {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     pub(super) level: PodSecurityLevel,
     pub(super) version: StandardsVersion,
@@ -245,13 +244,13 @@ pub struct PodSecurity {
 /// A control that is not checked, or not everywhere.
 #[derive(Debug, Clone)]
 pub struct ControlExclusion {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     pub(super) control: Control,
     /// Wildcards.
     pub images: Vec<Text>,
     /// `restrictedField`
-    pub restricted_field: Option<Placed<Text>>,
+    pub restricted_field: Option<Located<Text>>,
     /// Wildcards.
     pub values: Vec<Text>,
 }
@@ -259,21 +258,21 @@ pub struct ControlExclusion {
 /// One loop of a `foreach`.
 #[derive(Debug, Clone)]
 pub struct Foreach {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// JMESPath, without braces.
-    pub list: Placed<Text>,
+    pub list: Located<Text>,
     /// `elementScope`
     pub element_scope: Option<bool>,
     /// `context`
     pub context: Vec<ContextEntry>,
     /// `preconditions`, as it is written.
-    pub preconditions: Option<Placed<Value>>,
+    pub preconditions: Option<Located<Value>>,
     /// Never `Unsupported`.
     pub method: Method,
 }
 
-/// Which objects a rule is about, or is not.
+/// A `match` or `exclude`.
 #[derive(Debug, Clone, Default)]
 pub struct Match {
     /// `any`
@@ -282,31 +281,31 @@ pub struct Match {
     pub all: Vec<ResourceFilter>,
     /// The older form without `any` and `all`.
     pub flat: Option<ResourceFilter>,
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
 }
 
-/// Everything that one entry of a `match` asks for; all of it must hold.
+/// One entry of a `match`; all its filters must hold.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceFilter {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `kinds`
-    pub kinds: Vec<Placed<Text>>,
+    pub kinds: Vec<Located<Text>>,
     /// `name`
-    pub name: Option<Placed<Text>>,
+    pub name: Option<Located<Text>>,
     /// `names`
-    pub names: Vec<Placed<Text>>,
+    pub names: Vec<Located<Text>>,
     /// `namespaces`
-    pub namespaces: Vec<Placed<Text>>,
+    pub namespaces: Vec<Located<Text>>,
     /// Empty means every operation.
     pub operations: Vec<Operation>,
     /// `annotations`
     pub annotations: Vec<(Text, Text)>,
     /// `selector`
-    pub selector: Option<Selector>,
+    pub selector: Option<SelectorSource>,
     /// `namespaceSelector`
-    pub namespace_selector: Option<Selector>,
+    pub namespace_selector: Option<SelectorSource>,
     /// `subjects`
     pub subjects: Vec<SubjectFilter>,
     /// `roles`
@@ -317,7 +316,7 @@ pub struct ResourceFilter {
     pub is_faulty: bool,
 }
 
-/// Who asks.
+/// A user, group or service account.
 #[derive(Debug, Clone)]
 pub struct SubjectFilter {
     /// `kind`
@@ -328,7 +327,7 @@ pub struct SubjectFilter {
     pub namespace: Text,
 }
 
-/// What sort of one who asks.
+/// The kind of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectKind {
     /// `User`
@@ -343,8 +342,8 @@ pub enum SubjectKind {
 #[derive(Debug, Clone)]
 pub struct ContextEntry {
     /// `name`
-    pub name: Placed<Text>,
-    /// Where it stands in the document.
+    pub name: Located<Text>,
+    /// The path in the document.
     pub path: Vec<Step>,
     /// Where its value comes from.
     pub from: ContextSource,
@@ -354,14 +353,14 @@ pub struct ContextEntry {
 #[derive(Debug, Clone)]
 pub struct Service {
     /// `url`
-    pub url: Placed<Text>,
+    pub url: Located<Text>,
     /// `headers`
-    pub headers: Vec<(Text, Placed<Value>)>,
+    pub headers: Vec<(Text, Located<Value>)>,
     /// `caBundle`
     pub ca_bundle: Text,
 }
 
-/// By what right a registry is asked: `imageRegistryCredentials`.
+/// The registry credentials: `imageRegistryCredentials`.
 #[derive(Debug, Clone, Default)]
 pub struct RegistryCredentials {
     /// The names of pull secrets.
@@ -376,49 +375,49 @@ pub enum ContextSource {
     /// `variable`
     Variable {
         /// `value`
-        value: Option<Placed<Value>>,
+        value: Option<Located<Value>>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
         /// `default`
-        default: Option<Placed<Value>>,
+        default: Option<Located<Value>>,
     },
     /// `configMap`
     ConfigMap {
         /// `name`
-        name: Placed<Text>,
+        name: Located<Text>,
         /// `namespace`
-        namespace: Option<Placed<Text>>,
+        namespace: Option<Located<Text>>,
     },
     /// `apiCall`
     ApiCall {
         /// `urlPath`
-        url_path: Option<Placed<Text>>,
+        url_path: Option<Located<Text>>,
         /// `service`
         service: Option<Service>,
         /// `method`
         method: Text,
         /// `data`
-        data: Vec<(Text, Placed<Value>)>,
+        data: Vec<(Text, Located<Value>)>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
         /// `default`
-        default: Option<Placed<Value>>,
+        default: Option<Located<Value>>,
     },
     /// `imageRegistry`
     ImageRegistry {
         /// `reference`
-        reference: Placed<Text>,
+        reference: Located<Text>,
         /// `imageRegistryCredentials`
         credentials: RegistryCredentials,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
     },
     /// `globalReference`
     GlobalReference {
         /// `name`
-        name: Placed<Text>,
+        name: Located<Text>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
     },
 }
 
@@ -427,21 +426,21 @@ pub enum ContextSource {
 pub struct ExceptionSource {
     /// `namespace/name`
     pub key: Text,
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// Policy (`name` or `namespace/name`) and the wildcards of its rules.
     pub policies: Vec<(Text, Vec<Text>)>,
     /// `match`
     pub matching: Match,
     /// As it is written.
-    pub conditions: Option<Placed<Value>>,
+    pub conditions: Option<Located<Value>>,
     /// The Pod Security controls that it excludes; without any, it excuses the whole rule.
     pub pod_security: Vec<ControlExclusion>,
     /// `background`
     pub is_background: bool,
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
@@ -451,8 +450,8 @@ const FIELD_CODES: FieldCodes = FieldCodes {
 };
 
 /// Returns a value that outlives its document.
-fn owned_value(found: Placed<&Value>) -> Placed<Value> {
-    Placed { value: found.value.clone(), path: found.path }
+fn owned_value(found: Located<&Value>) -> Located<Value> {
+    Located { value: found.value.clone(), path: found.path }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) use variable::TemplateVariable;
 
 use super::context::{Sourced, Unresolved, VariableContext};
 use super::mixed::{Tainted, TaintedPart};
-use super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A value with variables in it.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct VariableTemplate {
     root: TemplateTree,
 }
 
-/// An expression without braces, in which variables may stand.
+/// An expression without braces, which may contain variables.
 #[derive(Debug, Clone)]
 pub(super) struct VariableQuery {
     variable: TemplateVariable,
@@ -41,17 +41,17 @@ pub(super) struct VariableQuery {
 /// Something wrong in a template.
 #[derive(Debug, Clone)]
 pub struct VariableProblem {
-    /// Where the text stands in the value; the steps to a key end with the key.
+    /// The path of the text in the value; the path of a key ends with the key.
     pub path: Vec<Step>,
     /// Whether the text is a key.
     pub is_key: bool,
-    /// What is wrong, for a person.
+    /// The message.
     pub message: String,
     /// Where in the text.
     pub position: Position,
     /// How many characters it spans.
     pub length: u32,
-    /// What sort of problem it is.
+    /// The kind of the problem.
     pub kind: TemplateProblemKind,
 }
 
@@ -89,7 +89,7 @@ impl VariableTemplate {
         Self { root: TemplateTree::Constant(Value::from("")) }
     }
 
-    /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
+    /// Reads `value`. Its problems are also the errors of [`Template::resolve`].
     #[must_use]
     pub fn parse(value: &Value, functions: &JmesPathFunctions) -> (Self, Vec<VariableProblem>) {
         let mut reader =
@@ -127,7 +127,7 @@ impl VariableTemplate {
         }
     }
 
-    /// Returns the value with what its variables stand for.
+    /// Returns the value with its variables resolved.
     pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Tainted, Unresolved> {
         self.root.resolve(context)
     }
@@ -144,13 +144,18 @@ impl VariableTemplate {
     }
 
     /// Returns the same template for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { root: self.root.rebased(to, "") }
     }
 
     /// Returns the same template for the objects that make Pods. It is a pattern that is put `below` the template
     /// of the Pod, and may be the `item` of a list of patterns; paths in messages show both.
-    pub(super) fn rebased_below(&self, to: Workload, below: Workload, item: Option<usize>) -> Self {
+    pub(super) fn rebased_below(
+        &self,
+        to: PodTemplatePath,
+        below: PodTemplatePath,
+        item: Option<usize>,
+    ) -> Self {
         let mut path = item.map_or_else(String::new, |item| format!("/{item}"));
         path.extend(below.keys().iter().flat_map(|key| ["/", key]));
         Self { root: self.root.rebased(to, &path) }
@@ -180,16 +185,16 @@ impl VariableQuery {
     }
 
     /// Returns the same expression for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { variable: self.variable.rebased(to, "") }
     }
 
-    /// Returns what it finds.
+    /// Returns its value.
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         self.variable.find(context)
     }
 
-    /// Returns what it finds in `value`; variables in it are those of `context`.
+    /// Returns its value in `value`; its variables are those of `context`.
     pub(super) fn find_in(
         &self,
         value: &Sourced,
@@ -433,7 +438,7 @@ impl TemplateTree {
         Err(Unresolved::Error(EvalError::new(message)))
     }
 
-    fn rebased(&self, to: Workload, below: &str) -> Self {
+    fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {
         match self {
             Self::Constant(_) | Self::Broken(_) => self.clone(),
             Self::Whole(variable) => Self::Whole(variable.rebased(to, below)),

@@ -66,7 +66,7 @@ impl Reviews {
 
 fn admission_review(id: &str, namespace: &str, pod: &str) -> String {
     let name = json::parse(pod).unwrap_or_default();
-    let name = name.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = name.str_at(&["metadata", "name"]).to_owned();
     format!(
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"{id}","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"requestKind":{{"group":"","version":"v1","kind":"Pod"}},"requestResource":{{"group":"","version":"v1","resource":"pods"}},"name":"{name}","namespace":"{namespace}","operation":"CREATE","userInfo":{{"username":"system:serviceaccount:kube-system:replicaset-controller","uid":"7c1b4c0a-0b0e-4f3e-8f54-0a9d3d2f7c11","groups":["system:serviceaccounts","system:serviceaccounts:kube-system","system:authenticated"]}},"object":{pod},"oldObject":null,"dryRun":false,"options":{{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"}}}}}}"#
     )

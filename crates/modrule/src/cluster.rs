@@ -2,16 +2,16 @@
 
 use kubewright_engine::{
     AdmissionPhase, ClusterExtensions, ClusterResources, FailurePolicy, IgnoredNamespace, KindOrResource,
-    Outcome, PolicyRule, ResponseParts, ResponseWording, WatchRole, WatchedResource, WebhookPlan,
+    PolicyRule, ResponseParts, ResponseWording, RuleOutcome, WatchRole, WatchedResource, WebhookPlan,
     WebhookRule,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Deadline, Value};
 
-use super::binding::{Binding, bind_in_cluster};
-use super::dry_run::dry_run_with;
-use super::ignored::{IGNORE_LABEL, IGNORED, IGNORED_BY_DEFAULT};
-use super::resources::Resource;
+use super::binding::{PodBinding, cluster_binding_annotations};
+use super::dry_run::run_dry_run_with;
+use super::ignored::{IGNORE_LABEL, IGNORED_BY_DEFAULT, IGNORED_VALUE};
+use super::resources::WebhookResource;
 use super::{ModRule, denial_of};
 
 impl ClusterResources for ModRule {
@@ -35,13 +35,13 @@ impl ClusterResources for ModRule {
                 group: "",
                 resources: &["nodes"],
                 verbs: &["get", "list", "watch"],
-                why: "the node of a Pod, as rules see it",
+                why: "the node of a Pod (`syntheticRefs.node`)",
             },
             PolicyRule {
                 group: "",
                 resources: &["pods"],
                 verbs: &["get", "patch"],
-                why: "the annotation with the name of its node, for a Pod that asks for it",
+                why: "the annotation with the name of its node, for a Pod that requests it",
             },
         ]
     }
@@ -51,7 +51,7 @@ impl ClusterResources for ModRule {
     }
 
     fn ignore_label(&self) -> Option<(&'static str, &'static str)> {
-        Some((IGNORE_LABEL, IGNORED))
+        Some((IGNORE_LABEL, IGNORED_VALUE))
     }
 
     fn ignored_namespaces(&self) -> &'static [IgnoredNamespace] {
@@ -60,7 +60,7 @@ impl ClusterResources for ModRule {
 }
 
 impl ResponseWording for ModRule {
-    fn response(&self, _request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
+    fn response(&self, _request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts {
         let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
         ResponseParts { reason: message.clone(), message, ..ResponseParts::default() }
     }
@@ -72,19 +72,19 @@ impl ClusterExtensions for ModRule {
     }
 
     fn pod_binding_patch(&self, binding: &Value, pod: &Value) -> Option<Value> {
-        bind_in_cluster(&Binding::read(binding)?, pod)
+        cluster_binding_annotations(&PodBinding::read(binding)?, pod)
     }
 
     fn dry_run(&self, request: &Value, deadline: Option<Deadline>) -> Option<Result<Value, String>> {
         request.get("modRules").or_else(|| request.get("resourceManifest"))?;
-        Some(dry_run_with(self, request, deadline).map(|run| run.to_value()))
+        Some(run_dry_run_with(self, request, deadline).map(|run| run.to_value()))
     }
 }
 
 /// Returns the webhook of every ModRule: KubeMod has one mutating webhook for rules of both types.
-pub(super) fn webhook(resources: &[Resource]) -> WebhookPlan {
+pub(super) fn webhook(resources: &[WebhookResource]) -> WebhookPlan {
     let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
-    let rule = |resource: &Resource| WebhookRule {
+    let rule = |resource: &WebhookResource| WebhookRule {
         group: resource.group.clone(),
         version: "*".into(),
         name: KindOrResource::Resource(resource.name.clone()),

@@ -7,52 +7,57 @@ use std::sync::Arc;
 
 use kubewright_engine::{
     AdmissionPhase, Code, CompiledPolicy, Diagnostic, EvaluationModes, KindScope, NamespaceScope, Needs,
-    Program, Recompile, RuleAction, RuleId, Scope,
+    Recompile, RuleAction, RuleId, RuleProgram, RuleScope,
 };
 use kubewright_golib::regex::{self, Regex};
 use kubewright_gotemplate::Inputs;
 use kubewright_value::{Document, Position, Text};
 
-use super::criterion::Criterion;
-use super::evaluate::{Action, ClusterTargets, Reach, Rule};
-use super::references::Sight;
-use super::source::{self, RuleType, Source};
-use super::unreadable::Unreadable;
+use super::criterion::CompiledCriterion;
+use super::evaluate::{ClusterTargets, ModRuleAction, ModRuleProgram, NamespaceReach};
+use super::references::ReferenceSettings;
+use super::source::{self, ModRuleSource, RuleType};
+use super::unreadable::UnreadableRule;
 use super::{ModRule, ModRuleOptions, cluster, diagnostics as code, idempotence};
 use criteria::pinned_kinds;
-use kubewright_dialect_kit::fields::{Placed, Reader, within};
+use kubewright_dialect_kit::fields::{DocumentReader, Located, locate_within};
 
-/// Compiles `document`; a rule with an error is left out, unless it is to refuse what it cannot answer.
-pub(super) fn compile(dialect: &ModRule, document: &Document) -> CompiledPolicy {
-    let (source, diagnostics) = source::read(document);
-    let mut compiler = Compiler { dialect, document, diagnostics, sees_references: false };
+/// Compiles `document`; a rule with an error is left out, unless `--fail-closed` rules must refuse instead.
+pub(super) fn compile_modrule(dialect: &ModRule, document: &Document) -> CompiledPolicy {
+    let (source, diagnostics) = source::read_modrule(document);
+    let mut compiler = ModRuleCompiler { dialect, document, diagnostics, sees_references: false };
     let rule = source.as_ref().and_then(|source| compiler.rule(source));
     let mut diagnostics = compiler.diagnostics;
     if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        let unreadable = source.and_then(|source| unreadable(dialect, document, source, &error.message));
+        let unreadable =
+            source.and_then(|source| compile_unreadable(dialect, document, source, &error.message));
         diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-        return compiled(dialect, unreadable, diagnostics);
+        return compiled_policy(dialect, unreadable, diagnostics);
     }
     if let Some((rule, program)) = &rule
-        && let Some(warning) = idempotence::check(rule, program)
+        && let Some(warning) = idempotence::check_idempotence(rule, program)
     {
         diagnostics.push(warning);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    let rule = rule.map(|(header, program)| Made {
+    let rule = rule.map(|(header, program)| CompiledModRule {
         sees_references: program.sight.sees_references,
         rule: header.with(program),
     });
-    compiled(dialect, rule, diagnostics)
+    compiled_policy(dialect, rule, diagnostics)
 }
 
 /// A rule, and whether it can see the namespace and the node of its object.
-struct Made {
+struct CompiledModRule {
     rule: kubewright_engine::Rule,
     sees_references: bool,
 }
 
-fn compiled(dialect: &ModRule, made: Option<Made>, diagnostics: Vec<Diagnostic>) -> CompiledPolicy {
+fn compiled_policy(
+    dialect: &ModRule,
+    made: Option<CompiledModRule>,
+    diagnostics: Vec<Diagnostic>,
+) -> CompiledPolicy {
     // Functions of the time and of chance are off unless they are allowed.
     let recompile = if dialect.has_allowed_functions { Recompile::Periodically } else { Recompile::OnChange };
     let nodes = made.as_ref().is_some_and(|made| made.sees_references);
@@ -65,39 +70,48 @@ fn compiled(dialect: &ModRule, made: Option<Made>, diagnostics: Vec<Diagnostic>)
     }
 }
 
-/// Returns what stands for a rule with an error that is to refuse what it cannot answer.
-fn unreadable(dialect: &ModRule, document: &Document, mut source: Source, reason: &str) -> Option<Made> {
-    // Only what it is about counts.
+/// Returns the substitute for a rule with an error that must refuse the objects it cannot evaluate.
+fn compile_unreadable(
+    dialect: &ModRule,
+    document: &Document,
+    mut source: ModRuleSource,
+    reason: &str,
+) -> Option<CompiledModRule> {
+    // Only its scope is used.
     source.reject_message = None;
     source.operations.clear();
-    let mut compiler = Compiler { dialect, document, diagnostics: Vec::new(), sees_references: false };
+    let mut compiler = ModRuleCompiler { dialect, document, diagnostics: Vec::new(), sees_references: false };
     let (header, rule) = compiler.rule(&source)?;
     let is_bounded = matches!(header.scope.kinds, KindScope::Named(_));
-    (header.refuses_on_error && is_bounded).then(|| Made {
+    (header.refuses_on_error && is_bounded).then(|| CompiledModRule {
         sees_references: rule.sight.sees_references,
-        rule: header.with(Unreadable { rule, reason: reason.into() }),
+        rule: header.with(UnreadableRule { rule, reason: reason.into() }),
     })
 }
 
-/// Compiles one criterion that stands alone, for trying it out.
+/// Compiles a single criterion, for trying it out.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnostic>> {
-    let mut reader = Reader::new(document, source::FIELD_CODES);
-    let source = reader.root().and_then(|fields| source::criterion(&mut reader, &fields));
+pub fn compile_criterion(document: &Document) -> Result<CompiledCriterion, Vec<Diagnostic>> {
+    let mut reader = DocumentReader::new(document, source::FIELD_CODES);
+    let source = reader.root().and_then(|fields| source::read_criterion(&mut reader, &fields));
     let dialect = ModRule::new(&ModRuleOptions::default(), Inputs::default());
-    let mut compiler =
-        Compiler { dialect: &dialect, document, diagnostics: reader.diagnostics, sees_references: false };
+    let mut compiler = ModRuleCompiler {
+        dialect: &dialect,
+        document,
+        diagnostics: reader.diagnostics,
+        sees_references: false,
+    };
     let criterion = source.and_then(|source| compiler.criterion(&source));
     let errors: Vec<_> = compiler.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
     criterion.filter(|_| errors.is_empty()).ok_or(errors)
 }
 
 /// A rule without its program, which the check for idempotence still wants to look into.
-pub(super) struct Header {
+pub(super) struct RuleHeader {
     id: Arc<RuleId>,
-    pub(super) scope: Scope,
+    pub(super) scope: RuleScope,
     action: RuleAction,
     tier: i32,
     precedence: u32,
@@ -105,8 +119,8 @@ pub(super) struct Header {
     pub(super) location: kubewright_value::Location,
 }
 
-impl Header {
-    fn with(self, program: impl Program + 'static) -> kubewright_engine::Rule {
+impl RuleHeader {
+    fn with(self, program: impl RuleProgram + 'static) -> kubewright_engine::Rule {
         kubewright_engine::Rule {
             id: self.id,
             scope: self.scope,
@@ -127,15 +141,15 @@ impl Header {
     }
 }
 
-struct Compiler<'d> {
+struct ModRuleCompiler<'d> {
     dialect: &'d ModRule,
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
     sees_references: bool,
 }
 
-impl Compiler<'_> {
-    fn rule(&mut self, source: &Source) -> Option<(Header, Rule)> {
+impl ModRuleCompiler<'_> {
+    fn rule(&mut self, source: &ModRuleSource) -> Option<(RuleHeader, ModRuleProgram)> {
         let name = source.name.value.clone();
         let reach = self.reach(source);
         let criteria: Vec<_> =
@@ -151,36 +165,36 @@ impl Compiler<'_> {
             None => None,
         };
         let action = match source.rule_type? {
-            RuleType::Patch => Action::Patch(operations),
-            RuleType::Reject => Action::Reject { message: message.map(Box::new) },
+            RuleType::Patch => ModRuleAction::Patch(operations),
+            RuleType::Reject => ModRuleAction::Reject { message: message.map(Box::new) },
         };
         let reach = reach?;
-        let header = Header {
+        let header = RuleHeader {
             id: RuleId { dialect: "modrule", policy: reach.name(), rule: name.clone() }.into(),
-            scope: Scope {
+            scope: RuleScope {
                 kinds: pinned_kinds(&criteria),
                 namespaces: reach.scope(),
                 operations: source.admission_operations.iter().copied().collect(),
                 payloads: false,
             },
-            action: if matches!(action, Action::Patch(_)) {
+            action: if matches!(action, ModRuleAction::Patch(_)) {
                 RuleAction::Mutate
             } else {
                 RuleAction::Validate
             },
             tier: source.tier,
-            refuses_on_error: self.dialect.fails_closed && matches!(action, Action::Reject { .. }),
-            precedence: u32::from(!matches!(reach, Reach::Cluster { .. })),
+            refuses_on_error: self.dialect.fails_closed && matches!(action, ModRuleAction::Reject { .. }),
+            precedence: u32::from(!matches!(reach, NamespaceReach::Cluster { .. })),
             location: self.document.locate(&source.name.path),
         };
         let inputs = self.dialect.inputs;
-        let rule = Rule {
+        let rule = ModRuleProgram {
             name,
             reach,
             cluster_namespace: self.dialect.cluster_namespace.clone(),
             criteria,
             action,
-            sight: Sight {
+            sight: ReferenceSettings {
                 sees_references: self.sees_references,
                 assumed_node: self.dialect.assumed_node.clone(),
                 is_strict: header.refuses_on_error,
@@ -192,7 +206,7 @@ impl Compiler<'_> {
         Some((header, rule))
     }
 
-    fn reach(&mut self, source: &Source) -> Option<Reach> {
+    fn reach(&mut self, source: &ModRuleSource) -> Option<NamespaceReach> {
         let namespace = source.namespace.clone().or_else(|| self.dialect.default_namespace.clone());
         let regex = source.target_namespace_regex.as_ref().filter(|regex| !regex.value.is_empty());
         let compiled = match regex {
@@ -207,7 +221,7 @@ impl Compiler<'_> {
                     regex,
                     format!("`{}` also matches namespaces that only contain it", regex.value),
                     format!(
-                        "write `^{}$` if whole names are meant",
+                        "write `^{}$` to match whole names",
                         regex.value.trim_start_matches('^').trim_end_matches('$')
                     ),
                 ),
@@ -219,7 +233,7 @@ impl Compiler<'_> {
                         "targetNamespaceRegex counts only in namespace `{}`",
                         self.dialect.cluster_namespace
                     ),
-                    "this rule is about objects in its own namespace".to_owned(),
+                    "this rule matches only objects in its own namespace".to_owned(),
                 ),
             }
         }
@@ -230,15 +244,15 @@ impl Compiler<'_> {
                     Some(regex) if regex.as_str() == ".*" => ClusterTargets::Everything,
                     Some(regex) => ClusterTargets::Namespaces(regex),
                 };
-                Reach::Cluster { namespace, targets }
+                NamespaceReach::Cluster { namespace, targets }
             }
-            Some(namespace) => Reach::Own(namespace),
-            None => Reach::Every,
+            Some(namespace) => NamespaceReach::Own(namespace),
+            None => NamespaceReach::Every,
         })
     }
 
-    fn regex(&mut self, text: &Placed<Text>) -> Option<Regex> {
-        match regex::compile(&text.value) {
+    fn regex(&mut self, text: &Located<Text>) -> Option<Regex> {
+        match regex::compile_regex(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.report(
@@ -252,20 +266,20 @@ impl Compiler<'_> {
         }
     }
 
-    fn bad_select(&mut self, text: &Placed<Text>, message: String, position: Position, length: u32) {
-        let location = within(self.document, &text.path, position, length);
+    fn bad_select(&mut self, text: &Located<Text>, message: String, position: Position, length: u32) {
+        let location = locate_within(self.document, &text.path, position, length);
         self.diagnostics.push(
             Diagnostic::new(&code::BAD_SELECT, message, location).label(format!("in `{}`", text.value)),
         );
     }
 
-    fn report(&mut self, code: &'static Code, place: &Placed<Text>, message: String, help: String) {
+    fn report(&mut self, code: &'static Code, place: &Located<Text>, message: String, help: String) {
         let location = self.document.locate(&place.path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 }
 
-impl Reach {
+impl NamespaceReach {
     /// Returns the middle part of the rule's id.
     pub(super) fn name(&self) -> Text {
         match self {
@@ -292,7 +306,7 @@ impl Reach {
     }
 }
 
-/// Returns whether a namespace regex says where a name begins, and either where it ends or that it goes on.
+/// Returns whether a namespace regex is anchored at its start, and at its end or with an explicit rest.
 fn is_anchored(regex: &str) -> bool {
     let has_start = regex.starts_with('^') || regex.starts_with("\\A");
     let ends_in_word =

@@ -1,4 +1,4 @@
-//! One item of `match`: what is selected, and what it is compared with.
+//! One item of `match`: the selection, and the tests of the selected values.
 //!
 //! Nothing selected is "no"; a single boolean is the answer itself, also as the only member of a list; anything else is a
 //! list of texts. Where a criterion has several tests, one of them is enough, each for any or for all of the texts.
@@ -6,34 +6,36 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use kubewright_engine::{EvalError, TraceNode, Verdict};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
-use kubewright_jsonpath::{self as jsonpath, EvalErrorKind, Expression, Item, Select};
+use kubewright_jsonpath::{
+    self as jsonpath, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
+};
 use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
 
 use super::source::MatchFor;
 
 /// A compiled criterion.
 #[derive(Debug)]
-pub struct Criterion {
+pub struct CompiledCriterion {
     pub(super) text: String,
-    pub(super) select: Expression,
-    /// The same expression, when it is a bare path: finds where in the object a value stands.
-    pub(super) path: Option<Select>,
-    /// What selected values are compared with; without any test, being there is enough.
-    pub(super) tests: Vec<Test>,
+    pub(super) select: JsonPathExpression,
+    /// The same expression when it is a bare path: locates a value in the object.
+    pub(super) path: Option<JsonPathSelector>,
+    /// The tests of the selected values; without any test, existence is enough.
+    pub(super) tests: Vec<CriterionTest>,
     pub(super) match_for: MatchFor,
     /// Whether a boolean in a list is the answer if it is alone there. To KubeMod's program it is text.
     pub(super) unwraps_booleans: bool,
     pub(super) is_negated: bool,
     pub(super) location: Location,
-    /// What is said of a rule whose first unmet criterion is this one.
+    /// The message of a rule whose first unmet criterion is this one.
     pub(super) unmet: Text,
 }
 
-/// What each selected value is compared with.
+/// A test of a selected value.
 #[derive(Debug)]
-pub(super) enum Test {
+pub(super) enum CriterionTest {
     /// `matchValue` and `matchValues`: equals one of these.
     Equals(Vec<WantedText>),
     /// `matchRegex`
@@ -45,12 +47,12 @@ pub(super) enum Test {
 pub(super) struct WantedText {
     /// As it is written in the rule.
     written: Text,
-    /// What it says, where it is a JSON string: `true` of `"true"`.
+    /// The decoded text, where it is a JSON string: `true` of `"true"`.
     unquoted: Option<Text>,
 }
 
 impl WantedText {
-    /// Reads a text of a rule. `unquotes`: a JSON string also stands for what it says.
+    /// Reads a text of a rule. `unquotes`: a JSON string also matches its decoded text.
     pub(super) fn new(written: Text, unquotes: bool) -> Self {
         let is_quoted = unquotes && written.len() > 1 && written.starts_with('"') && written.ends_with('"');
         let unquoted = match is_quoted.then(|| json::parse(&written)) {
@@ -60,7 +62,7 @@ impl WantedText {
         Self { written, unquoted }
     }
 
-    /// Returns what it says where it is a JSON string.
+    /// Returns the decoded text where it is a JSON string.
     pub(super) fn unquoted(&self) -> Option<&Text> {
         self.unquoted.as_ref()
     }
@@ -71,43 +73,49 @@ impl WantedText {
     }
 }
 
-/// What a criterion found.
+/// The result of a criterion.
 #[derive(Debug)]
-pub struct Finding<'v> {
+pub struct CriterionResult<'v> {
     /// Whether the criterion is met.
     pub is_met: bool,
     /// Why the select could not be evaluated, which counts as selecting nothing.
     pub error: Option<String>,
-    /// What was selected.
-    pub found: Item<'v>,
+    /// The selected values.
+    pub found: JsonPathItem<'v>,
 }
 
-impl Criterion {
-    /// Returns whether `view` meets the criterion, and what was found.
+impl CompiledCriterion {
+    /// Returns whether `view` meets the criterion, with the selected values.
     ///
     /// # Errors
     /// When the budget is used up.
-    pub fn look<'v>(&'v self, view: &'v Value, budget: &mut Budget) -> Result<Finding<'v>, EvalError> {
+    pub fn look<'v>(
+        &'v self,
+        view: &'v Value,
+        budget: &mut Budget,
+    ) -> Result<CriterionResult<'v>, EvalError> {
         match self.select.evaluate_ref(view, budget) {
             Ok(found) => {
                 let is_passed = self
                     .judge(&found, budget)
                     .map_err(|limit| EvalError::limit(limit.to_string()).at(self.location.clone()))?;
-                Ok(Finding { is_met: is_passed != self.is_negated, error: None, found })
+                Ok(CriterionResult { is_met: is_passed != self.is_negated, error: None, found })
             }
-            Err(error) if error.kind == EvalErrorKind::Limit => {
+            Err(error) if error.kind == JsonPathErrorKind::Limit => {
                 Err(EvalError::limit(error.message).at(self.location.clone()))
             }
-            Err(error) => {
-                Ok(Finding { is_met: self.is_negated, error: Some(error.message), found: Item::Undefined })
-            }
+            Err(error) => Ok(CriterionResult {
+                is_met: self.is_negated,
+                error: Some(error.message),
+                found: JsonPathItem::Undefined,
+            }),
         }
     }
 
-    fn judge(&self, found: &Item<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn judge(&self, found: &JsonPathItem<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         match (found, found.as_value()) {
-            (Item::Many(items), _) => {
-                let made: Vec<Option<Cow<'_, Value>>> = items.iter().map(member).collect();
+            (JsonPathItem::Many(items), _) => {
+                let made: Vec<Option<Cow<'_, Value>>> = items.iter().map(list_member).collect();
                 let values: Vec<&Value> = made.iter().flatten().map(AsRef::as_ref).collect();
                 self.judge_list(&values, values.len() < made.len(), budget)
             }
@@ -145,7 +153,12 @@ impl Criterion {
         Ok(false)
     }
 
-    fn passes_test(&self, test: &Test, values: &[&Value], budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn passes_test(
+        &self,
+        test: &CriterionTest,
+        values: &[&Value],
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         // The first value that passes decides for `Any`, the first that does not for `All`.
         let decisive = self.match_for == MatchFor::Any;
         for value in values {
@@ -174,15 +187,15 @@ impl Criterion {
     }
 
     /// Returns the line of a trace for a finding.
-    pub(super) fn describe(&self, finding: &Finding<'_>) -> TraceNode {
+    pub(super) fn describe(&self, finding: &CriterionResult<'_>) -> TraceNode {
         let found = match &finding.error {
             Some(error) => format!("error: {error}"),
-            None => show(&finding.found),
+            None => show_item(&finding.found),
         };
         let verdict = match (&finding.error, finding.is_met) {
-            (Some(_), false) => Verdict::Error,
-            (_, true) => Verdict::Yes,
-            (_, false) => Verdict::No,
+            (Some(_), false) => TraceVerdict::Error,
+            (_, true) => TraceVerdict::Yes,
+            (_, false) => TraceVerdict::No,
         };
         TraceNode {
             what: self.text.clone(),
@@ -194,7 +207,7 @@ impl Criterion {
         }
     }
 
-    fn wanted(&self, finding: &Finding<'_>) -> String {
+    fn wanted(&self, finding: &CriterionResult<'_>) -> String {
         let not = if self.is_negated { "not " } else { "" };
         if is_single_boolean(&finding.found, self.unwraps_booleans) {
             return format!("is {not}true");
@@ -211,7 +224,7 @@ impl Criterion {
     }
 }
 
-impl Test {
+impl CriterionTest {
     /// Returns whether one selected value passes. A number passes in either of its two spellings,
     /// because KubeMod's users had to write `1e+06` and meant `1000000`.
     ///
@@ -221,8 +234,8 @@ impl Test {
         if let Value::String(text) = value {
             return self.passes_text(text, budget);
         }
-        Ok(self.passes_text(&jsonpath::text(value), budget)?
-            || self.passes_text(&jsonpath::text_go(value), budget)?)
+        Ok(self.passes_text(&jsonpath::render_text(value), budget)?
+            || self.passes_text(&jsonpath::render_go_text(value), budget)?)
     }
 
     fn passes_text(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
@@ -236,7 +249,7 @@ impl Test {
     }
 }
 
-impl std::fmt::Display for Test {
+impl std::fmt::Display for CriterionTest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Equals(wanted) => match wanted.as_slice() {
@@ -252,35 +265,35 @@ impl std::fmt::Display for Test {
 }
 
 /// Returns a member of a list; nothing for an undefined one.
-fn member<'v>(item: &'v Item<'_>) -> Option<Cow<'v, Value>> {
+fn list_member<'v>(item: &'v JsonPathItem<'_>) -> Option<Cow<'v, Value>> {
     match item {
-        Item::Undefined => None,
-        Item::Many(_) => item.clone().into_value().map(Cow::Owned),
+        JsonPathItem::Undefined => None,
+        JsonPathItem::Many(_) => item.clone().into_value().map(Cow::Owned),
         item => item.as_value().map(Cow::Borrowed),
     }
 }
 
 /// Returns whether the select yields one boolean and nothing else, by itself or, if `unwraps`, in a list.
-fn is_single_boolean(found: &Item<'_>, unwraps: bool) -> bool {
+fn is_single_boolean(found: &JsonPathItem<'_>, unwraps: bool) -> bool {
     let is_boolean = |value: &Value| matches!(value, Value::Bool(_));
     match (found, found.as_value()) {
-        (Item::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
-        (Item::Many(items), _) => {
+        (JsonPathItem::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
+        (JsonPathItem::Many(items), _) => {
             let mut defined = items.iter().filter(|item| !item.is_undefined());
             let first = defined.next();
-            defined.next().is_none() && first.and_then(Item::as_value).is_some_and(is_boolean)
+            defined.next().is_none() && first.and_then(JsonPathItem::as_value).is_some_and(is_boolean)
         }
         (_, Some(Value::Array(items))) => matches!(items.as_slice(), [Value::Bool(_)]),
         (_, value) => value.is_some_and(is_boolean),
     }
 }
 
-fn show(found: &Item<'_>) -> String {
+fn show_item(found: &JsonPathItem<'_>) -> String {
     match found {
-        Item::Undefined => "undefined".to_owned(),
-        Item::Many(items) if items.is_empty() => "nothing".to_owned(),
-        Item::Many(items) => {
-            let mut shown: Vec<String> = items.iter().take(5).map(show).collect();
+        JsonPathItem::Undefined => "undefined".to_owned(),
+        JsonPathItem::Many(items) if items.is_empty() => "nothing".to_owned(),
+        JsonPathItem::Many(items) => {
+            let mut shown: Vec<String> = items.iter().take(5).map(show_item).collect();
             if items.len() > 5 {
                 shown.push(format!("… {} more", items.len() - 5));
             }
@@ -292,10 +305,10 @@ fn show(found: &Item<'_>) -> String {
 
 /// Looks at the criteria one after the other until one is not met.
 pub(super) fn all_met(
-    criteria: &[Criterion],
+    criteria: &[CompiledCriterion],
     view: &Value,
     budget: &mut Budget,
-    mut say: impl FnMut(&Criterion, &Finding<'_>),
+    mut say: impl FnMut(&CompiledCriterion, &CriterionResult<'_>),
 ) -> Result<bool, EvalError> {
     let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
         Ok(finding) => {

@@ -1,4 +1,4 @@
-//! What can be wrong with a ModRule. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of ModRules. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about a ModRule.
@@ -13,7 +13,7 @@ kubewright_engine::codes! {
     BAD_TEMPLATE "KW-M007" Error "a template cannot be read";
     BAD_VALUE "KW-M008" Error "a value is not YAML";
     BAD_PATH "KW-M009" Error "a path is not a JSON pointer";
-    BAD_PLACEHOLDER "KW-M010" Error "a placeholder has nothing to stand for";
+    BAD_PLACEHOLDER "KW-M010" Error "a placeholder without a captured key";
     TIER_RANGE "KW-M011" Error "executionTier is out of range";
     NOT_FOR_TYPE "KW-M012" Error "a field belongs to the other type of rule";
     HIDDEN_FIELD "KW-M013" Error "the patch changes a field that rules cannot change";
@@ -27,7 +27,7 @@ kubewright_engine::codes! {
     NO_VALUE "KW-M027" Error "an operation without a value";
     IGNORED_NAMESPACE_REGEX "KW-M028" Warning "targetNamespaceRegex outside the cluster namespace";
     UNQUOTED_TEXT "KW-M029" Warning "a number or boolean where text is wanted";
-    ODD_EXPRESSION "KW-M030" Warning "an expression that hardly means what it says";
-    UNKNOWN_ROOT "KW-M031" Error "a template asks for something it is not given";
-    MESSAGE_ROOT "KW-M032" Warning "a rejectMessage asks for something it is not given";
+    ODD_EXPRESSION "KW-M030" Warning "an expression that is probably a mistake";
+    UNKNOWN_ROOT "KW-M031" Error "a template reads an unknown variable";
+    MESSAGE_ROOT "KW-M032" Warning "a rejectMessage reads an unknown variable";
 }

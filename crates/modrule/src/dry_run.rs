@@ -1,11 +1,11 @@
 //! KubeMod's dry-run request: rules and an object in, patch, diff and rejections out.
 //!
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
-//! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
+//! CREATE unless the request says otherwise. KubeMod has no namespace and no node there; here both can be given.
 
 use kubewright_engine::{
-    ClosedWorld, Diagnostic, Dialect, Engine, Fault, Outcome, Query, Rule, RuleId, Settings, TraceNode,
-    invalid,
+    ClosedWorld, DecisionSettings, Diagnostic, Dialect, Engine, FieldError, Query, Rule, RuleId, RuleOutcome,
+    TraceNode, invalid_object_message,
 };
 use kubewright_gotemplate::Inputs;
 use kubewright_k8s::{AdmissionRequest, Operation};
@@ -13,37 +13,37 @@ use kubewright_patch as patch;
 use kubewright_patch::textdiff;
 use kubewright_value::{Budget, Deadline, Document, Limits, Map, Text, Value, bounded, yaml};
 
-use super::annotation::sorted;
+use super::annotation::with_sorted_keys;
 use super::{ModRule, ModRuleOptions};
 
 /// The namespace that every rule of a dry run is put into, unless the request names another one.
-const NAMESPACE: &str = "dryrun-namespace";
+const DRY_RUN_NAMESPACE: &str = "dryrun-namespace";
 
 /// How many rules a request may have.
 const MAX_RULES: usize = 256;
 
-/// What its rules may spend together.
-const MAX_STEPS: u64 = 20_000_000;
+/// The budget of all its rules together.
+const MAX_DRY_RUN_STEPS: u64 = 20_000_000;
 
-/// What is said where the time is over first.
-const TOO_LONG: &str = "the rules took too long";
+/// The message when the deadline passes first.
+const TIMEOUT_MESSAGE: &str = "the rules took too long";
 
-/// What a dry run found.
+/// The result of a dry run.
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// The JSON Patch to the object.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The object before.
     pub before: Value,
     /// The object after.
     pub after: Value,
     /// Who rejects it, and why.
     pub rejections: Vec<String>,
-    /// What each rule did, in the order in which they ran; those that are not about the object at all come last.
+    /// The result of each rule, in the order in which they ran; rules that do not match the object come last.
     pub rules: Vec<RuleRun>,
 }
 
-/// What one rule did.
+/// The result of one rule.
 #[derive(Debug, Clone)]
 pub struct RuleRun {
     /// The rule: `namespace/name`.
@@ -52,9 +52,9 @@ pub struct RuleRun {
     pub status: &'static str,
     /// Why; may be empty.
     pub message: String,
-    /// What it changed.
-    pub patch: Vec<patch::Operation>,
-    /// What it looked at.
+    /// The changes it made.
+    pub patch: Vec<patch::JsonPatchOperation>,
+    /// Its trace.
     pub trace: Option<Box<TraceNode>>,
 }
 
@@ -68,7 +68,7 @@ impl DryRun {
         let text = |value: &Value| {
             let limits = Limits { bytes: MAX_DIFF_BYTES, ..Limits::default() };
             bounded::charge_text(value, &mut Budget::new(limits)).ok()?;
-            Some(yaml::write(&sorted(value)))
+            Some(yaml::write(&with_sorted_keys(value)))
         };
         match (text(&self.before), text(&self.after)) {
             (Some(before), Some(after)) => textdiff::unified(&before, &after, 3),
@@ -76,12 +76,12 @@ impl DryRun {
         }
     }
 
-    /// Returns the answer: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with what each rule did.
+    /// Returns the response: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with the result of each rule.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let rejections = self.rejections.iter().map(|rejection| rejection.as_str().into()).collect();
         Map::from([
-            ("patch", operations(&self.patch)),
+            ("patch", patch_operations_value(&self.patch)),
             ("diff", if self.patch.is_empty() { "".into() } else { self.diff().into() }),
             ("rejections", Value::array(rejections)),
             ("rules", Value::array(self.rules.iter().map(RuleRun::to_value).collect())),
@@ -91,7 +91,7 @@ impl DryRun {
 }
 
 impl RuleRun {
-    fn of(outcome: Outcome) -> Self {
+    fn of(outcome: RuleOutcome) -> Self {
         Self {
             rule: outcome.rule.short(),
             status: outcome.status.name(),
@@ -106,12 +106,12 @@ impl RuleRun {
     }
 
     fn to_value(&self) -> Value {
-        let trace = self.trace.iter().flat_map(|root| &root.children).map(looked_at).collect();
+        let trace = self.trace.iter().flat_map(|root| &root.children).map(trace_value).collect();
         Map::from([
             ("rule", self.rule.as_str().into()),
             ("status", self.status.into()),
             ("message", self.message.as_str().into()),
-            ("patch", operations(&self.patch)),
+            ("patch", patch_operations_value(&self.patch)),
             ("trace", Value::array(trace)),
         ])
         .into()
@@ -122,13 +122,13 @@ impl RuleRun {
 /// `namespaceManifest`, `nodeManifest`.
 ///
 /// # Errors
-/// What is wrong with the request, in one line.
-pub fn dry_run(request: &Value) -> Result<DryRun, String> {
-    dry_run_with(&ModRule::new(&ModRuleOptions::default(), Inputs::default()), request, None)
+/// The mistake in the request, in one line.
+pub fn run_dry_run(request: &Value) -> Result<DryRun, String> {
+    run_dry_run_with(&ModRule::new(&ModRuleOptions::default(), Inputs::default()), request, None)
 }
 
 /// Answers a dry-run request with rules as `dialect` compiles them, before `deadline`.
-pub(super) fn dry_run_with(
+pub(super) fn run_dry_run_with(
     dialect: &ModRule,
     request: &Value,
     deadline: Option<Deadline>,
@@ -140,37 +140,37 @@ pub(super) fn dry_run_with(
     if rules.len() > MAX_RULES {
         return Err(format!("field `modRules` has {} rules, at most {MAX_RULES} can be tried", rules.len()));
     }
-    let (around, world) = Around::read(&given)?;
+    let (around, world) = DryRunContext::read(&given)?;
     let dialect = ModRule { assumed_node: around.node, ..dialect.clone() };
     let mut compiled = Vec::new();
     for rule in rules {
-        if is_over(deadline) {
-            return Err(TOO_LONG.to_owned());
+        if is_past_deadline(deadline) {
+            return Err(TIMEOUT_MESSAGE.to_owned());
         }
-        compiled.extend(compile(&dialect, rule, &around.namespace, around.is_named)?);
+        compiled.extend(compile_dry_run_rule(&dialect, rule, &around.namespace, around.is_named)?);
     }
     let mut review = AdmissionRequest::for_object(manifest.clone(), around.operation, &around.namespace);
     // KubeMod pays no heed to the manifest's namespace.
     if !review.namespace.is_empty() || !around.is_named {
         review.namespace = around.namespace;
     }
-    run(&Engine::new(compiled), &review, &world, deadline)
+    run_rules(&Engine::new(compiled), &review, &world, deadline)
 }
 
-fn is_over(deadline: Option<Deadline>) -> bool {
+fn is_past_deadline(deadline: Option<Deadline>) -> bool {
     deadline.is_some_and(|deadline| deadline.has_passed())
 }
 
-/// What stands around the object.
-struct Around {
+/// The namespace and node around the object.
+struct DryRunContext {
     operation: Operation,
     namespace: Text,
-    /// Whether the request says which namespace it is.
+    /// Whether the request names the namespace.
     is_named: bool,
     node: Option<Text>,
 }
 
-impl Around {
+impl DryRunContext {
     fn read<'a>(given: &impl Fn(&str) -> Option<&'a Value>) -> Result<(Self, ClosedWorld), String> {
         let text = |key: &str| match given(key) {
             None => Ok(None),
@@ -188,12 +188,13 @@ impl Around {
         };
         let mut world = ClosedWorld::default();
         let home = manifest("namespaceManifest")?;
-        let name = text("namespace")?.or_else(|| home.and_then(name_of));
-        let namespace = Text::from(name.unwrap_or(NAMESPACE));
+        let name = text("namespace")?.or_else(|| home.and_then(metadata_name));
+        let namespace = Text::from(name.unwrap_or(DRY_RUN_NAMESPACE));
         if let Some(home) = home {
             world.answer(Query::namespace(&namespace), home.clone());
         }
-        let node = manifest("nodeManifest")?.map(|node| (Text::from(name_of(node).unwrap_or("node")), node));
+        let node =
+            manifest("nodeManifest")?.map(|node| (Text::from(metadata_name(node).unwrap_or("node")), node));
         if let Some((name, node)) = &node {
             world.answer(Query::node(name), (*node).clone());
         }
@@ -203,19 +204,24 @@ impl Around {
     }
 }
 
-fn run(
+fn run_rules(
     engine: &Engine,
     review: &AdmissionRequest,
     world: &ClosedWorld,
     deadline: Option<Deadline>,
 ) -> Result<DryRun, String> {
-    let settings = Settings { is_traced: true, total: Some(MAX_STEPS), deadline, ..Settings::default() };
+    let settings = DecisionSettings {
+        is_traced: true,
+        total: Some(MAX_DRY_RUN_STEPS),
+        deadline,
+        ..DecisionSettings::default()
+    };
     let decision = engine.decide(review, world, &settings);
-    if decision.is_unfinished && is_over(deadline) {
-        return Err(TOO_LONG.to_owned());
+    if decision.is_unfinished && is_past_deadline(deadline) {
+        return Err(TIMEOUT_MESSAGE.to_owned());
     }
     if decision.is_unfinished {
-        return Err(format!("the rules take more than {MAX_STEPS} steps together"));
+        return Err(format!("the rules take more than {MAX_DRY_RUN_STEPS} steps together"));
     }
     let patch = decision.patch(&review.object);
     let rejections = decision.outcomes.iter().filter_map(|outcome| outcome.denial.clone()).collect();
@@ -229,7 +235,12 @@ fn run(
 
 /// Compiles `rule`. It is put into `namespace`, unless the request says which namespace it is about and the rule
 /// which one it lives in.
-fn compile(dialect: &ModRule, rule: &Value, namespace: &Text, keeps_home: bool) -> Result<Vec<Rule>, String> {
+fn compile_dry_run_rule(
+    dialect: &ModRule,
+    rule: &Value,
+    namespace: &Text,
+    keeps_home: bool,
+) -> Result<Vec<Rule>, String> {
     let mut rule = rule.clone();
     let root = rule.as_object_mut().ok_or("an item of `modRules` is not a rule")?;
     // The version and kind may be left out, and an empty operation means "as is usual".
@@ -251,25 +262,25 @@ fn compile(dialect: &ModRule, rule: &Value, namespace: &Text, keeps_home: bool) 
     let document = Document::written(rule, "modRules");
     let compiled = dialect.compile(&document, &[]);
     let errors = compiled.diagnostics.iter().filter(|diagnostic| Diagnostic::is_error(diagnostic));
-    let faults: Vec<_> = errors.map(|error| Fault::of(&document, error)).collect();
-    if faults.is_empty() { Ok(compiled.rules) } else { Err(invalid(&document.value, &faults)) }
+    let faults: Vec<_> = errors.map(|error| FieldError::of(&document, error)).collect();
+    if faults.is_empty() { Ok(compiled.rules) } else { Err(invalid_object_message(&document.value, &faults)) }
 }
 
-fn name_of(object: &Value) -> Option<&str> {
+fn metadata_name(object: &Value) -> Option<&str> {
     object.at(&["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
-fn operations(patch: &[patch::Operation]) -> Value {
-    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+fn patch_operations_value(patch: &[patch::JsonPatchOperation]) -> Value {
+    Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect())
 }
 
-fn looked_at(node: &TraceNode) -> Value {
+fn trace_value(node: &TraceNode) -> Value {
     Map::from([
         ("what", node.what.as_str().into()),
         ("found", node.found.as_str().into()),
         ("wanted", node.wanted.as_str().into()),
         ("verdict", node.verdict.name().into()),
-        ("children", Value::array(node.children.iter().map(looked_at).collect())),
+        ("children", Value::array(node.children.iter().map(trace_value).collect())),
     ])
     .into()
 }

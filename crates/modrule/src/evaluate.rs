@@ -1,30 +1,30 @@
-//! What a compiled ModRule does to a request.
+//! The evaluation of a compiled ModRule for a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
-use kubewright_gotemplate::{Inputs, Template};
-use kubewright_jsonpath::{EvalErrorKind, Select, Selected};
+use kubewright_gotemplate::{GoTemplate, Inputs};
+use kubewright_jsonpath::{JsonPathErrorKind, JsonPathSelector, SelectedValue};
 use kubewright_k8s::AdmissionRequest;
-use kubewright_patch::{self as patch, Operation, Options, PatchErrorKind};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchOptions};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
-use super::criterion::{Criterion, all_met};
+use super::criterion::{CompiledCriterion, all_met};
 use super::ignored;
 use super::path::PathTemplate;
-use super::references::{Sight, View, has_hidden_fields, references};
-use super::source::Op;
-use super::value::{PatchValue, Surroundings, message};
+use super::references::{ObjectView, ReferenceSettings, has_hidden_fields, synthetic_references};
+use super::source::OperationType;
+use super::value::{PatchValue, TemplateInputs, render_reject_message};
 
 /// A compiled ModRule.
-pub(super) struct Rule {
+pub(super) struct ModRuleProgram {
     pub(super) name: Text,
-    pub(super) reach: Reach,
+    pub(super) reach: NamespaceReach,
     /// The namespace in which cluster rules live.
     pub(super) cluster_namespace: Text,
-    pub(super) criteria: Vec<Criterion>,
-    pub(super) action: Action,
-    pub(super) sight: Sight,
+    pub(super) criteria: Vec<CompiledCriterion>,
+    pub(super) action: ModRuleAction,
+    pub(super) sight: ReferenceSettings,
     pub(super) inputs: Inputs,
     /// Whether templates may throw dice or make keys.
     pub(super) is_random: bool,
@@ -32,17 +32,17 @@ pub(super) struct Rule {
     pub(super) sees_changes: bool,
 }
 
-/// Which namespaces the rule is about.
-pub(super) enum Reach {
+/// The namespaces that the rule covers.
+pub(super) enum NamespaceReach {
     /// Its own.
     Own(Text),
     /// Every one, because the rule names none and none was chosen for it.
     Every,
-    /// The rule is in the cluster namespace, and is about what its `targetNamespaceRegex` says.
+    /// The rule is in the cluster namespace and covers the namespaces of its `targetNamespaceRegex`.
     Cluster { namespace: Text, targets: ClusterTargets },
 }
 
-/// What a rule in the cluster namespace is about.
+/// The targets of a rule in the cluster namespace.
 pub(super) enum ClusterTargets {
     /// No `targetNamespaceRegex`: objects without a namespace.
     ClusterScoped,
@@ -52,16 +52,16 @@ pub(super) enum ClusterTargets {
     Namespaces(Regex),
 }
 
-/// What the rule does.
-pub(super) enum Action {
-    Patch(Vec<PatchOperation>),
-    Reject { message: Option<Box<Template>> },
+/// The action of the rule.
+pub(super) enum ModRuleAction {
+    Patch(Vec<CompiledOperation>),
+    Reject { message: Option<Box<GoTemplate>> },
 }
 
 /// One item of `patch`.
-pub(super) struct PatchOperation {
-    pub(super) op: Op,
-    pub(super) select: Option<Select>,
+pub(super) struct CompiledOperation {
+    pub(super) op: OperationType,
+    pub(super) select: Option<JsonPathSelector>,
     pub(super) path: PathTemplate,
     /// The path as it is written in the rule.
     pub(super) written_path: Text,
@@ -70,28 +70,28 @@ pub(super) struct PatchOperation {
 }
 
 /// KubeMod's JSON Patch, which departs from the standard wherever it can.
-pub const PATCH_OPTIONS: Options = Options::lenient();
+pub const PATCH_OPTIONS: PatchOptions = PatchOptions::lenient();
 
-/// What a message may cost. The object is refused with or without it, so it is not worth much.
+/// The limits of a message template. The object is refused with or without it, so they are small.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
-/// What a rule says that has no message.
-const REJECTED: &str = "rejected";
+/// The message of a rule that has none.
+const REJECTED_MESSAGE: &str = "rejected";
 
-impl Program for Rule {
+impl RuleProgram for ModRuleProgram {
     fn message(&self) -> &str {
         match &self.action {
-            Action::Reject { message: Some(message) } => message.text(),
-            Action::Reject { message: None } => REJECTED,
-            Action::Patch(_) => "",
+            ModRuleAction::Reject { message: Some(message) } => message.text(),
+            ModRuleAction::Reject { message: None } => REJECTED_MESSAGE,
+            ModRuleAction::Patch(_) => "",
         }
     }
 
     fn denial(&self, message: &str, request: &AdmissionRequest) -> Option<String> {
         match &self.action {
-            Action::Reject { message: Some(_) } => Some(self.said(message, request)),
-            Action::Reject { message: None } => Some(self.key(request)),
-            Action::Patch(_) => None,
+            ModRuleAction::Reject { message: Some(_) } => Some(self.said(message, request)),
+            ModRuleAction::Reject { message: None } => Some(self.key(request)),
+            ModRuleAction::Patch(_) => None,
         }
     }
 
@@ -100,14 +100,14 @@ impl Program for Rule {
         if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
-        if let Some(reason) = ignored::reason(&self.sight, &self.cluster_namespace, evaluation)? {
+        if let Some(reason) = ignored::ignored_reason(&self.sight, &self.cluster_namespace, evaluation)? {
             return Ok(Applies::No(reason));
         }
         let made;
         let view = match self.references(object, evaluation)? {
             None if !has_hidden_fields(object) => object,
             references => {
-                made = View::new(object.clone(), references);
+                made = ObjectView::new(object.clone(), references);
                 &made.value
             }
         };
@@ -119,12 +119,12 @@ impl Program for Rule {
         })?;
         let rest = self.criteria.len() - looked;
         if rest > 0 {
-            evaluation.tracer.say(|| not_looked_at(rest));
+            evaluation.tracer.say(|| skipped_criteria_node(rest));
         }
         Ok(match (is_met, &self.action) {
             (true, _) => Applies::Yes,
-            (false, Action::Reject { .. }) => Applies::NotViolated,
-            (false, Action::Patch(_)) => {
+            (false, ModRuleAction::Reject { .. }) => Applies::NotViolated,
+            (false, ModRuleAction::Patch(_)) => {
                 let unmet = self.criteria.get(looked.saturating_sub(1));
                 Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())
             }
@@ -134,41 +134,41 @@ impl Program for Rule {
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         let references = self.references(object, evaluation)?;
         match &self.action {
-            Action::Patch(operations) => {
+            ModRuleAction::Patch(operations) => {
                 let target = if self.sees_changes { &*object } else { &evaluation.request.object };
-                let target = View::new(target.clone(), references.clone());
-                // Taken out and put back, so that nobody else holds what is edited.
-                let mut view = View::new(std::mem::take(object), references);
+                let target = ObjectView::new(target.clone(), references.clone());
+                // Taken out and put back, so that the edited value has one owner and is not copied.
+                let mut view = ObjectView::new(std::mem::take(object), references);
                 let patched = self.patch(operations, &target.value, &mut view.value, evaluation);
                 *object = view.into_object();
                 Ok(self.patched(object, patched?, evaluation))
             }
-            Action::Reject { message } => {
-                Ok(self.reject(message.as_deref(), &View::new(object.clone(), references), evaluation))
+            ModRuleAction::Reject { message } => {
+                Ok(self.reject(message.as_deref(), &ObjectView::new(object.clone(), references), evaluation))
             }
         }
     }
 }
 
-/// What a patch did to a view.
-struct Patched {
+/// The result of a patch on a view.
+struct PatchResult {
     /// Everything that was done.
-    rendered: Vec<Operation>,
+    rendered: Vec<JsonPatchOperation>,
     /// Which of it changed something.
     changes: Vec<usize>,
     /// The last-applied annotation before it.
     annotation: Option<Text>,
 }
 
-impl Rule {
+impl ModRuleProgram {
     /// Returns the references that the rule can see.
     fn references(&self, object: &Value, evaluation: &Evaluation<'_>) -> Result<Option<Value>, EvalError> {
         let sees_references = self.sight.sees_references;
-        sees_references.then(|| references(object, &self.sight, evaluation)).transpose()
+        sees_references.then(|| synthetic_references(object, &self.sight, evaluation)).transpose()
     }
 
-    /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
-    /// all templates of a rule see the same, so that one can write a key and the next its certificate.
+    /// Returns the inputs of templates besides the object. Random values differ between requests and between rules;
+    /// all templates of a rule share them, so that one can write a key and the next its certificate.
     fn inputs(&self, request: &AdmissionRequest) -> Inputs {
         if !self.is_random {
             return self.inputs;
@@ -189,15 +189,15 @@ impl Rule {
     /// `target`.
     fn patch(
         &self,
-        operations: &[PatchOperation],
+        operations: &[CompiledOperation],
         target: &Value,
         view: &mut Value,
         evaluation: &mut Evaluation<'_>,
-    ) -> Result<Patched, EvalError> {
+    ) -> Result<PatchResult, EvalError> {
         let mut rendered = Vec::with_capacity(operations.len());
-        let mut origins: Vec<&PatchOperation> = Vec::with_capacity(operations.len());
+        let mut origins: Vec<&CompiledOperation> = Vec::with_capacity(operations.len());
         let inputs = self.inputs(evaluation.request);
-        let around = Surroundings { target, namespace: &evaluation.request.namespace, inputs: &inputs };
+        let around = TemplateInputs { target, namespace: &evaluation.request.namespace, inputs: &inputs };
         for operation in operations {
             let place = || operation.location.clone();
             operation
@@ -208,29 +208,31 @@ impl Rule {
             }
             origins.resize(rendered.len(), operation);
         }
-        let annotation = annotation::text(view);
+        let annotation = annotation::last_applied_text(view);
         let mut changes = Vec::with_capacity(rendered.len());
-        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number))
-            .map_err(|error| {
-                let failed = match error.kind {
-                    PatchErrorKind::Limit => EvalError::limit(error.to_string()),
-                    _ => EvalError::new(error.to_string()),
-                };
-                origins
-                    .get(error.operation)
-                    .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
-            })?;
+        patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {
+            changes.push(number)
+        })
+        .map_err(|error| {
+            let failed = match error.kind {
+                PatchErrorKind::Limit => EvalError::limit(error.to_string()),
+                _ => EvalError::new(error.to_string()),
+            };
+            origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
+        })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
-            evaluation.tracer.say(|| done(operation, origin, changes.binary_search(&number).is_ok()));
+            evaluation
+                .tracer
+                .say(|| operation_node(operation, origin, changes.binary_search(&number).is_ok()));
         }
-        Ok(Patched { rendered, changes, annotation })
+        Ok(PatchResult { rendered, changes, annotation })
     }
 
-    /// Patches the annotation along, and tells what really changed.
-    fn patched(&self, object: &mut Value, patched: Patched, evaluation: &mut Evaluation<'_>) -> Effect {
-        let Patched { rendered, changes, annotation } = patched;
+    /// Patches the annotation too, and reports the actual changes.
+    fn patched(&self, object: &mut Value, patched: PatchResult, evaluation: &mut Evaluation<'_>) -> Effect {
+        let PatchResult { rendered, changes, annotation } = patched;
         if let (Some(text), false) = (&annotation, changes.is_empty()) {
-            annotation::patch_along(object, text, &rendered, &PATCH_OPTIONS, evaluation.budget);
+            annotation::patch_last_applied(object, text, &rendered, &PATCH_OPTIONS, evaluation.budget);
         }
         if changes.len() == rendered.len() {
             return Effect::Patch(rendered);
@@ -244,8 +246,8 @@ impl Rule {
     /// Returns the rule as the requester knows it.
     fn key(&self, request: &AdmissionRequest) -> String {
         let home = match &self.reach {
-            Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
-            Reach::Every => &request.namespace,
+            NamespaceReach::Own(home) | NamespaceReach::Cluster { namespace: home, .. } => home,
+            NamespaceReach::Every => &request.namespace,
         };
         format!("{home}/{}", self.name)
     }
@@ -254,12 +256,18 @@ impl Rule {
         format!("{}: \"{message}\"", self.key(request))
     }
 
-    fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
+    fn reject(
+        &self,
+        template: Option<&GoTemplate>,
+        view: &ObjectView,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Effect {
         let namespace = &evaluation.request.namespace;
         let inputs = self.inputs(evaluation.request);
-        let around = Surroundings { target: &view.value, namespace, inputs: &inputs };
+        let around = TemplateInputs { target: &view.value, namespace, inputs: &inputs };
         // A message that cannot be made does not save the object.
-        let text = template.map(|template| message(template, &around, &mut Budget::new(MESSAGE_LIMITS)));
+        let text = template
+            .map(|template| render_reject_message(template, &around, &mut Budget::new(MESSAGE_LIMITS)));
         let (message, denial) = match text {
             Some(Ok(text)) => {
                 let denial = self.said(&text, evaluation.request);
@@ -269,7 +277,7 @@ impl Rule {
                 format!("rejected; its message could not be made: {}", error.message),
                 self.key(evaluation.request),
             ),
-            None => (REJECTED.to_owned(), self.key(evaluation.request)),
+            None => (REJECTED_MESSAGE.to_owned(), self.key(evaluation.request)),
         };
         let mut places = self
             .criteria
@@ -277,15 +285,16 @@ impl Rule {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        let template = template.map_or(REJECTED, Template::text).into();
+        let template = template.map_or(REJECTED_MESSAGE, GoTemplate::text).into();
         Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }
 
-impl PatchOperation {
-    /// Returns the list that this operation removes a fixed place of, if that is what it does.
+impl CompiledOperation {
+    /// Returns the list from which this operation removes an item by a fixed index, if it does that.
     pub(super) fn removed_from(&self) -> Option<Vec<Step>> {
-        let path = self.path.fill(&[]).ok().filter(|_| self.op == Op::Remove && self.select.is_none())?;
+        let path =
+            self.path.fill(&[]).ok().filter(|_| self.op == OperationType::Remove && self.select.is_none())?;
         let (last, list) = path.tokens().split_last()?;
         last.parse::<usize>().ok()?;
         Some(list.iter().map(|token| Step::Key(token.clone())).collect())
@@ -296,30 +305,30 @@ impl PatchOperation {
             what: format!("{} {}", self.op.name(), self.written_path),
             found: "nothing".to_owned(),
             wanted: "the select found nothing to do this for".to_owned(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             location: Some(self.location.clone()),
             children: Vec::new(),
         }
     }
 
-    /// Appends what this operation does to `view`: one operation, or one for each selected item.
+    /// Appends the operations on `view`: one, or one for each selected item.
     fn render(
         &self,
         view: &Value,
-        around: &Surroundings<'_>,
+        around: &TemplateInputs<'_>,
         budget: &mut Budget,
-        into: &mut Vec<Operation>,
+        into: &mut Vec<JsonPatchOperation>,
     ) -> Result<(), EvalError> {
         let Some(select) = &self.select else {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
         let mut items = select.evaluate(view, budget).map_err(|error| match error.kind {
-            EvalErrorKind::Limit => EvalError::limit(error.message),
+            JsonPathErrorKind::Limit => EvalError::limit(error.message),
             _ => EvalError::new(error.message),
         })?;
         // From the back, so that removing or inserting one item does not move the next one.
-        if self.op == Op::Remove || self.path.ends_in_placeholder() {
+        if self.op == OperationType::Remove || self.path.ends_in_placeholder() {
             items.reverse();
         }
         for item in &items {
@@ -330,26 +339,30 @@ impl PatchOperation {
 
     fn one(
         &self,
-        around: &Surroundings<'_>,
-        item: Option<&Selected>,
+        around: &TemplateInputs<'_>,
+        item: Option<&SelectedValue>,
         budget: &mut Budget,
-    ) -> Result<Operation, EvalError> {
+    ) -> Result<JsonPatchOperation, EvalError> {
         let keys = item.map(|item| item.keys.as_slice()).unwrap_or_default();
         let path = self.path.fill(keys).map_err(|number| {
             EvalError::new(format!(
-                "placeholder `#{number}` stands for nothing: the select captured {} keys here",
+                "placeholder `#{number}` has no key: the select captured {} keys here",
                 keys.len()
             ))
         })?;
         Ok(match self.op {
-            Op::Remove => Operation::Remove { path },
-            Op::Add => Operation::Add { path, value: self.value.make(around, item, budget)? },
-            Op::Replace => Operation::Replace { path, value: self.value.make(around, item, budget)? },
+            OperationType::Remove => JsonPatchOperation::Remove { path },
+            OperationType::Add => {
+                JsonPatchOperation::Add { path, value: self.value.make(around, item, budget)? }
+            }
+            OperationType::Replace => {
+                JsonPatchOperation::Replace { path, value: self.value.make(around, item, budget)? }
+            }
         })
     }
 }
 
-impl Reach {
+impl NamespaceReach {
     fn includes(&self, namespace: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
         Ok(match self {
             Self::Own(own) => own == namespace,
@@ -371,11 +384,11 @@ impl Reach {
             format!("in namespace `{namespace}`")
         };
         match self {
-            Self::Own(own) => format!("the rule is about namespace `{own}`, the object is {object}"),
-            Self::Every => "the rule is about objects that have a namespace".to_owned(),
+            Self::Own(own) => format!("the rule matches namespace `{own}`, the object is {object}"),
+            Self::Every => "the rule matches only objects that have a namespace".to_owned(),
             Self::Cluster { targets: ClusterTargets::Namespaces(regex), .. } if namespace.is_empty() => {
                 format!(
-                    "targetNamespaceRegex /{}/ is about objects that have a namespace; only `.*` includes others",
+                    "targetNamespaceRegex /{}/ matches only objects that have a namespace; `.*` includes others",
                     regex.as_str()
                 )
             }
@@ -383,13 +396,13 @@ impl Reach {
                 format!("targetNamespaceRegex /{}/ does not match: the object is {object}", regex.as_str())
             }
             Self::Cluster { .. } => {
-                format!("the rule is about objects without a namespace, this one is {object}")
+                format!("the rule matches only objects without a namespace, this one is {object}")
             }
         }
     }
 }
 
-fn not_looked_at(count: usize) -> TraceNode {
+fn skipped_criteria_node(count: usize) -> TraceNode {
     let what = if count == 1 {
         "1 more criterion was not looked at".to_owned()
     } else {
@@ -399,22 +412,24 @@ fn not_looked_at(count: usize) -> TraceNode {
         what,
         found: String::new(),
         wanted: String::new(),
-        verdict: Verdict::NotLooked,
+        verdict: TraceVerdict::NotLooked,
         location: None,
         children: Vec::new(),
     }
 }
 
-fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> TraceNode {
+fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
     let value = match operation {
-        Operation::Add { value, .. } | Operation::Replace { value, .. } => TraceNode::show(value),
+        JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. } => {
+            TraceNode::show(value)
+        }
         _ => String::new(),
     };
     TraceNode {
         what: format!("{} {}", operation.name(), operation.path()),
         found: value,
         wanted: if is_change { String::new() } else { "is so already".to_owned() },
-        verdict: Verdict::Done,
+        verdict: TraceVerdict::Done,
         location: Some(origin.location.clone()),
         children: Vec::new(),
     }

@@ -5,38 +5,38 @@
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
 use kubewright_engine::{
-    Applies, ClosedWorld, DecisionCache, Diagnostic, Evaluation, KindScope, NamespaceScope, Program as _,
+    Applies, ClosedWorld, DecisionCache, Diagnostic, Evaluation, KindScope, NamespaceScope, RuleProgram as _,
     Tracer, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, PodTemplatePath};
-use kubewright_patch::{self as patch, Options, Pointer};
+use kubewright_patch::{self as patch, PatchOptions, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
-use super::compile::Header;
-use super::criterion::{Criterion, Test};
+use super::compile::RuleHeader;
+use super::criterion::{CompiledCriterion, CriterionTest};
 use super::diagnostics::NOT_IDEMPOTENT;
-use super::evaluate::{Action, Rule};
+use super::evaluate::{ModRuleAction, ModRuleProgram};
 
-/// What trying a rule may spend: little, because it is done for every rule whenever rules are loaded.
-const LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
+/// The limits of a trial run: small, because every rule is tried whenever rules are loaded.
+const TRIAL_LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
 
-/// Returns a warning when a second application changes what the first one made.
-pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
-    if !matches!(rule.action, Action::Patch(_)) {
+/// Returns a warning when a second application changes the result of the first.
+pub(super) fn check_idempotence(header: &RuleHeader, rule: &ModRuleProgram) -> Option<Diagnostic> {
+    if !matches!(rule.action, ModRuleAction::Patch(_)) {
         return None;
     }
-    let object = sample(header, rule)?;
+    let object = sample_object(header, rule)?;
     let operation =
         Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
     let mut request = AdmissionRequest::for_object(object, operation, "sample");
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
     }
-    let mut budget = Budget::new(LIMITS);
-    let once = applied(rule, &request, &mut budget)?;
+    let mut budget = Budget::new(TRIAL_LIMITS);
+    let once = apply_rule(rule, &request, &mut budget)?;
     let again = AdmissionRequest { object: once.clone(), ..request };
-    let twice = applied(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
-    let change = patch::diff(&once, &twice);
+    let twice = apply_rule(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
+    let change = patch::diff_values(&once, &twice);
     let first = change.first()?;
     let message =
         format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
@@ -46,8 +46,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     )
 }
 
-/// Returns what the rule makes of the object of `request`, if it is about it.
-fn applied(rule: &Rule, request: &AdmissionRequest, budget: &mut Budget) -> Option<Value> {
+/// Returns the result of the rule for the object of `request`, if it matches.
+fn apply_rule(rule: &ModRuleProgram, request: &AdmissionRequest, budget: &mut Budget) -> Option<Value> {
     let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), DecisionCache::default());
     let view = WorldView::new(&world, None);
     let mut evaluation = Evaluation::new(request, view, budget, &mut tracer, &memory);
@@ -59,7 +59,7 @@ fn applied(rule: &Rule, request: &AdmissionRequest, budget: &mut Budget) -> Opti
 }
 
 /// Returns an object that should meet the criteria, and has something where the operations look for it.
-fn sample(header: &Header, rule: &Rule) -> Option<Value> {
+fn sample_object(header: &RuleHeader, rule: &ModRuleProgram) -> Option<Value> {
     let kind = match &header.scope.kinds {
         KindScope::Any => Text::new("Sample"),
         KindScope::Named(kinds) => kinds.first()?.clone(),
@@ -70,32 +70,34 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = object.str_at(&["kind"]);
     if let Some(path) = PodTemplatePath::of_kind(kind).map(PodTemplatePath::spec_keys) {
         let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
         let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);
-        set(&mut object, &steps, Value::array(vec![container.into()]));
+        set_at_path(&mut object, &steps, Value::array(vec![container.into()]));
     }
-    if let Action::Patch(operations) = &rule.action {
+    if let ModRuleAction::Patch(operations) = &rule.action {
         let lists = operations.iter().filter_map(|operation| operation.removed_from());
-        lists.for_each(|list| set(&mut object, &list, vec!["first", "second", "third"].into()));
+        lists.for_each(|list| set_at_path(&mut object, &list, vec!["first", "second", "third"].into()));
     }
     for criterion in rule.criteria.iter().filter(|criterion| !criterion.is_negated) {
-        for (path, value) in wishes(criterion) {
-            set(&mut object, &path, value);
+        for (path, value) in wanted_fields(criterion) {
+            set_at_path(&mut object, &path, value);
         }
     }
     Some(object)
 }
 
-/// Returns what must stand where for the criterion to be met.
-fn wishes(criterion: &Criterion) -> Vec<(Vec<Step>, Value)> {
+/// Returns the fields that meet the criterion, with their values.
+fn wanted_fields(criterion: &CompiledCriterion) -> Vec<(Vec<Step>, Value)> {
     let mut wishes = criterion.select.pinned();
     if let Some(path) = criterion.select.plain_path() {
         let value = match criterion.tests.first() {
             None => Some(Text::new("sample")),
-            Some(Test::Equals(texts)) => texts.first().and_then(|text| text.spellings().next()).cloned(),
-            Some(Test::Matches(regex)) => {
+            Some(CriterionTest::Equals(texts)) => {
+                texts.first().and_then(|text| text.spellings().next()).cloned()
+            }
+            Some(CriterionTest::Matches(regex)) => {
                 let plain: String = regex.as_str().chars().filter(|c| !"^$\\()*+?".contains(*c)).collect();
                 let is_met = regex.is_match(&plain, &mut Budget::default()).unwrap_or(false);
                 is_met.then(|| plain.into())
@@ -106,9 +108,9 @@ fn wishes(criterion: &Criterion) -> Vec<(Vec<Step>, Value)> {
     wishes
 }
 
-fn set(object: &mut Value, path: &[Step], value: Value) {
-    let operation = patch::Operation::Add { path: Pointer::from_steps(path), value };
-    let options = Options { create_parents: true, ..Options::rfc6902() };
-    // A wish that cannot be granted leaves the sample as it is; then the rule just does not apply to it.
-    let _ = patch::apply(object, &[operation], &options, &mut Budget::default());
+fn set_at_path(object: &mut Value, path: &[Step], value: Value) {
+    let operation = patch::JsonPatchOperation::Add { path: Pointer::from_steps(path), value };
+    let options = PatchOptions { create_parents: true, ..PatchOptions::rfc6902() };
+    // A field that cannot be set leaves the sample as it is; then the rule just does not apply to it.
+    let _ = patch::apply_patch(object, &[operation], &options, &mut Budget::default());
 }

@@ -20,46 +20,46 @@ mod unreadable;
 mod value;
 
 pub use annotation::LAST_APPLIED;
-pub use binding::{Binding, bind};
+pub use binding::{PodBinding, binding_annotations};
 pub use compile::compile_criterion;
-pub use criterion::{Criterion, Finding};
-pub use dry_run::{DryRun, RuleRun, dry_run};
+pub use criterion::{CompiledCriterion, CriterionResult};
+pub use dry_run::{DryRun, RuleRun, run_dry_run};
 pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
 use std::borrow::Cow;
 
-use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, Outcome};
-use kubewright_gotemplate::{Functions, Inputs};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, RuleOutcome};
+use kubewright_gotemplate::{FunctionSet, Inputs};
 use kubewright_value::{Document, Text, Value};
 
-/// The namespace whose rules are about the whole cluster, unless another one is chosen.
+/// The namespace whose rules cover the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
 
 /// The program that the rule language comes from.
-pub const PROGRAM: &str = "kubemod";
+pub const PROGRAM_NAME: &str = "kubemod";
 
 const KIND: &str = "ModRule";
 const GROUP: &str = "api.kubemod.io/";
 
-fn field<'d>(document: &'d Document, key: &str) -> &'d str {
+fn document_field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What the caller decides about ModRules.
+/// The options of ModRules.
 #[derive(Debug, Clone)]
 pub struct ModRuleOptions {
-    /// Rules in this namespace are about the whole cluster.
+    /// Rules in this namespace cover the whole cluster.
     pub cluster_rules_namespace: Text,
-    /// The namespace of rules that name none; without it they are about every namespace.
+    /// The namespace of rules that name none; without it they cover every namespace.
     pub default_namespace: Option<Text>,
     /// Template functions that are refused unless they are named here.
     pub allowed_functions: Vec<String>,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     pub fails_closed: bool,
-    /// Changes of the list of resources that rules are asked about in a cluster: `+name` or `-name`, or the whole list.
+    /// Changes to the list of resources that the webhook covers: `+name` or `-name`, or the whole list.
     pub targets: Vec<String>,
-    /// Programs that are followed where they and the documentation of the rule language disagree: [`PROGRAM`].
+    /// Programs that are followed where they and the documentation of the rule language disagree: [`PROGRAM_NAME`].
     pub compatible_with: Vec<String>,
 }
 
@@ -81,18 +81,18 @@ impl Default for ModRuleOptions {
 pub struct ModRule {
     cluster_namespace: Text,
     default_namespace: Option<Text>,
-    functions: Functions,
+    functions: FunctionSet,
     inputs: Inputs,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     fails_closed: bool,
-    /// The node of every pod, whatever its annotations say.
+    /// The node of every pod; overrides its annotations.
     assumed_node: Option<Text>,
     /// Whether templates may look at the clock or throw dice.
     has_allowed_functions: bool,
-    /// Whether rules are read as KubeMod's program reads them, where its documentation says otherwise.
+    /// Whether rules are read as KubeMod's program reads them where its documentation differs.
     follows_program: bool,
-    /// What rules are asked about in a cluster.
-    resources: Vec<resources::Resource>,
+    /// The resources that the webhook covers.
+    resources: Vec<resources::WebhookResource>,
 }
 
 impl ModRule {
@@ -102,7 +102,7 @@ impl ModRule {
         let functions = options
             .allowed_functions
             .iter()
-            .fold(Functions::rules(), |functions, name| functions.allow(name));
+            .fold(FunctionSet::rules(), |functions, name| functions.allow(name));
         Self {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),
@@ -111,8 +111,8 @@ impl ModRule {
             fails_closed: options.fails_closed,
             assumed_node: None,
             has_allowed_functions: !options.allowed_functions.is_empty(),
-            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM),
-            resources: resources::resources(&options.targets),
+            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM_NAME),
+            resources: resources::webhook_resources(&options.targets),
         }
     }
 }
@@ -123,16 +123,16 @@ impl Dialect for ModRule {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
+        document_field(document, "kind") == KIND && document_field(document, "apiVersion").starts_with(GROUP)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        field(document, "kind").eq_ignore_ascii_case(KIND)
-            || field(document, "apiVersion").contains("kubemod")
+        document_field(document, "kind").eq_ignore_ascii_case(KIND)
+            || document_field(document, "apiVersion").contains("kubemod")
     }
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile(self, document)
+        compile::compile_modrule(self, document)
     }
 
     fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
@@ -144,23 +144,23 @@ impl Dialect for ModRule {
     }
 }
 
-/// Returns what KubeMod answers a requester whose object was refused.
+/// Returns KubeMod's message for a requester whose object was refused.
 #[must_use]
 pub fn denial(decision: &Decision) -> Option<String> {
     denial_of(decision.outcomes.iter())
 }
 
-fn denial_of<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<String> {
-    let reasons: Vec<_> = outcomes.filter_map(reason).collect();
+fn denial_of<'o>(outcomes: impl Iterator<Item = &'o RuleOutcome>) -> Option<String> {
+    let reasons: Vec<_> = outcomes.filter_map(denial_reason).collect();
     (!reasons.is_empty())
         .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }
 
 /// Returns why an object is refused because of `outcome`, if it is.
-fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
+fn denial_reason(outcome: &RuleOutcome) -> Option<Cow<'_, str>> {
     match &outcome.denial {
         Some(denial) => Some(denial.into()),
-        // Only where rules that could reject are to refuse what they cannot answer.
+        // Only where rules that could reject must refuse what they cannot evaluate.
         None if outcome.is_refusal => {
             let name = outcome.rule.short();
             Some(format!("{name}: \"the rule could not answer: {}\"", outcome.message).into())

@@ -1,28 +1,28 @@
 //! Patch paths with `#N` placeholders.
 //!
-//! A placeholder stands for the N-th key that the operation's `select` captured. Keys are kept as
-//! what they are, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
+//! A placeholder is replaced by the N-th key that the operation's `select` captured. Keys keep
+//! their type, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
 
-use kubewright_jsonpath::Key;
+use kubewright_jsonpath::CapturedKey;
 use kubewright_patch::{Pointer, PointerError};
-use kubewright_value::{Text, text_of};
+use kubewright_value::{Text, index_text};
 
 /// A path whose placeholders are not filled in yet.
 #[derive(Debug, Clone)]
 pub struct PathTemplate {
-    segments: Vec<Segment>,
+    segments: Vec<TemplateSegment>,
     highest: Option<usize>,
     fixed: Option<Pointer>,
 }
 
 #[derive(Debug, Clone)]
-enum Segment {
+enum TemplateSegment {
     Fixed(Text),
-    Mixed(Vec<Piece>),
+    Mixed(Vec<SegmentPiece>),
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum SegmentPiece {
     Text(Text),
     Part(usize),
 }
@@ -34,8 +34,8 @@ impl PathTemplate {
     /// When the path is not a JSON pointer.
     pub fn parse(text: &str) -> Result<Self, PointerError> {
         let pointer = Pointer::parse(text)?;
-        let segments: Vec<_> = pointer.tokens().iter().map(segment).collect();
-        let highest = segments.iter().flat_map(Segment::parts).max();
+        let segments: Vec<_> = pointer.tokens().iter().map(parse_segment).collect();
+        let highest = segments.iter().flat_map(TemplateSegment::parts).max();
         Ok(Self { segments, highest, fixed: highest.is_none().then_some(pointer) })
     }
 
@@ -45,7 +45,7 @@ impl PathTemplate {
     /// When the path is not a JSON pointer.
     pub fn literal(text: &str) -> Result<Self, PointerError> {
         let pointer = Pointer::parse(text)?;
-        let segments = pointer.tokens().iter().cloned().map(Segment::Fixed).collect();
+        let segments = pointer.tokens().iter().cloned().map(TemplateSegment::Fixed).collect();
         Ok(Self { segments, highest: None, fixed: Some(pointer) })
     }
 
@@ -53,7 +53,7 @@ impl PathTemplate {
     ///
     /// # Errors
     /// The number of the highest placeholder, when it has no key.
-    pub fn fill(&self, keys: &[Key]) -> Result<Pointer, usize> {
+    pub fn fill(&self, keys: &[CapturedKey]) -> Result<Pointer, usize> {
         if let Some(pointer) = &self.fixed {
             return Ok(pointer.clone());
         }
@@ -78,28 +78,28 @@ impl PathTemplate {
     /// Returns the segments that have no placeholder, up to the first that has one.
     pub(super) fn fixed_start(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().map_while(|segment| match segment {
-            Segment::Fixed(text) => Some(text.as_str()),
-            Segment::Mixed(_) => None,
+            TemplateSegment::Fixed(text) => Some(text.as_str()),
+            TemplateSegment::Mixed(_) => None,
         })
     }
 
     /// Returns the last segment, if it has no placeholder.
     pub(super) fn last_fixed(&self) -> Option<&str> {
         match self.segments.last()? {
-            Segment::Fixed(text) => Some(text),
-            Segment::Mixed(_) => None,
+            TemplateSegment::Fixed(text) => Some(text),
+            TemplateSegment::Mixed(_) => None,
         }
     }
 }
 
-impl Segment {
+impl TemplateSegment {
     /// Returns the segment with `keys` filled in; there are as many as its placeholders need.
-    fn fill(&self, keys: &[Key]) -> Text {
-        let part = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Part(number) => match keys.get(*number) {
-                Some(Key::Index(index)) => text_of(*index),
-                Some(Key::Name(name)) => name.clone(),
+    fn fill(&self, keys: &[CapturedKey]) -> Text {
+        let part = |piece: &SegmentPiece| match piece {
+            SegmentPiece::Text(text) => text.clone(),
+            SegmentPiece::Part(number) => match keys.get(*number) {
+                Some(CapturedKey::Index(index)) => index_text(*index),
+                Some(CapturedKey::Name(name)) => name.clone(),
                 None => Text::default(),
             },
         };
@@ -118,29 +118,29 @@ impl Segment {
             Self::Mixed(pieces) => pieces,
         };
         pieces.iter().filter_map(|piece| match piece {
-            Piece::Part(number) => Some(*number),
-            Piece::Text(_) => None,
+            SegmentPiece::Part(number) => Some(*number),
+            SegmentPiece::Text(_) => None,
         })
     }
 }
 
-fn segment(token: &Text) -> Segment {
+fn parse_segment(token: &Text) -> TemplateSegment {
     let mut pieces = Vec::new();
     let mut rest = token.as_str();
     while let Some((before, number, after)) = next_placeholder(rest) {
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.into()));
+            pieces.push(SegmentPiece::Text(before.into()));
         }
-        pieces.push(Piece::Part(number));
+        pieces.push(SegmentPiece::Part(number));
         rest = after;
     }
     if pieces.is_empty() {
-        return Segment::Fixed(token.clone());
+        return TemplateSegment::Fixed(token.clone());
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.into()));
+        pieces.push(SegmentPiece::Text(rest.into()));
     }
-    Segment::Mixed(pieces)
+    TemplateSegment::Mixed(pieces)
 }
 
 /// Returns the text before the next `#N`, N, and the text after it.
@@ -185,8 +185,8 @@ pub fn expand_shorthand(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn keys() -> Vec<Key> {
-        vec![Key::Index(3), Key::Name("a.b/c".into())]
+    fn keys() -> Vec<CapturedKey> {
+        vec![CapturedKey::Index(3), CapturedKey::Name("a.b/c".into())]
     }
 
     #[track_caller]

@@ -1,31 +1,31 @@
 //! The object as a ModRule sees it: with `syntheticRefs`, without `managedFields`.
 //!
 //! Neither may reach the cluster, so an edited view is turned back into an object by
-//! undoing exactly what making the view did.
+//! undoing exactly the changes that built the view.
 
-use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query};
+use kubewright_engine::{EvalError, EvalErrorKind, Evaluation, Query, QueryAnswer};
 use kubewright_value::{Map, Text, Value};
 
 use super::annotation::LAST_APPLIED;
 
-/// The key under which references stand.
+/// The key of the references.
 pub(super) const REFERENCES: &str = "syntheticRefs";
 
-/// The key, below `metadata`, under which the API server keeps who wrote what.
+/// The key, below `metadata`, in which the API server records field managers.
 const MANAGED_FIELDS: &str = "managedFields";
 
 /// The annotation that names the node of a pod in KubeMod's code, and the one its document names.
 const NODE_ANNOTATIONS: [&str; 2] = ["ref.kubemod.io/nodename", "ref.kubemod.io/node"];
 
 /// An object as a rule sees it.
-pub(super) struct View {
+pub(super) struct ObjectView {
     pub(super) value: Value,
-    references: Hidden,
-    managed_fields: Hidden,
+    references: HiddenKey,
+    managed_fields: HiddenKey,
 }
 
-/// What making a view did to a key, so that it can be undone.
-enum Hidden {
+/// The change that building a view made to a key, so that it can be undone.
+enum HiddenKey {
     /// Nothing.
     Untouched,
     /// The key was not there, and must not be there afterwards.
@@ -34,35 +34,34 @@ enum Hidden {
     Taken(usize, Value),
 }
 
-impl View {
+impl ObjectView {
     /// Returns the view of `object`, with the references it was given.
     pub(super) fn new(mut object: Value, references: Option<Value>) -> Self {
         let managed_fields = match has_hidden_fields(&object) {
-            true => {
-                metadata_mut(&mut object).map_or(Hidden::Untouched, |map| Hidden::take(map, MANAGED_FIELDS))
-            }
-            false => Hidden::Untouched,
+            true => object_metadata_mut(&mut object)
+                .map_or(HiddenKey::Untouched, |map| HiddenKey::take(map, MANAGED_FIELDS)),
+            false => HiddenKey::Untouched,
         };
-        let mut hidden = Hidden::Untouched;
-        // Editing copies what somebody else holds, so an object is touched only where it has to be.
+        let mut hidden = HiddenKey::Untouched;
+        // Editing a shared value copies it, so an object is edited only where necessary.
         if let Some(references) = references
             && let Some(map) = object.as_object_mut()
         {
-            hidden = Hidden::take(map, REFERENCES);
+            hidden = HiddenKey::take(map, REFERENCES);
             map.insert(REFERENCES.into(), references);
         }
         Self { value: object, references: hidden, managed_fields }
     }
 
-    /// Returns the object that the view, edited or not, stands for.
+    /// Returns the object behind the view, edited or not.
     pub(super) fn into_object(mut self) -> Value {
-        if !matches!(self.references, Hidden::Untouched)
+        if !matches!(self.references, HiddenKey::Untouched)
             && let Some(map) = self.value.as_object_mut()
         {
             self.references.put_back(map, REFERENCES);
         }
-        if !matches!(self.managed_fields, Hidden::Untouched)
-            && let Some(map) = metadata_mut(&mut self.value)
+        if !matches!(self.managed_fields, HiddenKey::Untouched)
+            && let Some(map) = object_metadata_mut(&mut self.value)
         {
             self.managed_fields.put_back(map, MANAGED_FIELDS);
         }
@@ -70,7 +69,7 @@ impl View {
     }
 }
 
-impl Hidden {
+impl HiddenKey {
     fn take(map: &mut Map, key: &str) -> Self {
         let place = map.position(key);
         match (place, map.remove(key)) {
@@ -96,22 +95,22 @@ pub(super) fn has_hidden_fields(object: &Value) -> bool {
     object.at(&["metadata", MANAGED_FIELDS]).is_some()
 }
 
-fn metadata_mut(object: &mut Value) -> Option<&mut Map> {
+fn object_metadata_mut(object: &mut Value) -> Option<&mut Map> {
     object.as_object_mut()?.get_mut("metadata")?.as_object_mut()
 }
 
 /// How a rule comes to its references.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sight {
+pub(super) struct ReferenceSettings {
     /// Whether anything in the rule can see references.
     pub(super) sees_references: bool,
-    /// The node of every pod, whatever its annotations say.
+    /// The node of every pod; overrides its annotations.
     pub(super) assumed_node: Option<Text>,
-    /// Whether a reference that nobody could look up is the rule's error. Otherwise the rule goes on without it.
+    /// Whether a reference that could not be looked up is an error of the rule. Otherwise the rule runs without it.
     pub(super) is_strict: bool,
 }
 
-impl Sight {
+impl ReferenceSettings {
     /// Returns `found`, or nothing where it could not be looked up and the rule goes on without it.
     pub(super) fn lenient<T>(&self, found: Result<Option<T>, EvalError>) -> Result<Option<T>, EvalError> {
         match found {
@@ -121,27 +120,27 @@ impl Sight {
     }
 }
 
-/// Returns what `syntheticRefs` shows for `object`.
+/// Returns the value of `syntheticRefs` for `object`.
 ///
 /// # Errors
 /// When the world does not know the namespace or the node yet.
-pub(super) fn references(
+pub(super) fn synthetic_references(
     object: &Value,
-    sight: &Sight,
+    sight: &ReferenceSettings,
     evaluation: &Evaluation<'_>,
 ) -> Result<Value, EvalError> {
     let mut references = Map::new();
     if let Some(found) = sight.lenient(evaluation.namespace())? {
         let mut found = found.clone();
-        metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
-        remove_annotation(&mut found);
+        object_metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
+        remove_last_applied(&mut found);
         references.insert("namespace".into(), found);
     }
     if evaluation.request.kind.kind == "Pod"
         && let Some(name) = sight.assumed_node.as_deref().or_else(|| node_name(object))
-        && let Some(mut found) = sight.lenient(look_up(evaluation, Query::node(name)))?
+        && let Some(mut found) = sight.lenient(look_up_object(evaluation, Query::node(name)))?
     {
-        metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
+        object_metadata_mut(&mut found).map(|map| map.remove(MANAGED_FIELDS));
         references.insert("node".into(), found);
     }
     Ok(references.into())
@@ -152,28 +151,28 @@ fn node_name(object: &Value) -> Option<&str> {
     NODE_ANNOTATIONS.iter().filter_map(|key| annotations.get(key)?.as_str()).find(|name| !name.is_empty())
 }
 
-/// Returns the object that `query` asks for, or nothing if there is none.
-fn look_up(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, EvalError> {
+/// Returns the object that `query` names; `None` if there is none.
+fn look_up_object(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, EvalError> {
     match evaluation.world.get(&query) {
-        Answer::Found(object) => Ok(Some(object)),
-        Answer::Absent => Ok(None),
-        Answer::Unknown => Err(EvalError::unanswered(query)),
-        Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
-        Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
+        QueryAnswer::Found(object) => Ok(Some(object)),
+        QueryAnswer::Absent => Ok(None),
+        QueryAnswer::Unknown => Err(EvalError::unanswered(query)),
+        QueryAnswer::Failed(why) => Err(EvalError::failed(&query, &why)),
+        QueryAnswer::Refused(why) => Err(EvalError::refused(&query, &why)),
     }
 }
 
-fn remove_annotation(object: &mut Value) {
+fn remove_last_applied(object: &mut Value) {
     if object.at(&["metadata", "annotations", LAST_APPLIED]).is_none() {
         return;
     }
-    let annotations = metadata_mut(object).and_then(|map| map.get_mut("annotations"));
+    let annotations = object_metadata_mut(object).and_then(|map| map.get_mut("annotations"));
     if let Some(map) = annotations.and_then(Value::as_object_mut) {
         map.remove(LAST_APPLIED);
     }
 }
 
-/// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.
+/// Returns the key of the hidden field that `path` leads into, if it does.
 pub(super) fn hidden_field<'a>(mut path: impl Iterator<Item = &'a str>) -> Option<Text> {
     match path.next()? {
         REFERENCES => Some(REFERENCES.into()),

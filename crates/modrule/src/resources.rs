@@ -1,9 +1,9 @@
-//! Which resources ModRules are asked about in a cluster: KubeMod's list, and what the operator makes of it.
+//! The resources that the webhook of ModRules covers: KubeMod's list with the operator's changes.
 
 use kubewright_value::Text;
 
-/// The resources, unless the operator says otherwise.
-const RESOURCES: [&str; 21] = [
+/// The default resources.
+const DEFAULT_RESOURCES: [&str; 21] = [
     "namespaces",
     "nodes",
     "configmaps",
@@ -29,7 +29,7 @@ const RESOURCES: [&str; 21] = [
 
 /// A resource of any version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Resource {
+pub(super) struct WebhookResource {
     /// The API group, or `*`.
     pub(super) group: Text,
     /// The plural name, or `*`.
@@ -40,15 +40,16 @@ pub(super) struct Resource {
 
 /// Returns the resources that `changes` make of the list: `+name` adds one, `-name` takes one away, and a name
 /// without a sign starts a list of its own. A name is `pods`, `pods/status`, or with its group `widgets.shop.test`.
-pub(super) fn resources(changes: &[String]) -> Vec<Resource> {
+pub(super) fn webhook_resources(changes: &[String]) -> Vec<WebhookResource> {
     let entries = || changes.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty());
     let is_own = entries().any(|entry| !entry.starts_with(['+', '-']));
-    let mut resources: Vec<Resource> = if is_own { Vec::new() } else { RESOURCES.map(Resource::of).into() };
+    let mut resources: Vec<WebhookResource> =
+        if is_own { Vec::new() } else { DEFAULT_RESOURCES.map(WebhookResource::of).into() };
     for entry in entries() {
         match entry.strip_prefix('-') {
-            Some(name) => resources.retain(|resource| !Resource::of(name).has(resource)),
+            Some(name) => resources.retain(|resource| !WebhookResource::of(name).has(resource)),
             None => {
-                let added = Resource::of(entry.strip_prefix('+').unwrap_or(entry));
+                let added = WebhookResource::of(entry.strip_prefix('+').unwrap_or(entry));
                 if !resources.contains(&added) {
                     resources.push(added);
                 }
@@ -58,7 +59,7 @@ pub(super) fn resources(changes: &[String]) -> Vec<Resource> {
     resources
 }
 
-impl Resource {
+impl WebhookResource {
     fn of(text: &str) -> Self {
         let (text, subresource) = text.split_once('/').unwrap_or((text, ""));
         let (name, group) = text.split_once('.').unwrap_or((text, "*"));

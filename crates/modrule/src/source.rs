@@ -5,22 +5,22 @@ use kubewright_k8s::Operation;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
-use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, FieldCodes, Located, child_path};
 
 /// The document.
-pub(super) struct Source {
-    pub(super) name: Placed<Text>,
+pub(super) struct ModRuleSource {
+    pub(super) name: Located<Text>,
     pub(super) namespace: Option<Text>,
     pub(super) rule_type: Option<RuleType>,
     pub(super) criteria: Vec<SourceCriterion>,
     pub(super) operations: Vec<SourceOperation>,
-    pub(super) reject_message: Option<Placed<Text>>,
-    pub(super) target_namespace_regex: Option<Placed<Text>>,
+    pub(super) reject_message: Option<Located<Text>>,
+    pub(super) target_namespace_regex: Option<Located<Text>>,
     pub(super) admission_operations: Vec<Operation>,
     pub(super) tier: i32,
 }
 
-/// What the rule does.
+/// The type of the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleType {
     Patch,
@@ -29,10 +29,10 @@ pub(super) enum RuleType {
 
 /// One item of `match`.
 pub(super) struct SourceCriterion {
-    pub(super) select: Placed<Text>,
-    pub(super) match_value: Option<Placed<Text>>,
-    pub(super) match_values: Vec<Placed<Text>>,
-    pub(super) match_regex: Option<Placed<Text>>,
+    pub(super) select: Located<Text>,
+    pub(super) match_value: Option<Located<Text>>,
+    pub(super) match_values: Vec<Located<Text>>,
+    pub(super) match_regex: Option<Located<Text>>,
     pub(super) match_for: MatchFor,
     pub(super) is_negated: bool,
 }
@@ -49,21 +49,21 @@ pub(super) enum MatchFor {
 /// One item of `patch`.
 pub(super) struct SourceOperation {
     pub(super) path_in_rule: Vec<Step>,
-    pub(super) op: Op,
-    pub(super) select: Option<Placed<Text>>,
-    pub(super) path: Placed<Text>,
-    pub(super) value: Option<Placed<Text>>,
+    pub(super) op: OperationType,
+    pub(super) select: Option<Located<Text>>,
+    pub(super) path: Located<Text>,
+    pub(super) value: Option<Located<Text>>,
 }
 
-/// What an operation does.
+/// The type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum OperationType {
     Add,
     Replace,
     Remove,
 }
 
-impl Op {
+impl OperationType {
     /// Returns the word for it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Op {
     }
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
@@ -83,14 +83,14 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown_value: &code::UNKNOWN_VALUE,
 };
 
-/// Reads `document`; what cannot be read is reported and left out.
-pub(super) fn read(document: &Document) -> (Option<Source>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(document, FIELD_CODES);
-    let source = read_document(&mut reader);
+/// Reads `document`; unreadable parts are reported and left out.
+pub(super) fn read_modrule(document: &Document) -> (Option<ModRuleSource>, Vec<Diagnostic>) {
+    let mut reader = DocumentReader::new(document, FIELD_CODES);
+    let source = read_modrule_fields(&mut reader);
     (source, reader.diagnostics)
 }
 
-fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source> {
+fn read_modrule_fields<'d>(reader: &mut DocumentReader<'d>) -> Option<ModRuleSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace =
@@ -108,34 +108,39 @@ fn read_document<'d>(reader: &mut Reader<'d>) -> Option<Source> {
             "executionTier",
         ],
     );
-    let source = Source {
-        rule_type: rule_type(reader, &spec),
-        criteria: criteria(reader, &spec),
-        operations: operations(reader, &spec),
+    let source = ModRuleSource {
+        rule_type: read_rule_type(reader, &spec),
+        criteria: read_criteria(reader, &spec),
+        operations: read_patch_operations(reader, &spec),
         reject_message: reader.string(&spec, "rejectMessage"),
         target_namespace_regex: reader.string(&spec, "targetNamespaceRegex"),
-        admission_operations: admission_operations(reader, &spec),
-        tier: tier(reader, &spec),
+        admission_operations: read_admission_operations(reader, &spec),
+        tier: read_tier(reader, &spec),
         name: name?,
         namespace,
     };
-    belonging(reader, &spec, &source);
+    report_misplaced_fields(reader, &spec, &source);
     Some(source)
 }
 
-fn rule_type<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<RuleType> {
+fn read_rule_type<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Option<RuleType> {
     let text = reader.required_string(spec, "type")?;
     match text.value.as_str() {
         "Patch" => Some(RuleType::Patch),
         "Reject" => Some(RuleType::Reject),
         other => {
-            unknown_value(reader, &text.path, &format!("unknown type `{other}`"), &["Patch", "Reject"]);
+            report_unknown_value(
+                reader,
+                &text.path,
+                &format!("unknown type `{other}`"),
+                &["Patch", "Reject"],
+            );
             None
         }
     }
 }
 
-fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriterion> {
+fn read_criteria<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Vec<SourceCriterion> {
     let key = match (reader.any(spec, "match"), reader.any(spec, "matches")) {
         (None, Some(found)) => {
             let location = reader.document.locate_key(&found.path);
@@ -163,17 +168,20 @@ fn criteria<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceCriteri
         return Vec::new();
     };
     if items.is_empty() {
-        let location = reader.document.locate_key(&child(&spec.path, key));
+        let location = reader.document.locate_key(&child_path(&spec.path, key));
         reader.report(
             Diagnostic::new(&code::MISSING_FIELD, "`match` has no criteria", location)
-                .help("a rule without criteria would be about every object; at least name a kind"),
+                .help("a rule without criteria would match every object; name at least a kind"),
         );
     }
-    items.iter().filter_map(|item| criterion(reader, item)).collect()
+    items.iter().filter_map(|item| read_criterion(reader, item)).collect()
 }
 
 /// Reads one criterion.
-pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceCriterion> {
+pub(super) fn read_criterion<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<SourceCriterion> {
     reader.only(item, &["select", "matchValue", "matchValues", "matchRegex", "matchFor", "negate"]);
     let match_for = match reader.string(item, "matchFor") {
         None => MatchFor::Any,
@@ -181,7 +189,12 @@ pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
             "" | "Any" => MatchFor::Any,
             "All" => MatchFor::All,
             other => {
-                unknown_value(reader, &text.path, &format!("unknown matchFor `{other}`"), &["Any", "All"]);
+                report_unknown_value(
+                    reader,
+                    &text.path,
+                    &format!("unknown matchFor `{other}`"),
+                    &["Any", "All"],
+                );
                 MatchFor::All
             }
         },
@@ -194,23 +207,29 @@ pub(super) fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
     Some(SourceCriterion { select, match_value, match_values, match_regex, match_for, is_negated })
 }
 
-fn operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<SourceOperation> {
+fn read_patch_operations<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Vec<SourceOperation> {
     let items = reader.objects(spec, "patch").unwrap_or_default();
-    items.iter().filter_map(|item| operation(reader, item)).collect()
+    items.iter().filter_map(|item| read_patch_operation(reader, item)).collect()
 }
 
-fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOperation> {
+fn read_patch_operation<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<SourceOperation> {
     reader.only(item, &["op", "select", "path", "value"]);
     let select = reader.string(item, "select");
     let value = reader.string(item, "value");
     let path = reader.required_string(item, "path");
     let op = reader.required_string(item, "op")?;
     let op = match op.value.as_str() {
-        "add" => Op::Add,
-        "replace" => Op::Replace,
-        "remove" => Op::Remove,
+        "add" => OperationType::Add,
+        "replace" => OperationType::Replace,
+        "remove" => OperationType::Remove,
         other => {
-            unknown_value(
+            report_unknown_value(
                 reader,
                 &op.path,
                 &format!("unknown operation `{other}`"),
@@ -222,14 +241,17 @@ fn operation<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SourceOpe
     Some(SourceOperation { path_in_rule: item.path.clone(), op, select, path: path?, value })
 }
 
-fn admission_operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Operation> {
+fn read_admission_operations<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Vec<Operation> {
     let mut operations = Vec::new();
     for text in reader.strings(spec, "admissionOperations").unwrap_or_default() {
         match Operation::named(&text.value) {
             Some(operation) if operation != Operation::Connect => operations.push(operation),
             _ => {
                 let message = format!("unknown admission operation `{}`", text.value);
-                unknown_value(reader, &text.path, &message, &["CREATE", "UPDATE", "DELETE"]);
+                report_unknown_value(reader, &text.path, &message, &["CREATE", "UPDATE", "DELETE"]);
             }
         }
     }
@@ -237,18 +259,18 @@ fn admission_operations<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<O
 }
 
 /// The two ends of the 16-bit range are KubeMod's own markers, so a rule cannot have them.
-const TIERS: std::ops::RangeInclusive<i64> = -32767..=32766;
+const TIER_RANGE: std::ops::RangeInclusive<i64> = -32767..=32766;
 
-fn tier<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> i32 {
+fn read_tier<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> i32 {
     let Some(found) = reader.any(spec, "executionTier") else { return 0 };
-    match found.value.as_i64().filter(|tier| TIERS.contains(tier)) {
+    match found.value.as_i64().filter(|tier| TIER_RANGE.contains(tier)) {
         Some(tier) => i32::try_from(tier).unwrap_or_default(),
         None => {
             let message = format!(
                 "executionTier {} is not an integer from {} to {}",
                 found.value,
-                TIERS.start(),
-                TIERS.end()
+                TIER_RANGE.start(),
+                TIER_RANGE.end()
             );
             let location = reader.place(&found.path);
             reader.report(Diagnostic::new(&code::TIER_RANGE, message, location));
@@ -257,8 +279,12 @@ fn tier<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> i32 {
     }
 }
 
-/// Reports what does not belong to a rule of this type.
-fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
+/// Reports fields that do not belong to a rule of this type.
+fn report_misplaced_fields<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+    source: &ModRuleSource,
+) {
     match source.rule_type {
         Some(RuleType::Patch) => {
             if reader.any(spec, "patch").and_then(|patch| patch.value.as_array()).is_none_or(<[_]>::is_empty)
@@ -291,7 +317,7 @@ fn belonging<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, source: &Source) {
     }
 }
 
-fn unknown_value(reader: &mut Reader<'_>, path: &[Step], message: &str, known: &[&str]) {
+fn report_unknown_value(reader: &mut DocumentReader<'_>, path: &[Step], message: &str, known: &[&str]) {
     let location = reader.place(path);
     let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     reader

@@ -1,6 +1,6 @@
-//! What is reported about bad rules. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
+//! Tests of diagnostics. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
 
-use kubewright_engine::{Answer, Dialect as _, Engine, Query, Settings, Status, World};
+use kubewright_engine::{DecisionSettings, Dialect as _, Engine, Query, QueryAnswer, RuleStatus, World};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -57,23 +57,23 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
     }
 }
 
-/// A world in which everything that is asked for was looked for in vain.
+/// A world in which every lookup fails.
 struct Unreachable;
 
 impl World for Unreachable {
-    fn get(&self, _: &Query) -> Answer {
-        Answer::Failed("nobody answers".into())
+    fn get(&self, _: &Query) -> QueryAnswer {
+        QueryAnswer::Failed("nobody answers".into())
     }
 }
 
-/// Decides about a pod in namespace `shop` with a rule that looks at its namespace, which nobody could look up.
+/// Decides about a pod in namespace `shop` with a rule that reads its namespace, whose lookup fails.
 #[track_caller]
-fn check_without_namespace(fails_closed: bool, spec: &str, is_allowed: bool, status: Status) {
+fn check_without_namespace(fails_closed: bool, spec: &str, is_allowed: bool, status: RuleStatus) {
     let options = ModRuleOptions { fails_closed, ..ModRuleOptions::default() };
     let compiled = ModRule::new(&options, Inputs::default()).compile(&document("shop", spec), &[]);
     let pod = yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {}}}").expect("a pod");
     let request = AdmissionRequest::for_object(pod, Operation::Create, "shop");
-    let decision = Engine::new(compiled.rules).decide(&request, &Unreachable, &Settings::default());
+    let decision = Engine::new(compiled.rules).decide(&request, &Unreachable, &DecisionSettings::default());
     let found = decision.outcomes.first().map(|outcome| outcome.status);
     assert_eq!((decision.is_allowed, found), (is_allowed, Some(status)), "{:?}", decision.outcomes);
     assert_eq!(denial(&decision).is_none(), is_allowed, "who is refused is told by whom");
@@ -85,12 +85,12 @@ const PATCH_ALWAYS: &str = "type: Patch\nmatch: [{select: '$.kind', matchValue: 
 
 #[test]
 fn a_reference_that_cannot_be_looked_up_is_not_there() {
-    check_without_namespace(false, REJECT_UNLESS_RED, false, Status::Fail);
-    check_without_namespace(false, PATCH_ALWAYS, true, Status::Pass);
+    check_without_namespace(false, REJECT_UNLESS_RED, false, RuleStatus::Fail);
+    check_without_namespace(false, PATCH_ALWAYS, true, RuleStatus::Pass);
 }
 
 #[test]
 fn a_rule_that_could_reject_refuses_what_it_cannot_answer_where_that_is_wanted() {
-    check_without_namespace(true, REJECT_UNLESS_RED, false, Status::Error);
-    check_without_namespace(true, PATCH_ALWAYS, true, Status::Pass);
+    check_without_namespace(true, REJECT_UNLESS_RED, false, RuleStatus::Error);
+    check_without_namespace(true, PATCH_ALWAYS, true, RuleStatus::Pass);
 }

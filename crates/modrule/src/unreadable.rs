@@ -1,21 +1,21 @@
-//! A rule that rejects and has a mistake, where the operator wants it to refuse what it cannot answer (`--fail-closed`).
+//! A rejecting rule with a mistake, which `--fail-closed` makes refuse the objects it cannot evaluate.
 //!
-//! What can be read of its `match` decides what it is about, which is then more than was meant and never less. A rule of
-//! which no criterion with a kind can be read is left out: refusing everything would lock the namespace.
+//! The readable criteria of its `match` decide which objects it matches: possibly more than intended, never fewer. A
+//! rule without a readable criterion on a kind is left out: refusing everything would lock the namespace.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram};
 use kubewright_value::{Text, Value};
 
-use super::evaluate::Rule;
+use super::evaluate::ModRuleProgram;
 
-/// A rule that answers every object it is about with an error.
-pub(super) struct Unreadable {
-    pub(super) rule: Rule,
+/// A rule that ends in an error for every object it matches.
+pub(super) struct UnreadableRule {
+    pub(super) rule: ModRuleProgram,
     /// The first mistake in it.
     pub(super) reason: Text,
 }
 
-impl Program for Unreadable {
+impl RuleProgram for UnreadableRule {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         self.rule.applies(object, evaluation)
     }

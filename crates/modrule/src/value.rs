@@ -1,22 +1,22 @@
 //! The `value` of an operation: text, a template, then YAML.
 
 use kubewright_engine::EvalError;
-use kubewright_gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
-use kubewright_jsonpath::Selected;
+use kubewright_gotemplate::{GoTemplate, GoTemplateError, GoTemplateErrorKind, Inputs, TemplateContext};
+use kubewright_jsonpath::SelectedValue;
 use kubewright_value::{Budget, Location, Text, Value, bounded};
 
 /// A value that is known, or a template for it.
 pub(super) enum PatchValue {
     Constant(Value),
     Template {
-        template: Box<Template>,
+        template: Box<GoTemplate>,
         /// Where it begins in the rule file.
         location: Location,
     },
 }
 
-/// What a template can see besides the object.
-pub(super) struct Surroundings<'a> {
+/// The inputs of a template besides the object.
+pub(super) struct TemplateInputs<'a> {
     pub(super) target: &'a Value,
     pub(super) namespace: &'a Text,
     pub(super) inputs: &'a Inputs,
@@ -26,8 +26,8 @@ impl PatchValue {
     /// Returns the value for one selected item, or for the object when there is no select.
     pub(super) fn make(
         &self,
-        around: &Surroundings<'_>,
-        selected: Option<&Selected>,
+        around: &TemplateInputs<'_>,
+        selected: Option<&SelectedValue>,
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
         let (template, location) = match self {
@@ -35,7 +35,7 @@ impl PatchValue {
             Self::Template { template, location } => (template, location),
         };
         let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
-        let context = Context::new()
+        let context = TemplateContext::new()
             .json("Target", around.target.clone())
             .json("Namespace", around.namespace.clone())
             .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
@@ -43,45 +43,46 @@ impl PatchValue {
         let text = template
             .render(&context, around.inputs, budget)
             .map_err(|error| template_error(&error).at(location.clone()))?;
-        // An empty text is no value, and null over somebody's data is hardly meant.
+        // Empty YAML is not a value, and replacing existing data by null is most likely a mistake.
         if is_blank(&text) {
             return Err(EvalError::new(
                 "the template gives an empty value, write '\"{{ … }}\"' for text that may be empty",
             )
             .at(location.clone()));
         }
-        bounded::parse_yaml(&text, budget)?.map_err(|error| {
-            let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
+        bounded::parse_bounded_yaml(&text, budget)?.map_err(|error| {
+            let message = format!("the value `{}` is not YAML: {}", shorten_text(&text), error.message);
             EvalError::new(message).at(location.clone())
         })
     }
 }
 
 /// Returns the text of a Reject rule's message.
-pub(super) fn message(
-    template: &Template,
-    around: &Surroundings<'_>,
+pub(super) fn render_reject_message(
+    template: &GoTemplate,
+    around: &TemplateInputs<'_>,
     budget: &mut Budget,
-) -> Result<String, TemplateError> {
-    let context =
-        Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone());
+) -> Result<String, GoTemplateError> {
+    let context = TemplateContext::new()
+        .json("Target", around.target.clone())
+        .json("Namespace", around.namespace.clone());
     template.render(&context, around.inputs, budget)
 }
 
-fn template_error(error: &TemplateError) -> EvalError {
+fn template_error(error: &GoTemplateError) -> EvalError {
     let message = format!("template line {}: {}", error.position, error.message);
     match error.kind {
-        ErrorKind::Limit => EvalError::limit(message),
+        GoTemplateErrorKind::Limit => EvalError::limit(message),
         _ => EvalError::new(message),
     }
 }
 
-/// Returns whether YAML has nothing in it but space and comments, and so stands for no value.
+/// Returns whether the YAML contains only whitespace and comments, and so has no value.
 pub(super) fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-fn shorten(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(60) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

@@ -1,45 +1,45 @@
 //! Applying a patch.
 //!
 //! An operation looks before it writes, so one that fails has changed nothing. What the ones before it
-//! wrote over is kept in an [`Undo`], one level at a time, so that a document nobody else holds is edited in
+//! wrote over is kept in an [`UndoLog`], one level at a time, so that a document that is not shared is edited in
 //! place and still comes back whole.
 
-use kubewright_value::{Budget, Kind, Map, Text, Value};
+use kubewright_value::{Budget, Map, Text, Value, ValueKind};
 
-use super::charge::{charge, reindexing, shifting};
-use super::failure::{Failure, bad_index, not_a_container, out_of_range};
-use super::walk::{find, part_mut};
-use super::{Operation, Options, PatchError, PatchErrorKind, Pointer, index};
+use super::charge::{charge_at_depth, reindexing, shifting};
+use super::failure::{OperationFailure, bad_index, index_out_of_range, not_a_container};
+use super::walk::{find_value, part_mut};
+use super::{JsonPatchOperation, PatchError, PatchErrorKind, PatchOptions, Pointer, index};
 
 /// Applies `operations` in order, all or none, and returns how many of them changed something.
 ///
 /// # Errors
 /// At the first operation that cannot be applied; `document` is then as it was.
-pub fn apply(
+pub fn apply_patch(
     document: &mut Value,
-    operations: &[Operation],
-    options: &Options,
+    operations: &[JsonPatchOperation],
+    options: &PatchOptions,
     budget: &mut Budget,
 ) -> Result<usize, PatchError> {
     let mut changes = 0;
-    apply_each(document, operations, options, budget, |_| changes += 1)?;
+    apply_operations(document, operations, options, budget, |_| changes += 1)?;
     Ok(changes)
 }
 
-/// Applies `operations` as [`apply`] does, and tells `changed` the number of each one that changed something.
+/// Applies `operations` as [`apply_patch`] does, and calls `changed` with the index of each one that changed something.
 ///
 /// # Errors
-/// As [`apply`].
-pub fn apply_each(
+/// As [`apply_patch`].
+pub fn apply_operations(
     document: &mut Value,
-    operations: &[Operation],
-    options: &Options,
+    operations: &[JsonPatchOperation],
+    options: &PatchOptions,
     budget: &mut Budget,
     mut changed: impl FnMut(usize),
 ) -> Result<(), PatchError> {
-    let mut undo = Undo { kept: Vec::with_capacity(operations.len()) };
+    let mut undo = UndoLog { kept: Vec::with_capacity(operations.len()) };
     for (number, operation) in operations.iter().enumerate() {
-        let mut writer = Writer { options, budget, undo: &mut undo };
+        let mut writer = PatchWriter { options, budget, undo: &mut undo };
         match writer.apply(document, operation) {
             Ok(true) => changed(number),
             Ok(false) => {}
@@ -52,28 +52,32 @@ pub fn apply_each(
     Ok(())
 }
 
-/// What applying an operation needs besides the document.
-struct Writer<'w> {
-    options: &'w Options,
+/// The context of applying an operation, besides the document.
+struct PatchWriter<'w> {
+    options: &'w PatchOptions,
     budget: &'w mut Budget,
-    undo: &'w mut Undo,
+    undo: &'w mut UndoLog,
 }
 
-impl Writer<'_> {
+impl PatchWriter<'_> {
     /// Applies one operation and returns whether it changed something.
-    fn apply(&mut self, document: &mut Value, operation: &Operation) -> Result<bool, Failure> {
+    fn apply(
+        &mut self,
+        document: &mut Value,
+        operation: &JsonPatchOperation,
+    ) -> Result<bool, OperationFailure> {
         self.budget.step(1 + operation.path().tokens().len() as u64)?;
         match operation {
-            Operation::Add { path, value } => {
-                charge(path.tokens().len(), value, self.budget)?;
+            JsonPatchOperation::Add { path, value } => {
+                charge_at_depth(path.tokens().len(), value, self.budget)?;
                 self.add(document, path, value.clone(), self.options.create_parents)
             }
-            Operation::Remove { path }
+            JsonPatchOperation::Remove { path }
                 if path.is_root() && self.options.fixed_root && self.options.ignore_missing_removes =>
             {
                 Ok(false)
             }
-            Operation::Remove { path } => match find(document, path.tokens(), self.options) {
+            JsonPatchOperation::Remove { path } => match find_value(document, path.tokens(), self.options) {
                 Err(_)
                     if self.options.ignore_missing_removes
                         && could_be_there(document, path, self.options) =>
@@ -83,26 +87,36 @@ impl Writer<'_> {
                 Err(failure) => Err(failure),
                 Ok(_) => self.remove(document, path),
             },
-            Operation::Replace { path, value } => {
-                charge(path.tokens().len(), value, self.budget)?;
+            JsonPatchOperation::Replace { path, value } => {
+                charge_at_depth(path.tokens().len(), value, self.budget)?;
                 self.replace(document, path, value.clone())
             }
-            Operation::Move { from, path } => self.relocate(document, from, path),
-            Operation::Copy { from, path } => {
-                let value = find(document, from.tokens(), self.options)?.clone();
-                charge(path.tokens().len(), &value, self.budget)?;
+            JsonPatchOperation::Move { from, path } => self.relocate(document, from, path),
+            JsonPatchOperation::Copy { from, path } => {
+                let value = find_value(document, from.tokens(), self.options)?.clone();
+                charge_at_depth(path.tokens().len(), &value, self.budget)?;
                 self.add(document, path, value, false)
             }
-            Operation::Test { path, value } => test(document, path.tokens(), value, self.options),
+            JsonPatchOperation::Test { path, value } => {
+                test_value(document, path.tokens(), value, self.options)
+            }
         }
     }
 
-    fn relocate(&mut self, document: &mut Value, from: &Pointer, path: &Pointer) -> Result<bool, Failure> {
+    fn relocate(
+        &mut self,
+        document: &mut Value,
+        from: &Pointer,
+        path: &Pointer,
+    ) -> Result<bool, OperationFailure> {
         if path.is_below(from) {
-            return Err(Failure::new(PatchErrorKind::IntoItself, "a value cannot be moved into itself"));
+            return Err(OperationFailure::new(
+                PatchErrorKind::IntoItself,
+                "a value cannot be moved into itself",
+            ));
         }
-        let value = find(document, from.tokens(), self.options)?.clone();
-        charge(path.tokens().len(), &value, self.budget)?;
+        let value = find_value(document, from.tokens(), self.options)?.clone();
+        charge_at_depth(path.tokens().len(), &value, self.budget)?;
         if !from.is_root() {
             self.remove(document, from)?;
         }
@@ -117,14 +131,14 @@ impl Writer<'_> {
         path: &Pointer,
         value: Value,
         makes_parents: bool,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, OperationFailure> {
         let mut here = document;
         let mut rest = path.tokens();
         let mut depth = 0;
         while let [token, below @ ..] = rest {
             if here.is_null() && makes_parents {
-                let made = create(rest, value, self.options, self.budget)?;
-                self.undo.keep(path, depth, Was::Value(std::mem::replace(here, made)));
+                let made = create_parents(rest, value, self.options, self.budget)?;
+                self.undo.keep(path, depth, PreviousValue::Value(std::mem::replace(here, made)));
                 return Ok(true);
             }
             if below.is_empty() {
@@ -132,7 +146,7 @@ impl Writer<'_> {
                 self.undo.keep(path, depth, was);
                 return Ok(is_change);
             }
-            match find(here, std::slice::from_ref(token), self.options) {
+            match find_value(here, std::slice::from_ref(token), self.options) {
                 Ok(_) => here = part_mut(here, token, self.options)?,
                 Err(failure) if !makes_parents => return Err(failure),
                 Err(_) => {
@@ -148,7 +162,12 @@ impl Writer<'_> {
     }
 
     /// Sets the value at `path`, which must be there.
-    fn replace(&mut self, document: &mut Value, path: &Pointer, value: Value) -> Result<bool, Failure> {
+    fn replace(
+        &mut self,
+        document: &mut Value,
+        path: &Pointer,
+        value: Value,
+    ) -> Result<bool, OperationFailure> {
         if path.is_root() {
             return self.set_root(document, value);
         }
@@ -156,12 +175,12 @@ impl Writer<'_> {
             path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
         let is_change = *slot != value;
         let old = std::mem::replace(slot, value);
-        self.undo.keep(path, path.tokens().len(), Was::Value(old));
+        self.undo.keep(path, path.tokens().len(), PreviousValue::Value(old));
         Ok(is_change)
     }
 
     /// Removes the value at `path`, which is there.
-    fn remove(&mut self, document: &mut Value, path: &Pointer) -> Result<bool, Failure> {
+    fn remove(&mut self, document: &mut Value, path: &Pointer) -> Result<bool, OperationFailure> {
         let Some((last, parents)) = path.tokens().split_last() else {
             return self.set_root(document, Value::Null);
         };
@@ -171,14 +190,14 @@ impl Writer<'_> {
                 let place = map.position(last);
                 self.budget.step(reindexing(map.len() - place.unwrap_or(0)))?;
                 let removed = parent.as_object_mut().and_then(|map| map.remove(last));
-                place.zip(removed).map(|(place, value)| Was::Entry(place, last.clone(), value))
+                place.zip(removed).map(|(place, value)| PreviousValue::Entry(place, last.clone(), value))
             }
             Value::Array(items) => {
-                let place = index::parse(last, self.options)
-                    .and_then(|i| index::existing(i, items.len(), self.options));
-                let place = place.ok_or_else(|| out_of_range(last, items.len()))?;
+                let place = index::parse_index(last, self.options)
+                    .and_then(|i| index::existing_index(i, items.len(), self.options));
+                let place = place.ok_or_else(|| index_out_of_range(last, items.len()))?;
                 self.budget.step(shifting(items.len() - place))?;
-                parent.as_array_mut().map(|items| Was::Item(place, items.remove(place)))
+                parent.as_array_mut().map(|items| PreviousValue::Item(place, items.remove(place)))
             }
             scalar => return Err(not_a_container(last, scalar.kind())),
         };
@@ -188,30 +207,33 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    fn set_root(&mut self, document: &mut Value, value: Value) -> Result<bool, Failure> {
+    fn set_root(&mut self, document: &mut Value, value: Value) -> Result<bool, OperationFailure> {
         if self.options.fixed_root {
-            return Err(Failure::new(PatchErrorKind::Root, "the path is empty, which is the whole document"));
+            return Err(OperationFailure::new(
+                PatchErrorKind::Root,
+                "the path is empty, which is the whole document",
+            ));
         }
         let is_change = *document != value;
         let old = std::mem::replace(document, value);
-        self.undo.keep(&Pointer::root(), 0, Was::Value(old));
+        self.undo.keep(&Pointer::root(), 0, PreviousValue::Value(old));
         Ok(is_change)
     }
 }
 
-/// What was written over, in the order in which it was.
-struct Undo {
-    kept: Vec<Kept>,
+/// The values that were overwritten, in order.
+struct UndoLog {
+    kept: Vec<UndoEntry>,
 }
 
 /// One thing that was written over, where the first `depth` segments of `path` lead.
-struct Kept {
+struct UndoEntry {
     path: Pointer,
     depth: usize,
-    was: Was,
+    was: PreviousValue,
 }
 
-enum Was {
+enum PreviousValue {
     /// The value itself was this.
     Value(Value),
     /// The object had this, or nothing, under this key.
@@ -224,31 +246,33 @@ enum Was {
     Item(usize, Value),
 }
 
-impl Undo {
-    fn keep(&mut self, path: &Pointer, depth: usize, was: Was) {
-        self.kept.push(Kept { path: path.clone(), depth, was });
+impl UndoLog {
+    fn keep(&mut self, path: &Pointer, depth: usize, was: PreviousValue) {
+        self.kept.push(UndoEntry { path: path.clone(), depth, was });
     }
 
     /// Puts everything back, the last one first, so that each path leads where it led.
-    fn roll_back(self, document: &mut Value, options: &Options) {
-        for Kept { path, depth, was } in self.kept.into_iter().rev() {
+    fn roll_back(self, document: &mut Value, options: &PatchOptions) {
+        for UndoEntry { path, depth, was } in self.kept.into_iter().rev() {
             let mut way = path.tokens().iter().take(depth);
             let Ok(here) = way.try_fold(&mut *document, |here, token| part_mut(here, token, options)) else {
                 continue;
             };
             match was {
-                Was::Value(value) => *here = value,
-                Was::Key(key, Some(value)) => drop(here.as_object_mut().map(|map| map.insert(key, value))),
-                Was::Key(key, None) => drop(here.as_object_mut().map(|map| map.remove(&key))),
-                Was::Entry(place, key, value) => {
+                PreviousValue::Value(value) => *here = value,
+                PreviousValue::Key(key, Some(value)) => {
+                    drop(here.as_object_mut().map(|map| map.insert(key, value)))
+                }
+                PreviousValue::Key(key, None) => drop(here.as_object_mut().map(|map| map.remove(&key))),
+                PreviousValue::Entry(place, key, value) => {
                     drop(here.as_object_mut().map(|map| map.insert_at(place, key, value)));
                 }
-                Was::Item(place, value) => {
+                PreviousValue::Item(place, value) => {
                     if let Some(items) = here.as_array_mut().filter(|items| place <= items.len()) {
                         items.insert(place, value);
                     }
                 }
-                Was::NoItem(place) => {
+                PreviousValue::NoItem(place) => {
                     if let Some(items) = here.as_array_mut().filter(|items| place < items.len()) {
                         items.remove(place);
                     }
@@ -258,10 +282,15 @@ impl Undo {
     }
 }
 
-fn test(document: &Value, tokens: &[Text], expected: &Value, options: &Options) -> Result<bool, Failure> {
-    match find(document, tokens, options) {
+fn test_value(
+    document: &Value,
+    tokens: &[Text],
+    expected: &Value,
+    options: &PatchOptions,
+) -> Result<bool, OperationFailure> {
+    match find_value(document, tokens, options) {
         Ok(found) if found == expected => Ok(false),
-        Ok(_) => Err(Failure::new(PatchErrorKind::TestFailed, "the value is another one")),
+        Ok(_) => Err(OperationFailure::new(PatchErrorKind::TestFailed, "the value is another one")),
         Err(_)
             if expected.is_null()
                 && options.missing_tests_as_null
@@ -274,9 +303,9 @@ fn test(document: &Value, tokens: &[Text], expected: &Value, options: &Options) 
 }
 
 /// Returns whether `tokens` lead to an object that does not have the last of them.
-fn lacks_key(document: &Value, tokens: &[Text], options: &Options) -> bool {
+fn lacks_key(document: &Value, tokens: &[Text], options: &PatchOptions) -> bool {
     tokens.split_last().is_some_and(|(last, parents)| {
-        find(document, parents, options)
+        find_value(document, parents, options)
             .is_ok_and(|parent| parent.as_object().is_some_and(|map| !map.contains_key(last)))
     })
 }
@@ -286,15 +315,15 @@ fn add_part(
     here: &mut Value,
     token: &Text,
     value: Value,
-    options: &Options,
+    options: &PatchOptions,
     budget: &mut Budget,
-) -> Result<(bool, Was), Failure> {
+) -> Result<(bool, PreviousValue), OperationFailure> {
     match here {
         Value::Array(items) => {
-            let place = match index::parse(token, options) {
+            let place = match index::parse_index(token, options) {
                 _ if token == "-" => items.len(),
-                Some(index) => index::insertion(index, items.len(), options)
-                    .ok_or_else(|| out_of_range(token, items.len()))?,
+                Some(index) => index::insertion_index(index, items.len(), options)
+                    .ok_or_else(|| index_out_of_range(token, items.len()))?,
                 None => return Err(bad_index(token)),
             };
             let place = place.min(items.len());
@@ -302,12 +331,12 @@ fn add_part(
             if let Some(items) = here.as_array_mut() {
                 items.insert(place, value);
             }
-            Ok((true, Was::NoItem(place)))
+            Ok((true, PreviousValue::NoItem(place)))
         }
         Value::Object(map) => {
             let is_change = map.get(token) != Some(&value);
             let old = here.as_object_mut().and_then(|map| map.insert(token.clone(), value));
-            Ok((is_change, Was::Key(token.clone(), old)))
+            Ok((is_change, PreviousValue::Key(token.clone(), old)))
         }
         scalar => Err(not_a_container(token, scalar.kind())),
     }
@@ -319,19 +348,19 @@ fn add_parent(
     token: &Text,
     below: &[Text],
     value: Value,
-    options: &Options,
+    options: &PatchOptions,
     budget: &mut Budget,
-) -> Result<Was, Failure> {
+) -> Result<PreviousValue, OperationFailure> {
     let Value::Array(items) = &*here else {
-        if here.kind() != Kind::Object {
+        if here.kind() != ValueKind::Object {
             return Err(not_a_container(token, here.kind()));
         }
-        let parent = create(below, value, options, budget)?;
+        let parent = create_parents(below, value, options, budget)?;
         return add_part(here, token, parent, options, budget).map(|(_, was)| was);
     };
     let len = items.len();
-    let index = index::parse(token, options).ok_or_else(|| bad_index(token))?;
-    let parent = create(below, value, options, budget)?;
+    let index = index::parse_index(token, options).ok_or_else(|| bad_index(token))?;
+    let parent = create_parents(below, value, options, budget)?;
     if let Some(gap) = usize::try_from(index).ok().and_then(|place| place.checked_sub(len)) {
         budget.produce(gap.saturating_mul(size_of::<Value>()))?;
         let before = here.clone();
@@ -339,17 +368,22 @@ fn add_parent(
             items.extend(std::iter::repeat_n(Value::Null, gap));
             items.push(parent);
         }
-        return Ok(Was::Value(before));
+        return Ok(PreviousValue::Value(before));
     }
     add_part(here, token, parent, options, budget).map(|(_, was)| was)
 }
 
 /// Returns new containers in which `tokens` lead to `value`.
-fn create(tokens: &[Text], value: Value, options: &Options, budget: &mut Budget) -> Result<Value, Failure> {
+fn create_parents(
+    tokens: &[Text],
+    value: Value,
+    options: &PatchOptions,
+    budget: &mut Budget,
+) -> Result<Value, OperationFailure> {
     tokens.iter().rev().try_fold(value, |value, token| {
-        let gap = match index::parse(token, options) {
+        let gap = match index::parse_index(token, options) {
             Some(-1) if options.negative_indices => 0,
-            Some(index) => usize::try_from(index).map_err(|_| out_of_range(token, 0))?,
+            Some(index) => usize::try_from(index).map_err(|_| index_out_of_range(token, 0))?,
             None if token == "-" && !options.dash_creates_object => 0,
             None => {
                 budget.produce(size_of::<Map>())?;
@@ -365,11 +399,11 @@ fn create(tokens: &[Text], value: Value, options: &Options, budget: &mut Budget)
 
 /// Returns whether `path` only happens to name nothing: its last segment may not be one
 /// that no item of the list before it could ever have.
-fn could_be_there(document: &Value, path: &Pointer, options: &Options) -> bool {
+fn could_be_there(document: &Value, path: &Pointer, options: &PatchOptions) -> bool {
     let Some((last, parents)) = path.tokens().split_last() else { return true };
-    match find(document, parents, options) {
+    match find_value(document, parents, options) {
         Ok(Value::Array(_)) => {
-            index::parse(last, options).is_some_and(|index| index >= 0 || options.negative_indices)
+            index::parse_index(last, options).is_some_and(|index| index >= 0 || options.negative_indices)
         }
         _ => true,
     }

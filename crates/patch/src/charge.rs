@@ -1,4 +1,4 @@
-//! What an operation costs.
+//! The cost of an operation.
 //!
 //! A copy shares what it copies, so a few copies can make a document that is small in
 //! memory and without end when it is written. Its size is charged as if it were written.
@@ -6,7 +6,7 @@
 use kubewright_value::{Budget, Exhausted, Value};
 
 /// Charges for `value` below `levels` others: its size, and the levels that it reaches down to.
-pub(crate) fn charge(levels: usize, value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
+pub(crate) fn charge_at_depth(levels: usize, value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
     let mut entered = 0;
     let mut charged = Ok(());
     while entered < levels && charged.is_ok() {

@@ -5,43 +5,43 @@
 //! in place costs as many units as parts differ; lists too long for that are compared
 //! place by place. Where a value differs in very many parts it is replaced as a whole.
 
-use kubewright_value::{Map, Text, Value, text_of};
+use kubewright_value::{Map, Text, Value, index_text};
 
-use super::{Operation, Pointer};
+use super::{JsonPatchOperation, Pointer};
 
-/// How many pairs of items are compared to align two lists.
-const ALIGNED_PAIRS: usize = 4096;
+/// The number of pairs of items that are compared to align two lists.
+const MAX_ALIGNED_PAIRS: usize = 4096;
 
 /// Below how many levels a change is one replacement.
-const DEEPEST: usize = 200;
+const MAX_DIFF_DEPTH: usize = 200;
 
-/// How many operations a value is changed by before it is replaced as a whole: a patch of a hundred thousand operations
+/// The maximum number of operations that change a value before it is replaced as a whole: a patch of a hundred thousand operations
 /// takes many times the memory of the object, and is larger than it.
 const MAX_OPERATIONS: usize = 2000;
 
 /// Returns a short patch that makes `after` of `before` under the standard's rules.
 #[must_use]
-pub fn diff(before: &Value, after: &Value) -> Vec<Operation> {
+pub fn diff_values(before: &Value, after: &Value) -> Vec<JsonPatchOperation> {
     let mut operations = Vec::new();
-    compare(before, after, None, &mut operations);
+    diff_parts(before, after, None, &mut operations);
     operations
 }
 
 /// The way from the root to the values that are being compared.
-struct Trail<'a> {
-    parent: Option<&'a Trail<'a>>,
-    step: TrailStep<'a>,
+struct DiffTrail<'a> {
+    parent: Option<&'a DiffTrail<'a>>,
+    step: DiffStep<'a>,
     depth: usize,
 }
 
 #[derive(Clone, Copy)]
-enum TrailStep<'a> {
+enum DiffStep<'a> {
     Key(&'a Text),
     Index(usize),
 }
 
-impl<'a> Trail<'a> {
-    fn below(parent: Option<&'a Trail<'a>>, step: TrailStep<'a>) -> Self {
+impl<'a> DiffTrail<'a> {
+    fn below(parent: Option<&'a DiffTrail<'a>>, step: DiffStep<'a>) -> Self {
         Self { parent, step, depth: 1 + parent.map_or(0, |trail| trail.depth) }
     }
 
@@ -50,8 +50,8 @@ impl<'a> Trail<'a> {
         let mut here = trail;
         while let Some(trail) = here {
             tokens.push(match trail.step {
-                TrailStep::Key(key) => key.clone(),
-                TrailStep::Index(index) => text_of(index),
+                DiffStep::Key(key) => key.clone(),
+                DiffStep::Index(index) => index_text(index),
             });
             here = trail.parent;
         }
@@ -60,31 +60,43 @@ impl<'a> Trail<'a> {
     }
 }
 
-fn compare(before: &Value, after: &Value, trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+fn diff_parts(
+    before: &Value,
+    after: &Value,
+    trail: Option<&DiffTrail<'_>>,
+    operations: &mut Vec<JsonPatchOperation>,
+) {
     if before.is_same(after) {
         return;
     }
-    let is_deep = trail.is_some_and(|trail| trail.depth >= DEEPEST);
+    let is_deep = trail.is_some_and(|trail| trail.depth >= MAX_DIFF_DEPTH);
     let first = operations.len();
     match (before, after) {
         (Value::Object(old), Value::Object(new)) if !is_deep => compare_objects(old, new, trail, operations),
         (Value::Array(old), Value::Array(new)) if !is_deep => compare_lists(old, new, trail, operations),
         _ if before == after => {}
-        _ => operations.push(Operation::Replace { path: Trail::pointer(trail), value: after.clone() }),
+        _ => operations
+            .push(JsonPatchOperation::Replace { path: DiffTrail::pointer(trail), value: after.clone() }),
     }
     if is_long(trail, operations, first) {
         operations.truncate(first);
-        operations.push(Operation::Replace { path: Trail::pointer(trail), value: after.clone() });
+        operations
+            .push(JsonPatchOperation::Replace { path: DiffTrail::pointer(trail), value: after.clone() });
     }
 }
 
 /// Returns whether the value at `trail`, whose operations begin at `first`, should be replaced as a whole. The root
 /// never is: it is the object itself.
-fn is_long(trail: Option<&Trail<'_>>, operations: &[Operation], first: usize) -> bool {
+fn is_long(trail: Option<&DiffTrail<'_>>, operations: &[JsonPatchOperation], first: usize) -> bool {
     trail.is_some() && operations.len() - first > MAX_OPERATIONS
 }
 
-fn compare_objects(old: &Map, new: &Map, trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
+fn compare_objects(
+    old: &Map,
+    new: &Map,
+    trail: Option<&DiffTrail<'_>>,
+    operations: &mut Vec<JsonPatchOperation>,
+) {
     let first = operations.len();
     let mut kept = 0;
     for (place, (key, value)) in old.iter().enumerate() {
@@ -94,11 +106,11 @@ fn compare_objects(old: &Map, new: &Map, trail: Option<&Trail<'_>>, operations: 
         match counterpart(new, place, key) {
             Some(other) => {
                 kept += 1;
-                compare(value, other, Some(&Trail::below(trail, TrailStep::Key(key))), operations);
+                diff_parts(value, other, Some(&DiffTrail::below(trail, DiffStep::Key(key))), operations);
             }
             None => {
-                let path = Trail::pointer(Some(&Trail::below(trail, TrailStep::Key(key))));
-                operations.push(Operation::Remove { path });
+                let path = DiffTrail::pointer(Some(&DiffTrail::below(trail, DiffStep::Key(key))));
+                operations.push(JsonPatchOperation::Remove { path });
             }
         }
     }
@@ -107,13 +119,13 @@ fn compare_objects(old: &Map, new: &Map, trail: Option<&Trail<'_>>, operations: 
     }
     for (place, (key, value)) in new.iter().enumerate() {
         if counterpart(old, place, key).is_none() {
-            let path = Trail::pointer(Some(&Trail::below(trail, TrailStep::Key(key))));
-            operations.push(Operation::Add { path, value: value.clone() });
+            let path = DiffTrail::pointer(Some(&DiffTrail::below(trail, DiffStep::Key(key))));
+            operations.push(JsonPatchOperation::Add { path, value: value.clone() });
         }
     }
 }
 
-/// Returns the value under `key`, which mostly stands at the same place in both maps.
+/// Returns the value under `key`, which is mostly at the same place in both maps.
 fn counterpart<'a>(map: &'a Map, place: usize, key: &Text) -> Option<&'a Value> {
     match map.entry(place) {
         Some((same, value)) if same == key => Some(value),
@@ -121,34 +133,42 @@ fn counterpart<'a>(map: &'a Map, place: usize, key: &Text) -> Option<&'a Value> 
     }
 }
 
-fn compare_lists(old: &[Value], new: &[Value], trail: Option<&Trail<'_>>, operations: &mut Vec<Operation>) {
-    let start = common(old.iter(), new.iter());
+fn compare_lists(
+    old: &[Value],
+    new: &[Value],
+    trail: Option<&DiffTrail<'_>>,
+    operations: &mut Vec<JsonPatchOperation>,
+) {
+    let start = common_prefix_length(old.iter(), new.iter());
     let (old, new) = (old.get(start..).unwrap_or_default(), new.get(start..).unwrap_or_default());
-    let end = common(old.iter().rev(), new.iter().rev());
+    let end = common_prefix_length(old.iter().rev(), new.iter().rev());
     let old = old.get(..old.len() - end).unwrap_or_default();
     let new = new.get(..new.len() - end).unwrap_or_default();
     let first = operations.len();
     let mut place = start;
-    let mut edits = script(old, new).into_iter().peekable();
+    let mut edits = edit_script(old, new).into_iter().peekable();
     while let Some(edit) = edits.next() {
         if is_long(trail, operations, first) {
             return;
         }
-        let here = Trail::below(trail, TrailStep::Index(place));
+        let here = DiffTrail::below(trail, DiffStep::Index(place));
         match edit {
-            Edit::Change(before, after) => compare(before, after, Some(&here), operations),
-            Edit::Add(value) => {
-                operations.push(Operation::Add { path: Trail::pointer(Some(&here)), value: value.clone() });
+            ListEdit::Change(before, after) => diff_parts(before, after, Some(&here), operations),
+            ListEdit::Add(value) => {
+                operations.push(JsonPatchOperation::Add {
+                    path: DiffTrail::pointer(Some(&here)),
+                    value: value.clone(),
+                });
             }
-            Edit::Remove => {
+            ListEdit::Remove => {
                 let mut end = place + 1;
-                while edits.next_if(|edit| matches!(edit, Edit::Remove)).is_some() {
+                while edits.next_if(|edit| matches!(edit, ListEdit::Remove)).is_some() {
                     end += 1;
                 }
                 // From the last to the first, so that none has to move those that go next.
                 operations.extend((place..end).rev().map(|index| {
-                    let here = Trail::below(trail, TrailStep::Index(index));
-                    Operation::Remove { path: Trail::pointer(Some(&here)) }
+                    let here = DiffTrail::below(trail, DiffStep::Index(index));
+                    JsonPatchOperation::Remove { path: DiffTrail::pointer(Some(&here)) }
                 }));
                 continue;
             }
@@ -157,42 +177,45 @@ fn compare_lists(old: &[Value], new: &[Value], trail: Option<&Trail<'_>>, operat
     }
 }
 
-fn common<'a>(old: impl Iterator<Item = &'a Value>, new: impl Iterator<Item = &'a Value>) -> usize {
+fn common_prefix_length<'a>(
+    old: impl Iterator<Item = &'a Value>,
+    new: impl Iterator<Item = &'a Value>,
+) -> usize {
     old.zip(new).take_while(|(before, after)| before.is_same(after) || before == after).count()
 }
 
-/// What happens to the next item of a list.
+/// An edit of the next item of a list.
 #[derive(Clone, Copy)]
-enum Edit<'a> {
+enum ListEdit<'a> {
     Change(&'a Value, &'a Value),
     Add(&'a Value),
     Remove,
 }
 
 /// Returns the edits that make `new` of `old`, in order.
-fn script<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
+fn edit_script<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<ListEdit<'a>> {
     let pairs = old.len().saturating_mul(new.len());
     // Nothing to choose between, or too much.
-    if pairs == 0 || pairs > ALIGNED_PAIRS || (old.len() == new.len() && !has_moved(old, new)) {
+    if pairs == 0 || pairs > MAX_ALIGNED_PAIRS || (old.len() == new.len() && !has_moved(old, new)) {
         return place_by_place(old, new);
     }
     Alignment::new(old, new).script()
 }
 
-/// Returns whether an item of `old` stands at another place in `new`.
+/// Returns whether an item of `old` is at another place in `new`.
 fn has_moved(old: &[Value], new: &[Value]) -> bool {
     let elsewhere = |i: usize, item: &Value| new.iter().enumerate().any(|(j, other)| i != j && item == other);
     old.iter().enumerate().any(|(i, item)| elsewhere(i, item))
 }
 
-fn place_by_place<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<Edit<'a>> {
-    let changes = old.iter().zip(new).map(|(before, after)| Edit::Change(before, after));
-    let additions = new.iter().skip(old.len()).map(Edit::Add);
-    let removals = std::iter::repeat_n(Edit::Remove, old.len().saturating_sub(new.len()));
+fn place_by_place<'a>(old: &'a [Value], new: &'a [Value]) -> Vec<ListEdit<'a>> {
+    let changes = old.iter().zip(new).map(|(before, after)| ListEdit::Change(before, after));
+    let additions = new.iter().skip(old.len()).map(ListEdit::Add);
+    let removals = std::iter::repeat_n(ListEdit::Remove, old.len().saturating_sub(new.len()));
     changes.chain(additions).chain(removals).collect()
 }
 
-/// What it costs to make each tail of one list of each tail of the other.
+/// The cost of making each tail of one list of each tail of the other.
 struct Alignment<'a> {
     old: &'a [Value],
     new: &'a [Value],
@@ -218,27 +241,27 @@ impl<'a> Alignment<'a> {
         alignment
     }
 
-    fn script(&self) -> Vec<Edit<'a>> {
+    fn script(&self) -> Vec<ListEdit<'a>> {
         let (mut i, mut j) = (0, 0);
         let mut edits = Vec::new();
         while let Some((_, edit)) = self.best(i, j) {
-            i += usize::from(!matches!(edit, Edit::Add(_)));
-            j += usize::from(!matches!(edit, Edit::Remove));
+            i += usize::from(!matches!(edit, ListEdit::Add(_)));
+            j += usize::from(!matches!(edit, ListEdit::Remove));
             edits.push(edit);
         }
         edits
     }
 
     /// Returns the cheapest first edit of the tails from `i` and `j`, with the cost of all; none at the end.
-    fn best(&self, i: usize, j: usize) -> Option<(u32, Edit<'a>)> {
+    fn best(&self, i: usize, j: usize) -> Option<(u32, ListEdit<'a>)> {
         let (before, after) = (self.old.get(i), self.new.get(j));
         let change = before.zip(after).map(|(before, after)| {
             let cost = self.changes.get(i * self.new.len() + j).copied().unwrap_or(0);
-            (cost.saturating_add(self.cost(i + 1, j + 1)), Edit::Change(before, after))
+            (cost.saturating_add(self.cost(i + 1, j + 1)), ListEdit::Change(before, after))
         });
-        let remove = before.map(|_| (REMOVAL.saturating_add(self.cost(i + 1, j)), Edit::Remove));
+        let remove = before.map(|_| (REMOVAL.saturating_add(self.cost(i + 1, j)), ListEdit::Remove));
         let add =
-            after.map(|item| (addition_cost(item).saturating_add(self.cost(i, j + 1)), Edit::Add(item)));
+            after.map(|item| (addition_cost(item).saturating_add(self.cost(i, j + 1)), ListEdit::Add(item)));
         [change, remove, add].into_iter().flatten().min_by_key(|(cost, _)| *cost)
     }
 

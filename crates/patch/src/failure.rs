@@ -1,24 +1,24 @@
 //! Why an operation cannot be applied.
 
-use kubewright_value::{Exhausted, Kind, Text};
+use kubewright_value::{Exhausted, Text, ValueKind};
 
-use super::{Operation, PatchError, PatchErrorKind};
+use super::{JsonPatchOperation, PatchError, PatchErrorKind};
 
 /// Why one operation fails, before it is known which one it is.
-pub(super) struct Failure {
+pub(super) struct OperationFailure {
     pub(super) kind: PatchErrorKind,
     reason: String,
 }
 
-impl Failure {
+impl OperationFailure {
     pub(super) fn new(kind: PatchErrorKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }
     }
 
-    pub(super) fn at(self, place: usize, operation: &Operation) -> PatchError {
+    pub(super) fn at(self, place: usize, operation: &JsonPatchOperation) -> PatchError {
         let path = operation.path().to_string();
         let message = match operation {
-            Operation::Move { from, .. } | Operation::Copy { from, .. } => {
+            JsonPatchOperation::Move { from, .. } | JsonPatchOperation::Copy { from, .. } => {
                 format!("cannot {} `{from}` to `{path}`: {}", operation.name(), self.reason)
             }
             _ => format!("cannot {} `{path}`: {}", operation.name(), self.reason),
@@ -27,27 +27,30 @@ impl Failure {
     }
 }
 
-impl From<Exhausted> for Failure {
+impl From<Exhausted> for OperationFailure {
     fn from(exhausted: Exhausted) -> Self {
         Self::new(PatchErrorKind::Limit, exhausted.to_string())
     }
 }
 
-pub(super) fn missing(token: &Text) -> Failure {
-    Failure::new(PatchErrorKind::Missing, format!("there is no key `{token}`"))
+pub(super) fn missing_part(token: &Text) -> OperationFailure {
+    OperationFailure::new(PatchErrorKind::Missing, format!("there is no key `{token}`"))
 }
 
-pub(super) fn out_of_range(token: &Text, len: usize) -> Failure {
-    Failure::new(
+pub(super) fn index_out_of_range(token: &Text, len: usize) -> OperationFailure {
+    OperationFailure::new(
         PatchErrorKind::OutOfRange,
         format!("index `{token}` is out of range in a list of length {len}"),
     )
 }
 
-pub(super) fn bad_index(token: &Text) -> Failure {
-    Failure::new(PatchErrorKind::BadIndex, format!("`{token}` is no index of a list"))
+pub(super) fn bad_index(token: &Text) -> OperationFailure {
+    OperationFailure::new(PatchErrorKind::BadIndex, format!("`{token}` is no index of a list"))
 }
 
-pub(super) fn not_a_container(token: &Text, kind: Kind) -> Failure {
-    Failure::new(PatchErrorKind::NotAContainer, format!("a value of type {kind} has no part `{token}`"))
+pub(super) fn not_a_container(token: &Text, kind: ValueKind) -> OperationFailure {
+    OperationFailure::new(
+        PatchErrorKind::NotAContainer,
+        format!("a value of type {kind} has no part `{token}`"),
+    )
 }

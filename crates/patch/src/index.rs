@@ -1,11 +1,11 @@
 //! Which item of a list a segment names.
 
-use super::Options;
+use super::PatchOptions;
 
 /// Returns the number that `token` is, if the options let it be an index.
 ///
-/// A number that no list could have is none, so that it does not wrap.
-pub(super) fn parse(token: &str, options: &Options) -> Option<i64> {
+/// A number beyond any list is not an index, so that it does not wrap.
+pub(super) fn parse_index(token: &str, options: &PatchOptions) -> Option<i64> {
     let (sign, digits) = match token.as_bytes().first()? {
         b'-' => (Some('-'), token.get(1..)?),
         b'+' => (Some('+'), token.get(1..)?),
@@ -25,19 +25,19 @@ pub(super) fn parse(token: &str, options: &Options) -> Option<i64> {
 }
 
 /// Returns the place in a list of `len` items that `index` names, if it is there.
-pub(super) fn existing(index: i64, len: usize, options: &Options) -> Option<usize> {
-    let place = if index < 0 { from_end(index, len, options)? } else { usize::try_from(index).ok()? };
+pub(super) fn existing_index(index: i64, len: usize, options: &PatchOptions) -> Option<usize> {
+    let place = if index < 0 { index_from_end(index, len, options)? } else { usize::try_from(index).ok()? };
     (place < len).then_some(place)
 }
 
 /// Returns the place in a list of `len` items where `index` inserts, at most behind the last.
-pub(super) fn insertion(index: i64, len: usize, options: &Options) -> Option<usize> {
+pub(super) fn insertion_index(index: i64, len: usize, options: &PatchOptions) -> Option<usize> {
     let end = if options.minus_one_appends { len + 1 } else { len };
-    let place = if index < 0 { from_end(index, end, options)? } else { usize::try_from(index).ok()? };
+    let place = if index < 0 { index_from_end(index, end, options)? } else { usize::try_from(index).ok()? };
     (place <= len).then_some(place)
 }
 
-fn from_end(index: i64, end: usize, options: &Options) -> Option<usize> {
+fn index_from_end(index: i64, end: usize, options: &PatchOptions) -> Option<usize> {
     let back = usize::try_from(index.unsigned_abs()).ok()?;
     options.negative_indices.then(|| end.checked_sub(back))?
 }

@@ -1,8 +1,8 @@
 //! JSON Patch (RFC 6902): reading, applying and making patches.
 //!
-//! [`apply`] follows the standard to the letter under [`Options::rfc6902`]; what an
-//! implementation in the field does differently is one flag of [`Options`] each.
-//! [`diff`] makes the patch that leads from one value to another.
+//! [`apply_patch`] follows the standard to the letter under [`PatchOptions::rfc6902`]; what an
+//! implementation in the field does differently is one flag of [`PatchOptions`] each.
+//! [`diff_values`] makes the patch that leads from one value to another.
 
 mod apply;
 mod charge;
@@ -15,17 +15,17 @@ mod pointer;
 pub mod textdiff;
 mod walk;
 
-pub use apply::{apply, apply_each};
-pub use diff::diff;
-pub use operation::Operation;
+pub use apply::{apply_operations, apply_patch};
+pub use diff::diff_values;
+pub use operation::JsonPatchOperation;
 pub use pointer::{Pointer, PointerError};
 
 use thiserror::Error;
 
-/// How patches are applied. Every flag is a departure from the standard.
+/// Options of applying patches. Every flag is a departure from the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent departures from one standard")]
-pub struct Options {
+pub struct PatchOptions {
     /// `add` makes the parents that are missing or null: a list where the next segment is
     /// an index, filled up with nulls, otherwise an object.
     pub create_parents: bool,
@@ -47,7 +47,7 @@ pub struct Options {
     pub missing_tests_as_null: bool,
 }
 
-impl Options {
+impl PatchOptions {
     /// Returns the standard's own behaviour: no departure.
     #[must_use]
     pub fn rfc6902() -> Self {
@@ -70,17 +70,17 @@ impl Options {
     }
 }
 
-/// Why a patch cannot be read or applied.
+/// An error of reading or applying a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct PatchError {
-    /// Which operation failed, counted from 0.
+    /// The index of the operation that failed, from 0.
     pub operation: usize,
     /// The path at which it failed, as it is written.
     pub path: String,
-    /// What sort of failure.
+    /// The sort of failure.
     pub kind: PatchErrorKind,
-    /// What was found and what was expected.
+    /// The value found and the one expected.
     pub message: String,
 }
 
@@ -93,7 +93,7 @@ pub enum PatchErrorKind {
     OutOfRange,
     /// A step into a value that has no parts.
     NotAContainer,
-    /// A segment that is no index, where a list needs one.
+    /// A segment that is not an index, where a list needs one.
     BadIndex,
     /// A `test` that does not hold.
     TestFailed,

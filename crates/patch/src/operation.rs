@@ -4,24 +4,24 @@ use kubewright_value::{Map, Value};
 
 use super::{PatchError, PatchErrorKind, Pointer};
 
-/// What to do, and where.
+/// An operation of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation {
+pub enum JsonPatchOperation {
     /// Sets a key, or inserts into a list.
     Add {
-        /// Where.
+        /// The position.
         path: Pointer,
-        /// What.
+        /// The value.
         value: Value,
     },
     /// Removes what is there.
     Remove {
-        /// Where.
+        /// The position.
         path: Pointer,
     },
     /// Sets what is there already.
     Replace {
-        /// Where.
+        /// The position.
         path: Pointer,
         /// To what.
         value: Value,
@@ -42,21 +42,21 @@ pub enum Operation {
     },
     /// Fails unless the value is there.
     Test {
-        /// Where.
+        /// The position.
         path: Pointer,
-        /// What is expected.
+        /// The expected value.
         value: Value,
     },
 }
 
-impl Operation {
+impl JsonPatchOperation {
     /// Reads a whole patch, which is a list of operations.
     ///
     /// # Errors
-    /// When `patch` is no list, or at the first item that is no operation.
+    /// When `patch` is not a list, or at the first item that is not an operation.
     pub fn list(patch: &Value) -> Result<Vec<Self>, PatchError> {
         let items = patch.as_array().ok_or_else(|| {
-            malformed(format!("a patch is a list of operations, this is of type {}", patch.kind()))
+            malformed_operation(format!("a patch is a list of operations, this is of type {}", patch.kind()))
         })?;
         items
             .iter()
@@ -68,21 +68,24 @@ impl Operation {
     /// Reads one operation. Members that it does not need are ignored.
     ///
     /// # Errors
-    /// When `op` is unknown, a member that it needs is missing, or a path is no pointer.
+    /// When `op` is unknown, a member that it needs is missing, or a path is not a pointer.
     pub fn from_value(value: &Value) -> Result<Self, PatchError> {
         let Some(members) = value.as_object() else {
-            return Err(malformed(format!("an operation is an object, this is of type {}", value.kind())));
+            return Err(malformed_operation(format!(
+                "an operation is an object, this is of type {}",
+                value.kind()
+            )));
         };
-        let name = text(members, "op")?;
-        let path = pointer(members, "path")?;
+        let name = read_text_member(members, "op")?;
+        let path = read_pointer(members, "path")?;
         match name {
-            "add" => Ok(Self::Add { path, value: operand(members)? }),
+            "add" => Ok(Self::Add { path, value: read_operand(members)? }),
             "remove" => Ok(Self::Remove { path }),
-            "replace" => Ok(Self::Replace { path, value: operand(members)? }),
-            "move" => Ok(Self::Move { from: pointer(members, "from")?, path }),
-            "copy" => Ok(Self::Copy { from: pointer(members, "from")?, path }),
-            "test" => Ok(Self::Test { path, value: operand(members)? }),
-            other => Err(malformed(format!(
+            "replace" => Ok(Self::Replace { path, value: read_operand(members)? }),
+            "move" => Ok(Self::Move { from: read_pointer(members, "from")?, path }),
+            "copy" => Ok(Self::Copy { from: read_pointer(members, "from")?, path }),
+            "test" => Ok(Self::Test { path, value: read_operand(members)? }),
+            other => Err(malformed_operation(format!(
                 "unknown operation `{other}`, expected `add`, `remove`, `replace`, `move`, `copy` or `test`"
             ))),
         }
@@ -130,23 +133,30 @@ impl Operation {
     }
 }
 
-fn pointer(members: &Map, member: &str) -> Result<Pointer, PatchError> {
-    let written = text(members, member)?;
+fn read_pointer(members: &Map, member: &str) -> Result<Pointer, PatchError> {
+    let written = read_text_member(members, member)?;
     Pointer::parse(written)
-        .map_err(|error| PatchError { path: written.to_owned(), ..malformed(error.to_string()) })
+        .map_err(|error| PatchError { path: written.to_owned(), ..malformed_operation(error.to_string()) })
 }
 
-fn text<'a>(members: &'a Map, member: &str) -> Result<&'a str, PatchError> {
-    let value = members.get(member).ok_or_else(|| malformed(format!("an operation needs `{member}`")))?;
+fn read_text_member<'a>(members: &'a Map, member: &str) -> Result<&'a str, PatchError> {
+    let value =
+        members.get(member).ok_or_else(|| malformed_operation(format!("an operation needs `{member}`")))?;
     value.as_str().ok_or_else(|| {
-        malformed(format!("`{member}` of an operation is a string, this is of type {}", value.kind()))
+        malformed_operation(format!(
+            "`{member}` of an operation is a string, this is of type {}",
+            value.kind()
+        ))
     })
 }
 
-fn operand(members: &Map) -> Result<Value, PatchError> {
-    members.get("value").cloned().ok_or_else(|| malformed("this operation needs `value`".to_owned()))
+fn read_operand(members: &Map) -> Result<Value, PatchError> {
+    members
+        .get("value")
+        .cloned()
+        .ok_or_else(|| malformed_operation("this operation needs `value`".to_owned()))
 }
 
-fn malformed(message: String) -> PatchError {
+fn malformed_operation(message: String) -> PatchError {
     PatchError { operation: 0, path: String::new(), kind: PatchErrorKind::Syntax, message }
 }

@@ -1,7 +1,7 @@
 //! Patches with paths that select: `/spec/containers[?(@.name=='app')]/env/-`.
 //!
 //! A path is a JSON pointer whose segments may also choose items of a list. It is parsed
-//! once, [`Path::expand`]ed against a document into the places it means there, and applied
+//! once, [`PatchPath::expand`]ed against a document into the places it means there, and applied
 //! at all of them or at none: everything that can fail is looked at before the first edit.
 //!
 //! What leads through a list is strict: a filter that chooses nothing, `[*]` over an empty
@@ -25,24 +25,24 @@ use std::fmt;
 use kubewright_value::{Budget, Exhausted, Position, Step, Text, Value};
 use thiserror::Error;
 
-pub use form::Form;
-pub use scan::Piece;
-pub use writers::{Overwritten, Writers};
+pub use form::PatchPathTemplate;
+pub use scan::PathPiece;
+pub use writers::{OverwrittenPlace, PathWriters};
 
 /// The most places that one path may mean in one document.
-pub const MOST_PLACES: usize = 65_536;
+pub const MAX_PLACES: usize = 65_536;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
+pub struct PatchPath {
     text: Box<str>,
     // INVARIANT: never empty; only the last one is `Append`.
-    segments: Vec<Written>,
+    segments: Vec<SegmentSpan>,
 }
 
-/// One segment of a [`Path`].
+/// One segment of a [`PatchPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
+pub enum PathSegment {
     /// `name` or `['name']`: the key of an object.
     Key(Text),
     /// `8080`: an item of a list, or the key of an object; the index is absent below zero and while it is not known.
@@ -57,83 +57,83 @@ pub enum Segment {
     Filter {
         /// The keys that lead from the item to the field.
         field: Vec<Text>,
-        /// What the field is compared with.
+        /// The text the field is compared with.
         value: Text,
     },
 }
 
-/// A segment and where it stands in the text, in bytes.
+/// A segment and its range in the text, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Written {
-    segment: Segment,
+struct SegmentSpan {
+    segment: PathSegment,
     start: usize,
     end: usize,
 }
 
-/// What is done at the end of a path.
+/// An operation at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
+pub enum PathOp {
     /// Sets a key, inserts before an item, or appends.
     Add,
     /// Sets what is there.
     Replace,
     /// Removes what is there.
     Remove,
-    /// Puts the keys of an object into the object that is there; sets what is no object.
+    /// Puts the keys of an object into the object that is there; sets any other value.
     Merge,
 }
 
-/// What an operation did.
+/// The effect of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Applied {
-    /// Where the value stands now, or where what was removed stood before; in document order.
+pub struct PathChange {
+    /// The places of the new values, or the former places of the removed ones; in document order.
     pub places: Vec<Vec<Step>>,
-    /// What stood at each of the places before, if something did that no longer stands anywhere.
+    /// The value at each of the places before, if there was one that is now gone.
     pub was: Vec<Option<Value>>,
     /// Whether a list has grown, so that doing the same again would make it grow again.
     pub is_insertion: bool,
 }
 
-/// Why a text is no path.
+/// The reason why a text is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct PathError {
-    /// What was found and what was expected.
+    /// The value found and the one expected.
     pub message: String,
-    /// What to write instead.
+    /// A correct way to write it.
     pub help: Option<String>,
-    /// Where in the path.
+    /// The position in the path.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters it is about; at least 1.
     pub length: u32,
 }
 
-/// Why an operation cannot be done to a document.
+/// An error of an operation on a document.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct PatchError {
-    /// What sort of failure.
-    pub kind: PatchErrorKind,
-    /// What was found and what was expected.
+pub struct PathPatchError {
+    /// The sort of failure.
+    pub kind: PathPatchErrorKind,
+    /// The value found and the one expected.
     pub message: String,
-    /// What may have been meant.
+    /// A suggestion.
     pub help: Option<String>,
-    /// Which segment failed, counted from 0.
+    /// The index of the segment that failed, from 0.
     pub segment: usize,
-    /// Where that segment stands in the path.
+    /// The position of that segment in the path.
     pub position: Position,
-    /// How many characters it has; at least 1.
+    /// The number of its characters; at least 1.
     pub length: u32,
 }
 
 /// The sorts of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PatchErrorKind {
-    /// No item is chosen: a filter matches none, or `[*]` stands for an empty list.
+pub enum PathPatchErrorKind {
+    /// No item is chosen: a filter matches none, or `[*]` is applied to an empty list.
     NoMatch,
-    /// A filter, `[*]`, `-` or an index where there is no list.
+    /// A filter, `[*]`, `-` or an index where a list is missing.
     NotAList,
-    /// A key where there is no object.
+    /// A key where an object is missing.
     NotAnObject,
     /// A key that must be there is not.
     Missing,
@@ -145,31 +145,31 @@ pub enum PatchErrorKind {
     Limit,
 }
 
-impl Path {
+impl PatchPath {
     /// Returns the path that `text` is.
     ///
     /// # Errors
     /// When `text` is not understood, or is the whole document, which no operation can change.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        Self::from_pieces(&[Piece::Literal(text)])
+        Self::from_pieces(&[PathPiece::Literal(text)])
     }
 
     /// Returns the path made of `pieces` one after another.
     ///
     /// Text that was put in is data: whatever it contains, it stays inside of the key, the index or the
-    /// quotes in which it stands. Whatever is put in, the path has the same segments, so that a path made of
-    /// the expressions themselves can be checked when a rule is loaded, and tells where a segment was written
-    /// that fails later. A path that is put in as a whole is for [`Path::parse`].
+    /// quotes around it. Whatever is put in, the path has the same segments, so that a path made of
+    /// the expressions themselves can be checked when a rule is loaded, and shows where a segment was written
+    /// that fails later. A path that is put in as a whole is for [`PatchPath::parse`].
     ///
     /// # Errors
-    /// As [`Path::parse`], and when a segment is nothing but empty text that was put in.
-    pub fn from_pieces(pieces: &[Piece<'_>]) -> Result<Self, PathError> {
-        parse::path(pieces)
+    /// As [`PatchPath::parse`], and when a segment is nothing but empty text that was put in.
+    pub fn from_pieces(pieces: &[PathPiece<'_>]) -> Result<Self, PathError> {
+        parse::parse_patch_path(pieces)
     }
 
     /// Returns the segments in order.
     #[must_use]
-    pub fn segments(&self) -> impl ExactSizeIterator<Item = &Segment> {
+    pub fn segments(&self) -> impl ExactSizeIterator<Item = &PathSegment> {
         self.segments.iter().map(|written| &written.segment)
     }
 
@@ -179,28 +179,28 @@ impl Path {
         &self.text
     }
 
-    /// Returns where segment `number` stands in the text, and how many characters it has.
+    /// Returns the position and the number of characters of segment `number` in the text.
     #[must_use]
     pub fn position(&self, number: usize) -> (Position, u32) {
         let (start, end) = self.segments.get(number).map_or((0, 0), |written| (written.start, written.end));
-        (Position::of(&self.text, start), parse::length(&self.text, start, end))
+        (Position::of(&self.text, start), parse::char_count(&self.text, start, end))
     }
 
     /// Returns whether the path may mean several places.
     #[must_use]
     pub fn selects(&self) -> bool {
-        self.segments().any(|segment| matches!(segment, Segment::Every | Segment::Filter { .. }))
+        self.segments().any(|segment| matches!(segment, PathSegment::Every | PathSegment::Filter { .. }))
     }
 
     /// Finds out whether `op` can be done with this path in any document at all.
     ///
     /// # Errors
     /// When the path ends with `-` and something must be there already.
-    pub fn check(&self, op: Op) -> Result<(), PatchError> {
+    pub fn check(&self, op: PathOp) -> Result<(), PathPatchError> {
         let last = self.segments.len().saturating_sub(1);
         match self.segments.last() {
-            Some(Written { segment: Segment::Append, .. }) if op != Op::Add => {
-                Err(failure::append(self, last, op))
+            Some(SegmentSpan { segment: PathSegment::Append, .. }) if op != PathOp::Add => {
+                Err(failure::append_not_possible(self, last, op))
             }
             _ => Ok(()),
         }
@@ -214,11 +214,11 @@ impl Path {
     pub fn expand(
         &self,
         document: &Value,
-        op: Op,
+        op: PathOp,
         budget: &mut Budget,
-    ) -> Result<Vec<Vec<Step>>, PatchError> {
+    ) -> Result<Vec<Vec<Step>>, PathPatchError> {
         self.check(op)?;
-        Ok(walk::expand(self, document, op, budget)?.places)
+        Ok(walk::expand_path(self, document, op, budget)?.places)
     }
 
     /// Does `op` with `value`, which `Remove` ignores, at every place that the path means.
@@ -228,26 +228,26 @@ impl Path {
     /// `document` is then as it was.
     pub fn apply(
         &self,
-        op: Op,
+        op: PathOp,
         value: &Value,
         document: &mut Value,
         budget: &mut Budget,
-    ) -> Result<Applied, PatchError> {
+    ) -> Result<PathChange, PathPatchError> {
         self.check(op)?;
-        if op == Op::Merge && value.as_object().is_none() {
+        if op == PathOp::Merge && value.as_object().is_none() {
             return Err(failure::not_mergeable(self, value.kind()));
         }
-        if let Some(applied) = single::apply(self, op, value, document, budget)? {
+        if let Some(applied) = single::apply_at_single(self, op, value, document, budget)? {
             return Ok(applied);
         }
-        let walk::Expansion { places, missed, is_insertion } = walk::expand(self, document, op, budget)?;
+        let walk::Expansion { places, missed, is_insertion } = walk::expand_path(self, document, op, budget)?;
         if let Some(missed) = missed
-            && op != Op::Merge
+            && op != PathOp::Merge
         {
             return Err(missed.into_error(self, document));
         }
-        edit::charge(self, op, value, places.len(), budget)?;
-        Ok(edit::apply(op, value, places, is_insertion, document))
+        edit::charge_places(self, op, value, places.len(), budget)?;
+        Ok(edit::apply_at_places(op, value, places, is_insertion, document))
     }
 }
 
@@ -255,17 +255,17 @@ impl Path {
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn charge(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
-    crate::charge::charge(0, value, budget)
+pub fn charge_copy(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> {
+    crate::charge::charge_at_depth(0, value, budget)
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for PatchPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Op {
+impl PathOp {
     /// Returns the operation called `name`, in upper or lower case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

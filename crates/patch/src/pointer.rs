@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_value::{Step, Text, text_of};
+use kubewright_value::{Step, Text, index_text};
 use thiserror::Error;
 
 /// The segments of a path, decoded. A clone costs one reference count.
@@ -12,7 +12,7 @@ pub struct Pointer {
     tokens: Arc<[Text]>,
 }
 
-/// Why a text is no pointer.
+/// The reason why a text is not a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PointerError {
     /// It is not empty and starts with something else than `/`.
@@ -30,7 +30,7 @@ impl Pointer {
         Self::from_tokens(Vec::new())
     }
 
-    /// Reads `text`, in which `~1` stands for `/` and `~0` for `~`.
+    /// Reads `text`, in which `~1` means `/` and `~0` means `~`.
     ///
     /// # Errors
     /// When `text` does not start with `/` and is not empty, or holds another use of `~`.
@@ -42,7 +42,7 @@ impl Pointer {
                 Err(PointerError::NoSlash(text.to_owned()))
             };
         };
-        let decoded = |token| decode(token).ok_or_else(|| PointerError::Escape(text.to_owned()));
+        let decoded = |token| decode_token(token).ok_or_else(|| PointerError::Escape(text.to_owned()));
         Ok(Self::from_tokens(rest.split('/').map(decoded).collect::<Result<_, _>>()?))
     }
 
@@ -51,7 +51,7 @@ impl Pointer {
     pub fn from_steps(steps: &[Step]) -> Self {
         let token = |step: &Step| match step {
             Step::Key(key) => key.clone(),
-            Step::Index(index) => text_of(*index),
+            Step::Index(index) => index_text(*index),
         };
         Self::from_tokens(steps.iter().map(token).collect())
     }
@@ -92,7 +92,7 @@ impl Pointer {
     }
 }
 
-fn decode(token: &str) -> Option<Text> {
+fn decode_token(token: &str) -> Option<Text> {
     if !token.contains('~') {
         return Some(Text::new(token));
     }

@@ -6,10 +6,15 @@ fn value(text: &str) -> Value {
     json::parse(text).unwrap()
 }
 
-fn run(document: &str, patch: &str, options: &Options) -> Result<Value, PatchError> {
+fn run(document: &str, patch: &str, options: &PatchOptions) -> Result<Value, PatchError> {
     let mut document = value(document);
     let before = document.clone();
-    let applied = apply(&mut document, &Operation::list(&value(patch))?, options, &mut Budget::default());
+    let applied = apply_patch(
+        &mut document,
+        &JsonPatchOperation::list(&value(patch))?,
+        options,
+        &mut Budget::default(),
+    );
     assert!(applied.is_ok() || document == before, "a failed patch must change nothing");
     applied.map(|_| document)
 }
@@ -18,25 +23,25 @@ fn run(document: &str, patch: &str, options: &Options) -> Result<Value, PatchErr
 #[track_caller]
 fn check(document: &str, operation: &str, want: &str) {
     assert_eq!(
-        run(document, &patch_of(operation), &Options::lenient()).map(|v| v.to_string()),
+        run(document, &patch_of(operation), &PatchOptions::lenient()).map(|v| v.to_string()),
         Ok(value(want).to_string())
     );
 }
 
 #[track_caller]
 fn check_fails(document: &str, operation: &str, want: PatchErrorKind) {
-    assert_eq!(run(document, &patch_of(operation), &Options::lenient()).map_err(|e| e.kind), Err(want));
+    assert_eq!(run(document, &patch_of(operation), &PatchOptions::lenient()).map_err(|e| e.kind), Err(want));
 }
 
 #[track_caller]
 fn check_standard(document: &str, operation: &str, want: &str) {
-    let result = run(document, &patch_of(operation), &Options::rfc6902());
+    let result = run(document, &patch_of(operation), &PatchOptions::rfc6902());
     assert_eq!(result.map(|v| v.to_string()), Ok(value(want).to_string()));
 }
 
 #[track_caller]
 fn check_standard_fails(document: &str, operation: &str, want: PatchErrorKind) {
-    assert_eq!(run(document, &patch_of(operation), &Options::rfc6902()).map_err(|e| e.kind), Err(want));
+    assert_eq!(run(document, &patch_of(operation), &PatchOptions::rfc6902()).map_err(|e| e.kind), Err(want));
 }
 
 /// Makes `add /a 1`, `remove /a`, `move /a /b` a patch.
@@ -85,15 +90,19 @@ fn malformed_operations_are_syntax_errors() {
         r#"[{"op":"spam","path":"/a"}]"#,
         r#"[{"op":"remove","path":"a"}]"#,
     ] {
-        assert_eq!(Operation::list(&value(text)).unwrap_err().kind, PatchErrorKind::Syntax, "{text}");
+        assert_eq!(
+            JsonPatchOperation::list(&value(text)).unwrap_err().kind,
+            PatchErrorKind::Syntax,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn operations_survive_a_round_trip() {
     let text = r#"[{"op":"add","path":"/a~1","value":null},{"op":"remove","path":""},{"op":"move","from":"/a","path":"/b"},{"op":"test","path":"/x","value":[1]}]"#;
-    let operations = Operation::list(&value(text)).unwrap();
-    assert_eq!(Value::array(operations.iter().map(Operation::to_value).collect()).to_string(), text);
+    let operations = JsonPatchOperation::list(&value(text)).unwrap();
+    assert_eq!(Value::array(operations.iter().map(JsonPatchOperation::to_value).collect()).to_string(), text);
 }
 
 #[test]
@@ -147,7 +156,7 @@ fn missing_parents_are_made_of_what_the_next_segment_needs() {
 
 #[test]
 fn a_dash_makes_a_list_unless_told_otherwise() {
-    let options = Options { create_parents: true, ..Options::rfc6902() };
+    let options = PatchOptions { create_parents: true, ..PatchOptions::rfc6902() };
     assert_eq!(run("{}", &patch_of("add /x/- 1"), &options), Ok(value(r#"{"x":[1]}"#)));
 }
 
@@ -169,7 +178,7 @@ fn lists_take_indices_from_both_ends() {
 
 #[test]
 fn without_minus_one_appends_negative_indices_count_from_the_last_item() {
-    let options = Options { minus_one_appends: false, ..Options::lenient() };
+    let options = PatchOptions { minus_one_appends: false, ..PatchOptions::lenient() };
     assert_eq!(run("[1,2]", &patch_of("add /-1 9"), &options), Ok(value("[1,9,2]")));
 }
 
@@ -201,7 +210,7 @@ fn a_null_is_found_where_a_key_is_missing() {
 #[test]
 fn an_error_names_its_operation_and_path() {
     let patch = r#"[{"op":"add","path":"/q","value":1},{"op":"replace","path":"/z~1z","value":1}]"#;
-    let error = run("{}", patch, &Options::rfc6902()).unwrap_err();
+    let error = run("{}", patch, &PatchOptions::rfc6902()).unwrap_err();
     assert_eq!((error.operation, error.path.as_str()), (1, "/z~1z"));
     assert_eq!(error.message, "cannot replace `/z~1z`: there is no key `z/z`");
 }
@@ -213,15 +222,19 @@ fn hostile_patches_meet_the_budget() {
     check_fails("{}", &format!("add {} 1", "/a".repeat(1000)), PatchErrorKind::Limit);
     let doubling = r#"{"op":"copy","from":"/a","path":"/a/-"}"#;
     let patch = format!("[{}]", [doubling; 200].join(","));
-    assert_eq!(run(r#"{"a":[1]}"#, &patch, &Options::rfc6902()).unwrap_err().kind, PatchErrorKind::Limit);
+    assert_eq!(
+        run(r#"{"a":[1]}"#, &patch, &PatchOptions::rfc6902()).unwrap_err().kind,
+        PatchErrorKind::Limit
+    );
 }
 
 #[test]
 fn removing_every_item_of_a_long_list_copies_nothing() {
     let mut document = Value::array(vec![Value::from(1_u64); 300_000]);
     let path = |number: usize| Pointer::parse(&format!("/{number}")).unwrap();
-    let operations: Vec<_> = (0..300_000).rev().map(|n| Operation::Remove { path: path(n) }).collect();
-    let applied = apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default());
+    let operations: Vec<_> =
+        (0..300_000).rev().map(|n| JsonPatchOperation::Remove { path: path(n) }).collect();
+    let applied = apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut Budget::default());
     assert_eq!((applied, document), (Ok(300_000), value("[]")));
 }
 
@@ -231,8 +244,10 @@ fn what_was_removed_comes_back_where_it_stood() {
     let patch = r#"[{"op":"remove","path":"/a"},{"op":"remove","path":"/b/1"},{"op":"remove","path":"/b/0"},
         {"op":"add","path":"/a","value":9},{"op":"remove","path":"/b"},{"op":"remove","path":"/x"}]"#;
     let mut document = value(before);
-    let operations = Operation::list(&value(patch)).unwrap();
-    assert!(apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default()).is_err());
+    let operations = JsonPatchOperation::list(&value(patch)).unwrap();
+    assert!(
+        apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut Budget::default()).is_err()
+    );
     assert_eq!(document.to_string(), before);
 }
 
@@ -241,10 +256,13 @@ fn the_budget_comes_back_to_its_level() {
     let mut budget = Budget::new(Limits { steps: 1000, bytes: 10_000, depth: 3 });
     for _ in 0..10 {
         let mut document = value("{}");
-        let operations = Operation::list(&value(r#"[{"op":"add","path":"/a","value":[[1]]}]"#)).unwrap();
-        apply(&mut document, &operations, &Options::rfc6902(), &mut budget).unwrap();
-        let operations = Operation::list(&value(r#"[{"op":"add","path":"/a","value":[[[1]]]}]"#)).unwrap();
-        let error = apply(&mut document, &operations, &Options::rfc6902(), &mut budget).unwrap_err();
+        let operations =
+            JsonPatchOperation::list(&value(r#"[{"op":"add","path":"/a","value":[[1]]}]"#)).unwrap();
+        apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut budget).unwrap();
+        let operations =
+            JsonPatchOperation::list(&value(r#"[{"op":"add","path":"/a","value":[[[1]]]}]"#)).unwrap();
+        let error =
+            apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut budget).unwrap_err();
         assert_eq!(error.kind, PatchErrorKind::Limit);
     }
 }
@@ -252,11 +270,11 @@ fn the_budget_comes_back_to_its_level() {
 /// Compares the patch with `want`, written as `op path [value]`, and applies it.
 #[track_caller]
 fn check_diff(before: &str, after: &str, want: &[&str]) {
-    let operations = diff(&value(before), &value(after));
+    let operations = diff_values(&value(before), &value(after));
     let written: Vec<String> = operations
         .iter()
         .map(|operation| match operation {
-            Operation::Add { path, value } | Operation::Replace { path, value } => {
+            JsonPatchOperation::Add { path, value } | JsonPatchOperation::Replace { path, value } => {
                 format!("{} {path} {value}", operation.name())
             }
             _ => format!("{} {}", operation.name(), operation.path()),
@@ -268,9 +286,9 @@ fn check_diff(before: &str, after: &str, want: &[&str]) {
 
 #[track_caller]
 fn check_round_trip(before: &Value, after: &Value) {
-    let operations = diff(before, after);
+    let operations = diff_values(before, after);
     let mut document = before.clone();
-    apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default()).unwrap();
+    apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut Budget::default()).unwrap();
     assert_eq!(&document, after, "from {before} by {operations:?}");
 }
 
@@ -282,11 +300,12 @@ fn what_differs_in_very_many_places_is_replaced_as_a_whole() {
         Value::from(Map::from([("kind", "Pod".into()), ("spec", spec.into())]))
     };
     let (before, after) = (object("a"), object("b"));
-    let operations = diff(&before, &after);
+    let operations = diff_values(&before, &after);
     let paths: Vec<String> = operations.iter().map(|operation| operation.path().to_string()).collect();
     assert_eq!(paths, ["/spec/containers", "/spec/nodeName"]);
     let mut patched = before;
-    apply(&mut patched, &operations, &Options::rfc6902(), &mut Budget::default()).expect("a patch");
+    apply_patch(&mut patched, &operations, &PatchOptions::rfc6902(), &mut Budget::default())
+        .expect("a patch");
     assert_eq!(patched, after);
 }
 
@@ -337,10 +356,10 @@ fn no_random_patch_breaks_anything() {
     let mut random = Random(11);
     for _ in 0..3000 {
         let before = random.value(4);
-        let operations: Vec<Operation> = (0..3).map(|_| random.operation()).collect();
-        let options = if random.below(2) == 0 { Options::lenient() } else { Options::rfc6902() };
+        let operations: Vec<JsonPatchOperation> = (0..3).map(|_| random.operation()).collect();
+        let options = if random.below(2) == 0 { PatchOptions::lenient() } else { PatchOptions::rfc6902() };
         let mut document = before.clone();
-        if apply(&mut document, &operations, &options, &mut Budget::default()).is_err() {
+        if apply_patch(&mut document, &operations, &options, &mut Budget::default()).is_err() {
             assert_eq!(document, before);
         }
     }
@@ -372,19 +391,19 @@ impl Random {
         let operations = [self.operation(), self.operation(), self.operation()];
         let mut changed = from.clone();
         for operation in operations {
-            let _ = apply(&mut changed, &[operation], &Options::lenient(), &mut Budget::default());
+            let _ = apply_patch(&mut changed, &[operation], &PatchOptions::lenient(), &mut Budget::default());
         }
         changed
     }
 
-    fn operation(&mut self) -> Operation {
+    fn operation(&mut self) -> JsonPatchOperation {
         let (path, from) = (self.pointer(), self.pointer());
         match self.below(6) {
-            0 | 1 => Operation::Add { path, value: self.value(2) },
-            2 => Operation::Remove { path },
-            3 => Operation::Replace { path, value: self.value(2) },
-            4 => Operation::Copy { from, path },
-            _ => Operation::Move { from, path },
+            0 | 1 => JsonPatchOperation::Add { path, value: self.value(2) },
+            2 => JsonPatchOperation::Remove { path },
+            3 => JsonPatchOperation::Replace { path, value: self.value(2) },
+            4 => JsonPatchOperation::Copy { from, path },
+            _ => JsonPatchOperation::Move { from, path },
         }
     }
 

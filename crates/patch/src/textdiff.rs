@@ -2,9 +2,9 @@
 
 use similar::{Algorithm, TextDiff};
 
-/// How many lines between the first and the last change are aligned; the time for it grows with their square. More are
+/// The maximum number of lines between the first and the last change that are aligned; the time for it grows with their square. More are
 /// shown as one change.
-const ALIGNED: usize = 6000;
+const MAX_ALIGNED_LINES: usize = 6000;
 
 /// Returns the unified diff from `before` to `after` with `context` lines around each change, without file headers.
 ///
@@ -19,7 +19,7 @@ pub fn unified(before: &str, after: &str, context: usize) -> String {
     let start = same(&mut old.iter().zip(&new));
     let shorter = old.len().min(new.len());
     let end = same(&mut old.iter().rev().zip(new.iter().rev())).min(shorter - start);
-    if old.len() + new.len() - 2 * (start + end) > ALIGNED {
+    if old.len() + new.len() - 2 * (start + end) > MAX_ALIGNED_LINES {
         return one_change(&old, &new, (start, end), context);
     }
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(before, after);

@@ -16,7 +16,7 @@ use super::operator::{ConditionOperand, ConditionOperator, scalar_text};
 use super::pattern::{Pattern, PatternRelationship, RelationshipEffect, Role};
 use super::points::Points;
 use super::source::{self, Definition};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// The maximum number of resources, and of relationships, of a pattern.
 const MAX_RESOURCES: usize = 64;
@@ -166,7 +166,7 @@ impl PatternCompiler<'_> {
             let mut operand = ConditionOperand::new(&self.written(value));
             let location = self.document.locate(&value.path);
             if condition.operator.is_regex() {
-                match regex::compile(&operand.text) {
+                match regex::compile_regex(&operand.text) {
                     Ok(regex) => operand.regex = Some(regex),
                     Err(error) => {
                         let message = format!("invalid regular expression `{}`: {error}", operand.text);
@@ -184,7 +184,7 @@ impl PatternCompiler<'_> {
     }
 
     /// Returns the text of a scalar as it was written, where that still shows.
-    fn written(&self, value: &Placed<Value>) -> Text {
+    fn written(&self, value: &Located<Value>) -> Text {
         let text = scalar_text(&value.value).unwrap_or_default();
         let Value::Number(number) = &value.value else { return text };
         let written = self.document.locate(&value.path).text().unwrap_or_default();
@@ -286,7 +286,7 @@ impl PatternCompiler<'_> {
         }
     }
 
-    fn key(&mut self, text: &Placed<Text>) -> Option<FieldKey> {
+    fn key(&mut self, text: &Located<Text>) -> Option<FieldKey> {
         let location = self.document.locate(&text.path);
         match FieldKey::parse(&text.value) {
             Ok(key) => {
@@ -305,7 +305,7 @@ impl PatternCompiler<'_> {
         }
     }
 
-    fn template(&mut self, text: &Placed<Text>) -> MessageTemplate {
+    fn template(&mut self, text: &Located<Text>) -> MessageTemplate {
         let (template, errors) = MessageTemplate::parse(&text.value, &self.ids);
         for error in errors {
             let location = self.document.locate(&text.path);
@@ -377,5 +377,5 @@ fn never_compares(operator: ConditionOperator, operand: &ConditionOperand) -> Op
 
 /// Returns the place of a field of the pattern.
 pub(crate) fn locate_field(document: &Document, path: &[Step], key: &str) -> kubewright_value::Location {
-    document.locate(&child(path, key))
+    document.locate(&child_path(path, key))
 }

@@ -139,7 +139,7 @@ impl MessageTemplate {
 }
 
 fn full_name(object: &Value) -> String {
-    let field = |name| object.at(&["metadata", name]).and_then(Value::as_str).unwrap_or_default();
+    let field = |name| object.str_at(&["metadata", name]);
     match field("namespace") {
         "" => field("name").to_owned(),
         namespace => format!("{namespace}/{}", field("name")),

@@ -183,7 +183,7 @@ fn finding_digest(finding: &PatternFinding, graph: &Graph) -> String {
     };
     let mut objects: Vec<String> = finding.roles.iter().filter_map(object).collect();
     objects.sort();
-    let digits = naming::sha256(&format!("{}|{}", finding.pattern, objects.join("|")));
+    let digits = naming::sha256_hex(&format!("{}|{}", finding.pattern, objects.join("|")));
     digits.chars().take(8).collect()
 }
 

@@ -18,7 +18,7 @@ use super::filter::Quantifier;
 use super::operator::ConditionOperator;
 use super::pattern::{EdgeDirection, KindRef, Level, Presence, RelationshipList, Topology};
 use super::points::Points;
-use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, FieldCodes, Located};
 
 /// The version of the contract.
 pub(crate) const CONTRACT_VERSION: &str = "kubepattern.it/v1";
@@ -39,14 +39,14 @@ pub(crate) struct Definition {
     pub(crate) description: Text,
     pub(crate) doc_url: Text,
     pub(crate) git_url: Text,
-    pub(crate) message: Placed<Text>,
+    pub(crate) message: Located<Text>,
     pub(crate) topology: Topology,
     pub(crate) resources: Vec<WrittenResource>,
     /// Position of the leader.
     pub(crate) leader: usize,
-    pub(crate) actors: Vec<Placed<Text>>,
+    pub(crate) actors: Vec<Located<Text>>,
     pub(crate) entries: Vec<WrittenRelationship>,
-    pub(crate) minimum: Option<Placed<Points>>,
+    pub(crate) minimum: Option<Located<Points>>,
     pub(crate) common_minimum: Option<Points>,
     pub(crate) emits_on_empty: bool,
     /// Whether the same objects in other roles count as the same finding.
@@ -64,7 +64,7 @@ pub(crate) struct WrittenResource {
     pub(crate) presence: Presence,
     pub(crate) if_listed: Vec<Text>,
     /// Where the target says which kind it is: the paths of its version and its kind.
-    pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
+    pub(crate) from_target: Option<(Located<Text>, Located<Text>)>,
     pub(crate) all: Vec<WrittenCondition>,
     pub(crate) any: Vec<WrittenCondition>,
     pub(crate) none: Vec<WrittenCondition>,
@@ -73,11 +73,11 @@ pub(crate) struct WrittenResource {
 /// One condition of a filter.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenCondition {
-    pub(crate) key: Placed<Text>,
+    pub(crate) key: Located<Text>,
     pub(crate) operator: ConditionOperator,
-    pub(crate) values: Vec<Placed<Value>>,
-    pub(crate) values_from: Option<Placed<Text>>,
-    pub(crate) quantifier: Option<Placed<Quantifier>>,
+    pub(crate) values: Vec<Located<Value>>,
+    pub(crate) values_from: Option<Located<Text>>,
+    pub(crate) quantifier: Option<Located<Quantifier>>,
 }
 
 /// One of the relationships.
@@ -86,23 +86,23 @@ pub(crate) struct WrittenRelationship {
     pub(crate) path: Vec<Step>,
     pub(crate) id: Text,
     pub(crate) list: RelationshipList,
-    pub(crate) ids: Vec<Placed<Text>>,
+    pub(crate) ids: Vec<Located<Text>>,
     pub(crate) link: WrittenLink,
-    pub(crate) at_least: Option<Placed<usize>>,
+    pub(crate) at_least: Option<Located<usize>>,
     pub(crate) rule: WrittenEffect,
-    pub(crate) weight: Option<Placed<Points>>,
-    pub(crate) description: Option<Placed<Text>>,
+    pub(crate) weight: Option<Located<Points>>,
+    pub(crate) description: Option<Located<Text>>,
 }
 
 /// When a relationship holds.
 #[derive(Debug, Clone)]
 pub(crate) enum WrittenLink {
-    Typed { names: Vec<Placed<Text>>, options: WrittenEdgeOptions },
+    Typed { names: Vec<Located<Text>>, options: WrittenEdgeOptions },
     Custom(Vec<WrittenCriterion>),
     Owns,
     OwnedBy,
-    Selects(Placed<Text>, Vec<WrittenCriterion>),
-    SelectedBy(Placed<Text>, Vec<WrittenCriterion>),
+    Selects(Located<Text>, Vec<WrittenCriterion>),
+    SelectedBy(Located<Text>, Vec<WrittenCriterion>),
 }
 
 /// The options of an edge besides its type.
@@ -130,10 +130,10 @@ pub(crate) enum WrittenEffect {
 }
 
 /// A criterion whose paths are not compiled yet.
-pub(crate) type WrittenCriterion = ValueCriterion<Placed<Text>>;
+pub(crate) type WrittenCriterion = ValueCriterion<Located<Text>>;
 
 /// A side of a criterion whose paths are not compiled yet.
-type WrittenSide = CriterionSide<Placed<Text>>;
+type WrittenSide = CriterionSide<Located<Text>>;
 
 /// Returns the version of `document`, from `apiVersion` or `version`.
 pub(crate) fn pattern_version(document: &Document) -> Option<&str> {
@@ -150,12 +150,12 @@ pub(crate) fn read_definition(document: &Document) -> (Option<Definition>, Vec<D
         missing: &code::MISSING_FIELD,
         unknown_value: &code::UNKNOWN_VALUE,
     };
-    let mut reader = Reader::new(document, codes);
+    let mut reader = DocumentReader::new(document, codes);
     let definition = read_definition_of(&mut reader);
     (definition, reader.diagnostics)
 }
 
-fn read_definition_of(reader: &mut Reader<'_>) -> Option<Definition> {
+fn read_definition_of(reader: &mut DocumentReader<'_>) -> Option<Definition> {
     let root = reader.root()?;
     reader.only(&root, &["version", "apiVersion", "kind", "metadata", "spec", "status"]);
     let key = if reader.any(&root, "apiVersion").is_some() { "apiVersion" } else { "version" };
@@ -195,7 +195,7 @@ fn read_definition_of(reader: &mut Reader<'_>) -> Option<Definition> {
 }
 
 /// Reads `metadata.name`, of which names of findings are made.
-fn read_pattern_name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+fn read_pattern_name<'d>(reader: &mut DocumentReader<'d>, metadata: &DocumentFields<'d>) -> Option<Text> {
     let name = reader.filled(metadata, "name")?;
     let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     if !name.value.chars().all(is_fine) {
@@ -209,8 +209,8 @@ fn read_pattern_name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Opti
 
 /// Reads a word, in whatever case it is written and with or without `_`.
 fn read_word<'d, T: Copy>(
-    reader: &mut Reader<'d>,
-    found: &Placed<Text>,
+    reader: &mut DocumentReader<'d>,
+    found: &Located<Text>,
     what: &str,
     words: &[(&str, T)],
 ) -> Option<T> {
@@ -223,7 +223,11 @@ fn read_word<'d, T: Copy>(
 }
 
 /// Reads a number of points.
-fn read_points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Points>> {
+fn read_points<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Located<Points>> {
     let found = reader.any(fields, key)?;
     let points = found.value.as_number().and_then(Points::of);
     if points.is_none() {
@@ -231,7 +235,7 @@ fn read_points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> O
         let location = reader.place(&found.path);
         reader.report(Diagnostic::new(&code::BAD_NUMBER, message, location).help("write for example `0.5`"));
     }
-    points.map(|value| Placed { value, path: found.path })
+    points.map(|value| Located { value, path: found.path })
 }
 
 /// Returns `group/version` in its two parts.

@@ -1,6 +1,6 @@
 //! Edge types by name, and the kinds of Kubernetes that each can link. The types are those of the graph's table.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::{EDGE_TYPES, EdgeTypeSpec, KindSet};
 use kubewright_k8s::{PodTemplatePath, WorkloadKind, is_cluster_scoped_name};
 use kubewright_value::Text;
@@ -66,7 +66,7 @@ pub(crate) fn find_edge_type(name: &str, declared: &[Text]) -> Option<Text> {
 
 /// Returns the help for an unknown type `name`.
 pub(crate) fn edge_type_help(name: &str) -> String {
-    if let Some(near) = nearest(name, EDGE_TYPES.iter().map(|spec| spec.name)) {
+    if let Some(near) = nearest_word(name, EDGE_TYPES.iter().map(|spec| spec.name)) {
         return format!("did you mean `{near}`?");
     }
     let contract = EDGE_TYPES.iter().filter(|spec| spec.is_in_contract).map(|spec| spec.name);

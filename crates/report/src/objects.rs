@@ -4,7 +4,7 @@ mod outcome;
 
 use std::fmt;
 
-use kubewright_engine::{Decision, Outcome, Status};
+use kubewright_engine::{Decision, RuleOutcome, RuleStatus};
 use kubewright_k8s::AdmissionRequest;
 use kubewright_patch as patch;
 use kubewright_value::{Document, Position, Text, Value};
@@ -49,7 +49,7 @@ pub struct ObjectRow {
     /// All outcomes, counted.
     pub counts: OutcomeCounts,
     /// What all rules together changed, when a renderer asks for it.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
 }
@@ -85,7 +85,7 @@ impl ObjectRow {
         let ObjectReview { document, request, mut decision, changed, is_lenient } = review;
         // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.
         let is_scored: Vec<bool> =
-            decision.outcomes.iter().map(|outcome| outcome.status != Status::Warn).collect();
+            decision.outcomes.iter().map(|outcome| outcome.status != RuleStatus::Warn).collect();
         if is_lenient {
             decision.outcomes.iter_mut().for_each(soften);
         }
@@ -93,14 +93,14 @@ impl ObjectRow {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let patch = match &changed {
-            Some(after) if columns.patch => patch::diff(before, after),
+            Some(after) if columns.patch => patch::diff_values(before, after),
             _ => Vec::new(),
         };
         let objects = columns.objects.then(|| (before.clone(), changed.unwrap_or_else(|| before.clone())));
         let outcomes = decision.outcomes.into_iter().zip(is_scored);
         Self {
             location: FilePosition::of(document),
-            api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
+            api_version: before.str_at(&["apiVersion"]).into(),
             subject: request.subject(),
             kind: request.kind.kind.clone(),
             namespace: request.namespace.clone(),
@@ -127,9 +127,9 @@ impl ObjectRow {
     pub fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
         self.outcomes.iter().filter_map(|row| {
             let level = match row.status {
-                Status::Fail | Status::Error => AnnotationLevel::Error,
-                Status::Warn => AnnotationLevel::Warning,
-                Status::Pass | Status::Skip => return None,
+                RuleStatus::Fail | RuleStatus::Error => AnnotationLevel::Error,
+                RuleStatus::Warn => AnnotationLevel::Warning,
+                RuleStatus::Pass | RuleStatus::Skip => return None,
             };
             Some(Annotation {
                 level,
@@ -143,17 +143,17 @@ impl ObjectRow {
 }
 
 /// Returns whether the table has a row for it.
-fn is_remarkable(outcome: &Outcome) -> bool {
+fn is_remarkable(outcome: &RuleOutcome) -> bool {
     match outcome.status {
-        Status::Fail | Status::Error | Status::Warn => true,
-        Status::Pass => !outcome.patch.is_empty(),
-        Status::Skip => !outcome.exceptions.is_empty(),
+        RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn => true,
+        RuleStatus::Pass => !outcome.patch.is_empty(),
+        RuleStatus::Skip => !outcome.exceptions.is_empty(),
     }
 }
 
 /// Turns a failure that does not refuse the object into a warning.
-fn soften(outcome: &mut Outcome) {
-    if outcome.status == Status::Fail && !outcome.is_refusal {
-        outcome.status = Status::Warn;
+fn soften(outcome: &mut RuleOutcome) {
+    if outcome.status == RuleStatus::Fail && !outcome.is_refusal {
+        outcome.status = RuleStatus::Warn;
     }
 }

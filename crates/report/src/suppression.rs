@@ -17,14 +17,14 @@ pub fn suppression(object: &Value, pattern: &str) -> Option<Text> {
     let names = annotations.get(IGNORED_PATTERNS_ANNOTATION)?.as_str()?;
     let mut names = names.split(',').take(MAX_IGNORED_PATTERNS);
     let is_suppressed = names.any(|name| matches_name(name.trim(), pattern));
-    let reason = || annotations.get(IGNORE_REASON_ANNOTATION).and_then(Value::as_str).unwrap_or_default();
+    let reason = || annotations.str_at(&[IGNORE_REASON_ANNOTATION]);
     is_suppressed.then(|| reason().into())
 }
 
 /// Returns whether `wildcard`, in which `*` and `?` are wildcards, matches `name`.
 #[must_use]
 pub fn matches_name(wildcard: &str, name: &str) -> bool {
-    glob::matches(wildcard, name, &mut Budget::default()).unwrap_or(false)
+    glob::matches_wildcard(wildcard, name, &mut Budget::default()).unwrap_or(false)
 }
 
 #[cfg(test)]

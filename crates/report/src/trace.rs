@@ -3,7 +3,7 @@
 mod leader;
 pub mod patterns;
 
-use kubewright_engine::{Status, TraceNode};
+use kubewright_engine::{RuleStatus, TraceNode};
 use kubewright_value::{Map, Value};
 
 use crate::render::location_values;
@@ -34,7 +34,7 @@ pub fn outcome_trace(row: &OutcomeRow, object: &ObjectRow) -> Value {
 pub fn out_of_scope_trace(rule: &str, reason: &str, object: &ObjectRow) -> Value {
     let mut item = trace_head(rule, object);
     item.insert("inScope".into(), false.into());
-    item.insert("status".into(), Status::Skip.name().into());
+    item.insert("status".into(), RuleStatus::Skip.name().into());
     item.insert("message".into(), reason.into());
     item.insert("trace".into(), Value::array(Vec::new()));
     item.into()

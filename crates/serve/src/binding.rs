@@ -95,7 +95,7 @@ async fn annotate_pod(
 /// Returns the Binding, complete with the name of its pod, and that name.
 fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
     let mut binding = request.get("object").filter(|object| !object.is_null())?.clone();
-    let of_request = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of_request = |key: &str| request.str_at(&[key]).to_owned();
     let metadata = binding.as_object_mut()?.get_or_insert(&"metadata".into())?;
     if metadata.is_null() {
         *metadata = Map::new().into();
@@ -110,7 +110,7 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
     (!pod.name.is_empty() && !pod.namespace.is_empty()).then_some((binding, pod))
 }
 
-/// Writes into a pod that somebody else may be writing too.
+/// Writes to a pod that others may write too.
 async fn patch_pod(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
     let mut pause = FIRST_RETRY_DELAY;
     let mut tries = 1;

@@ -1,7 +1,7 @@
 //! Which exceptions from rules count: those from namespaces that the operator names, until they end.
 
 use kubewright_engine::ClusterSupport;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 /// Exceptions that count.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ pub fn admitted_exceptions(
 ) -> AdmittedExceptions {
     let mut admitted = AdmittedExceptions::default();
     for document in documents {
-        let home = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+        let home = document.value.str_at(&["metadata", "namespace"]);
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
             continue;
         }
@@ -40,7 +40,7 @@ pub fn admitted_exceptions(
 mod tests {
     use super::*;
     use crate::Snapshot;
-    use kubewright_dialects::Options;
+    use kubewright_dialects::DialectOptions;
     use kubewright_value::{Source, yaml};
 
     const SECOND: i128 = 1_000_000_000;
@@ -49,11 +49,13 @@ mod tests {
         let text = "metadata: {name: a, namespace: one}\nspec: {expiresAt: '1970-01-01T00:00:05Z'}\n---\n\
                     metadata: {name: b, namespace: two}\n---\nmetadata: {name: c, namespace: one}\n";
         let documents = yaml::read(&Source::new("e.yaml", text)).documents;
-        let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
+        let snapshot = Snapshot::of(&DialectOptions::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
         let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
-        let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
+        let name = |document: &Document| {
+            document.value.at(&["metadata", "name"]).map(kubewright_value::Value::to_string)
+        };
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }
 

@@ -60,7 +60,7 @@ pub fn guard_refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]
         let new = label_of("object", key);
         new.is_some() && new != label_of("oldObject", key)
     })?;
-    let user = request.at(&["userInfo", "username"]).and_then(Value::as_str).unwrap_or_default();
+    let user = request.str_at(&["userInfo", "username"]);
     let groups = request.at(&["userInfo", "groups"]).and_then(Value::as_array).unwrap_or_default();
     let is_in = |group: &str| groups.iter().any(|other| other.as_str() == Some(group));
     let is_exempt = |entry: &String| {

@@ -1,8 +1,8 @@
 //! The admission webhook: rules that live in a cluster, asked by its API server.
 //!
-//! A review is parsed, decided by the engine with the rules of the [`Snapshot`] at hand, and answered; everything
-//! else in this crate keeps that snapshot, the certificates and the webhook configurations as they should be.
-//! No rule language is named here: what a language wants in a cluster it says itself ([`ClusterSupport`]).
+//! A review is parsed, decided by the engine with the rules of the current [`Snapshot`], and answered; everything else in
+//! this crate reconciles that snapshot, the certificates and the webhook configurations.
+//! No rule language is named here: a language describes its needs in a cluster itself ([`ClusterSupport`]).
 //!
 //! [`ClusterSupport`]: kubewright_engine::ClusterSupport
 

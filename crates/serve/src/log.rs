@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_golib::time::{Civil, Time};
+use kubewright_golib::time::{CivilDate, GoTime};
 use kubewright_value::{Value, json};
 
 use crate::shorten::shorten_text;
@@ -239,7 +239,8 @@ pub(crate) fn push_time(text: &mut String, time: SystemTime) {
     use fmt::Write as _;
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanoseconds = i128::try_from(since_epoch.as_nanos()).unwrap_or_default();
-    let Civil { year, month, day, hour, minute, second, nanosecond, .. } = Time::utc(nanoseconds).civil();
+    let CivilDate { year, month, day, hour, minute, second, nanosecond, .. } =
+        GoTime::utc(nanoseconds).civil();
     let milliseconds = nanosecond / 1_000_000;
     let _ =
         write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z");

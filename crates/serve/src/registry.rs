@@ -152,7 +152,7 @@ impl RegistrySession<'_> {
     }
 
     async fn config(&mut self, manifest: &Value) -> Result<VerifiedDocument, String> {
-        let digest = manifest.at(&["config", "digest"]).and_then(Value::as_str).unwrap_or_default();
+        let digest = manifest.str_at(&["config", "digest"]);
         let digest = reference::checked_digest(digest)?;
         let fetched = self.fetch(&format!("blobs/{digest}"), MAX_CONFIG_BYTES).await?;
         match fetched.status {
@@ -238,9 +238,7 @@ fn verify_document(
 /// Returns the digest of the image for our platform, where `document` is an index.
 fn platform_digest(document: &Value) -> Result<Option<String>, String> {
     let Some(entries) = document.get("manifests").and_then(Value::as_array) else { return Ok(None) };
-    let text = |entry: &Value, key: &str| {
-        entry.at(&["platform", key]).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text = |entry: &Value, key: &str| entry.str_at(&["platform", key]).to_owned();
     let (os, architecture) = PLATFORM;
     let found =
         entries.iter().find(|entry| text(entry, "os") == os && text(entry, "architecture") == architecture);

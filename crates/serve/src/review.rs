@@ -100,7 +100,7 @@ pub(crate) fn review_timed_out(state: &ServerState, hook: &str) -> HttpResponse 
     undecided_response(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
 }
 
-/// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
+/// Returns the roles of the requesting user. Right after the first rule that needs roles, this waits for the watch.
 async fn roles_of(
     state: &ServerState,
     review: &AdmissionReview,

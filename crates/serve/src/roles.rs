@@ -108,11 +108,11 @@ impl SubjectRoles {
     fn of(in_namespaces: &[Value], of_cluster: &[Value]) -> Self {
         let mut index = Self::default();
         let role = |binding: &Value| {
-            let part = |key| binding.at(&["roleRef", key]).and_then(Value::as_str).unwrap_or_default();
+            let part = |key| binding.str_at(&["roleRef", key]);
             (part("kind").to_owned(), Text::new(part("name")))
         };
         for binding in in_namespaces {
-            let home = binding.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+            let home = binding.str_at(&["metadata", "namespace"]);
             let bound = match role(binding) {
                 (kind, name) if kind == "Role" => BoundRole::Role(format!("{home}:{name}").into()),
                 (kind, name) if kind == "ClusterRole" => BoundRole::ClusterRole(Some(home.into()), name),
@@ -152,7 +152,7 @@ impl SubjectRoles {
 }
 
 fn text_field<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 
 use crate::log::LogLevel;
 
@@ -26,7 +26,7 @@ pub struct ServeSettings {
     /// The rule languages that are read, by name; empty for all that live in a cluster.
     pub dialects: Vec<String>,
     /// What the rule languages are told.
-    pub options: Options,
+    pub options: DialectOptions,
     /// The namespaces from which exceptions count; without any, none do. `*` is any namespace.
     pub exception_namespaces: Vec<String>,
     /// The hosts of services that rules may call.
@@ -69,7 +69,7 @@ impl Default for ServeSettings {
             url: None,
             name: "kubewright".to_owned(),
             dialects: Vec::new(),
-            options: Options::default(),
+            options: DialectOptions::default(),
             exception_namespaces: Vec::new(),
             allowed_hosts: Vec::new(),
             allowed_registries: Vec::new(),

@@ -43,7 +43,12 @@ impl Drop for SharedEntry {
 
 impl SharedEntries {
     pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
-        Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
+        Self {
+            client,
+            stores,
+            dialects: kubewright_dialects::all_dialects(&settings.options),
+            kept: Mutex::default(),
+        }
     }
 
     /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made
@@ -111,7 +116,7 @@ impl SharedEntries {
         object: Value,
     ) -> Result<Arc<SharedEntry>, String> {
         let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
-        let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
+        let uid = object.str_at(&["metadata", "uid"]);
         let version = Text::from(format!("{uid} {generation}"));
         let mut kept = self.all();
         if let Some(entry) = kept.get(name).filter(|entry| entry.version == version) {

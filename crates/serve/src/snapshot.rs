@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterSupport, CompiledPolicy, Diagnostic,
     Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
@@ -67,13 +67,13 @@ impl Snapshot {
     /// Returns a snapshot without rules.
     #[must_use]
     pub fn empty() -> Self {
-        Self::of(&Options::default(), &[], &[], 0)
+        Self::of(&DialectOptions::default(), &[], &[], 0)
     }
 
     /// Compiles `documents` with the dialects called `names`, or all where there are none. A document that no dialect
     /// claims is left out; one that cannot be compiled does not affect the others.
     #[must_use]
-    pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
+    pub fn of(options: &DialectOptions, names: &[String], documents: &[Document], generation: u64) -> Self {
         Self::compile(cluster_dialects(options, names), documents, generation, &GenerationProgress::default())
     }
 
@@ -160,8 +160,8 @@ impl std::fmt::Debug for Snapshot {
 
 /// Returns the dialects called `names`, or all where there are none, that run in a cluster.
 #[must_use]
-pub fn cluster_dialects(options: &Options, names: &[String]) -> Vec<Box<dyn Dialect>> {
-    let mut dialects = kubewright_dialects::all(options);
+pub fn cluster_dialects(options: &DialectOptions, names: &[String]) -> Vec<Box<dyn Dialect>> {
+    let mut dialects = kubewright_dialects::all_dialects(options);
     dialects.retain(|dialect| {
         dialect.cluster_support().is_some()
             && (names.is_empty() || names.iter().any(|name| name == dialect.name()))
@@ -193,8 +193,9 @@ impl Building {
     fn add(&mut self, dialect: &dyn Dialect, document: &Document, progress: &GenerationProgress) {
         // Compiling never panics; if it does, only this document is lost.
         let budget = &mut self.budget;
-        let compiled =
-            catch_unwind(AssertUnwindSafe(|| kubewright_dialects::compile(dialect, document, &[], budget)));
+        let compiled = catch_unwind(AssertUnwindSafe(|| {
+            kubewright_dialects::compile_within_budget(dialect, document, &[], budget)
+        }));
         let CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, .. } =
             compiled.unwrap_or_default();
         let name = ObjectName::of(&document.value);

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::{Diagnostic, Fault, RuleFailure, RuleReport};
+use kubewright_engine::{Diagnostic, FieldError, RuleFailure, RuleReport};
 use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::{Map, Text, Value, json};
 
@@ -117,7 +117,7 @@ pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
 fn fault_messages(diagnostics: &[&Diagnostic]) -> Vec<String> {
     let document = diagnostics.first().and_then(|first| json::read(&first.location.source).ok());
     let say = |diagnostic: &Diagnostic| match &document {
-        Some(document) => Fault::of(document, diagnostic).to_string(),
+        Some(document) => FieldError::of(document, diagnostic).to_string(),
         None => format!("{} ({})", diagnostic.message, diagnostic.code.id),
     };
     let (errors, warnings): (Vec<_>, Vec<_>) =
@@ -135,8 +135,7 @@ pub(crate) fn status_patch(
 ) -> Option<Value> {
     let status = stored.get("status").cloned().unwrap_or_default();
     let conditions = status.get("conditions").and_then(Value::as_array).unwrap_or_default();
-    let text =
-        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, key: &str| value.str_at(&[key]).to_owned();
     let before = conditions.iter().find(|condition| text(condition, "type") == "Ready");
     let word = if report.is_ready { "True" } else { "False" };
     report.since = match before {

@@ -245,7 +245,7 @@ impl WatchHandle {
 /// What is watched for the languages that `settings` names.
 fn watched_kinds(settings: &ServeSettings) -> Vec<WatchedResource> {
     let mut all = Vec::new();
-    for dialect in kubewright_dialects::all(&settings.options) {
+    for dialect in kubewright_dialects::all_dialects(&settings.options) {
         let is_wanted =
             settings.dialects.is_empty() || settings.dialects.iter().any(|name| name == dialect.name());
         let Some(language) = dialect.cluster_support().filter(|_| is_wanted) else { continue };

@@ -3,7 +3,7 @@
 //! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
 //! repaired or removed.
 
-use kubewright_engine::{Diagnostic, Fault, invalid};
+use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
@@ -31,13 +31,13 @@ pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionRe
 /// What is wrong with a rule object.
 #[derive(Debug, Default)]
 struct RuleObjectFindings {
-    errors: Vec<Fault>,
-    warnings: Vec<Fault>,
+    errors: Vec<FieldError>,
+    warnings: Vec<FieldError>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
 fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
-    let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| request.str_at(&[key]);
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
         return None;
@@ -62,8 +62,9 @@ fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, 
 fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
-    let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
-    let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
+    let compiled =
+        kubewright_dialects::compile_within_budget(dialect, &document, &[], &mut CompileBudget::default());
+    let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
     let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(RuleObjectFindings {
@@ -105,10 +106,10 @@ fn has_same_content(one: &Value, other: &Value) -> bool {
 }
 
 /// Returns a refusal, in the form in which the API server reports an invalid object.
-fn invalid_response(object: &Value, faults: &[Fault]) -> AdmissionResponse {
+fn invalid_response(object: &Value, faults: &[FieldError]) -> AdmissionResponse {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let name = object.at(&["metadata", "name"]).cloned().unwrap_or_default();
-    let cause = |fault: &Fault| {
+    let cause = |fault: &FieldError| {
         Value::from(Map::from([
             ("reason", "FieldValueInvalid".into()),
             ("message", format!("{} ({})", fault.message, fault.code.id).into()),
@@ -121,7 +122,7 @@ fn invalid_response(object: &Value, faults: &[Fault]) -> AdmissionResponse {
     AdmissionResponse {
         reason: "Invalid".to_owned(),
         details: details.into(),
-        ..AdmissionResponse::refused(422, invalid(object, faults))
+        ..AdmissionResponse::refused(422, invalid_object_message(object, faults))
     }
 }
 

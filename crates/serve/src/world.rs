@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cluster::Store;
-use kubewright_engine::{Answer, ApiCall, Query, World};
+use kubewright_engine::{ApiCall, Query, QueryAnswer, World};
 use kubewright_k8s::{ApiPath, ObjectName};
 
 use crate::Stores;
@@ -13,41 +13,41 @@ use crate::Stores;
 pub struct CachedWorld(pub Arc<Stores>);
 
 impl World for CachedWorld {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         match query {
             Query::Object(name) => self.object(name),
             Query::Api(call) => self.call(call),
-            _ => Answer::Unknown,
+            _ => QueryAnswer::Unknown,
         }
     }
 }
 
 impl CachedWorld {
-    fn object(&self, name: &ObjectName) -> Answer {
+    fn object(&self, name: &ObjectName) -> QueryAnswer {
         match (name.group.as_str(), name.kind.as_str()) {
             // A namespace of a request exists; the watch may only not have reported it yet.
             ("", "Namespace") => absent_as_unknown(store_answer(Some(self.0.namespaces()), name)),
             ("", "Node") => store_answer(self.0.nodes().as_ref(), name),
             ("", "ConfigMap") => store_answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
-            _ => Answer::Unknown,
+            _ => QueryAnswer::Unknown,
         }
     }
 
     /// A call that reads one object, by far the most frequent being the namespace of the request. What is not there is
     /// left to the API server, which has words of its own for that.
-    fn call(&self, call: &ApiCall) -> Answer {
+    fn call(&self, call: &ApiCall) -> QueryAnswer {
         let Some(path) = call.path.as_ref().filter(|_| call.method == "GET" && call.service.is_none()) else {
-            return Answer::Unknown;
+            return QueryAnswer::Unknown;
         };
         let ApiPath { group, version, namespace, resource, name, subresource, query } = path;
         let is_plain = group.is_empty() && version == "v1" && subresource.is_empty() && query.is_empty();
         let kind = match resource.as_str() {
             "namespaces" => "Namespace",
             "configmaps" => "ConfigMap",
-            _ => return Answer::Unknown,
+            _ => return QueryAnswer::Unknown,
         };
         if !is_plain || name.is_empty() {
-            return Answer::Unknown;
+            return QueryAnswer::Unknown;
         }
         let name = ObjectName {
             kind: kind.into(),
@@ -59,18 +59,18 @@ impl CachedWorld {
     }
 }
 
-fn absent_as_unknown(answer: Answer) -> Answer {
+fn absent_as_unknown(answer: QueryAnswer) -> QueryAnswer {
     match answer {
-        Answer::Absent => Answer::Unknown,
+        QueryAnswer::Absent => QueryAnswer::Unknown,
         answer => answer,
     }
 }
 
 /// Only a store that has seen everything can say that something is not there.
-fn store_answer(store: Option<&Arc<Store>>, name: &ObjectName) -> Answer {
+fn store_answer(store: Option<&Arc<Store>>, name: &ObjectName) -> QueryAnswer {
     match store.map(|store| (store.get(&name.namespace, &name.name), store.is_synced())) {
-        Some((Some(object), true)) => Answer::Found(object),
-        Some((None, true)) => Answer::Absent,
-        Some((_, false)) | None => Answer::Unknown,
+        Some((Some(object), true)) => QueryAnswer::Found(object),
+        Some((None, true)) => QueryAnswer::Absent,
+        Some((_, false)) | None => QueryAnswer::Unknown,
     }
 }

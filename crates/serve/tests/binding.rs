@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config};
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::Snapshot;
 use kubewright_serve::binding::{PodBindingResult, review_binding};
 use kubewright_value::json;
@@ -74,7 +74,7 @@ fn bind(pod: &'static str, codes: &'static [u16], dry_run: bool) -> (PodBindingR
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let bound = runtime.block_on(async {
         let client = Client::new(Config::at(&address)).expect("a client");
-        let snapshot = Snapshot::of(&Options::default(), &[], &[], 1);
+        let snapshot = Snapshot::of(&DialectOptions::default(), &[], &[], 1);
         review_binding(&snapshot, Some(&client), &request, Instant::now() + Duration::from_secs(4)).await
     });
     (bound, sent.try_iter().collect())

@@ -6,7 +6,7 @@
 mod contract;
 
 use kubewright_controlplane::TestCluster;
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_value::{Value, json, yaml};
 
 /// The cluster that all tests share, with the definition established.
@@ -27,7 +27,7 @@ fn cluster() -> Option<&'static TestCluster> {
 }
 
 fn definitions() -> String {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     let dialect = dialects.iter().find(|dialect| dialect.name() == "modrule").expect("the dialect");
     dialect.cluster_support().expect("it lives in clusters").custom_resource_definitions().join("\n---\n")
 }

@@ -347,5 +347,5 @@ fn ports(object: &Value) -> Vec<Vec<i64>> {
 }
 
 fn text<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
-    value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(keys)
 }

@@ -29,7 +29,7 @@ fn config_map(name: &str, data: &str) -> String {
 }
 
 fn text<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
-    value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(keys)
 }
 
 /// Makes `namespace` with `rules` in it.

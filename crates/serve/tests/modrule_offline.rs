@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::{Snapshot, dry_run, validate};
 use kubewright_value::{Map, Value, json, yaml};
 
@@ -17,7 +17,7 @@ spec:
 ";
 
 fn snapshot() -> Snapshot {
-    Snapshot::of(&Options::default(), &[], &[], 1)
+    Snapshot::of(&DialectOptions::default(), &[], &[], 1)
 }
 
 /// Reads [`RULE`] with each `(text, replacement)` of `changes` made.
@@ -52,7 +52,7 @@ fn check_allowed(response: &Value) {
 }
 
 fn message(response: &Value) -> &str {
-    response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default()
+    response.str_at(&["status", "message"])
 }
 
 #[test]
@@ -168,7 +168,7 @@ nodeManifest: {metadata: {name: node-7, labels: {zone: north}}}";
     let (status, answer) = try_out(&format!("{POD_FROM_AROUND}{around}"));
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer.get("patch").and_then(Value::as_array).map(<[_]>::len), Some(2), "{answer}");
-    let diff = answer.get("diff").and_then(Value::as_str).unwrap_or_default();
+    let diff = answer.str_at(&["diff"]);
     assert!(diff.contains("+    team: red\n+    zone: north\n"), "{diff}");
     let rejections = answer.get("rejections").and_then(Value::as_array).expect("rejections");
     assert_eq!(rejections, [Value::from("shop/no-web: \"not web\"")]);
@@ -199,7 +199,7 @@ fn a_rule_about_another_operation_is_listed_as_skipped() {
 fn a_dry_run_that_makes_no_sense_is_told_why() {
     let check = |request: &str, want: &str| {
         let (status, answer) = try_out(request);
-        let error = answer.get("error").and_then(Value::as_str).unwrap_or_default();
+        let error = answer.str_at(&["error"]);
         assert_eq!(status, 400, "{answer}");
         assert!(error.contains(want), "{error}");
     };

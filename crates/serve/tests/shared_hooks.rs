@@ -1,6 +1,6 @@
 //! How many webhooks of their own rules may have.
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::Snapshot;
 use kubewright_value::{Source, yaml};
 
@@ -18,7 +18,7 @@ fn hooks(count: usize, length: usize) -> usize {
     };
     let text: Vec<String> = (0..count).map(policy).collect();
     let documents = yaml::read(&Source::new("p.yaml", text.join("---\n"))).documents;
-    let snapshot = Snapshot::of(&Options::default(), &[], &documents, 1);
+    let snapshot = Snapshot::of(&DialectOptions::default(), &[], &documents, 1);
     let rules: usize = snapshot.hooks.iter().map(|hook| hook.engine.rules().len()).sum();
     assert_eq!(rules, count, "every rule is asked");
     let conditions = snapshot.hooks.iter().flat_map(|hook| &hook.webhook.match_conditions);

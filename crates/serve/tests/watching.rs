@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, WatchPolicy};
 use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
-use kubewright_engine::{Answer, ApiCall, Query, World};
+use kubewright_engine::{ApiCall, Query, QueryAnswer, World};
 use kubewright_serve::{
     CachedWorld, ServeSettings, ServerState, Snapshot, Stores, review, spawn_rule_compiler,
 };
@@ -187,22 +187,25 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     println!("ready without any definition after {:?}", started.elapsed());
     assert!(serving.snapshot().states.is_empty());
     let world = &serving.world;
-    assert!(matches!(world.get(&Query::namespace("default")), Answer::Found(_)));
-    assert_eq!(world.get(&Query::namespace("no-such")), Answer::Unknown, "it may be new");
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "no rule needs nodes yet");
+    assert!(matches!(world.get(&Query::namespace("default")), QueryAnswer::Found(_)));
+    assert_eq!(world.get(&Query::namespace("no-such")), QueryAnswer::Unknown, "it may be new");
+    assert_eq!(world.get(&Query::node("node-1")), QueryAnswer::Unknown, "no rule needs nodes yet");
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
-    wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
+    wait_until("it is known", || matches!(world.get(&Query::namespace("later")), QueryAnswer::Found(_)));
 
     define(&cluster);
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, "default", &rule("one", "label"));
     wait_until("the rule is live", || serving.labels("default") == ["/metadata/labels/label"]);
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still no rule needs nodes");
+    assert_eq!(world.get(&Query::node("node-1")), QueryAnswer::Unknown, "still no rule needs nodes");
     apply(&cluster, "default", &rule("nosy", "rack").replace("$.kind", "$.syntheticRefs.node.kind"));
     wait_until("the other rule is live", || serving.snapshot().needs.nodes);
     assert_eq!(serving.state.readiness.reason(), None);
-    assert!(matches!(world.get(&Query::node("node-1")), Answer::Found(_)), "rules wait for what they need");
-    assert_eq!(world.get(&Query::node("node-2")), Answer::Absent);
+    assert!(
+        matches!(world.get(&Query::node("node-1")), QueryAnswer::Found(_)),
+        "rules wait for what they need"
+    );
+    assert_eq!(world.get(&Query::node("node-2")), QueryAnswer::Absent);
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn a_call_that_reads_a_namespace_is_answered_from_memory() {
     let serving = Serving::ready(cluster);
     let call = |method: &str, url: &str| {
         let call = ApiCall::resource(method, url, "".into());
-        matches!(serving.world.get(&Query::Api(call)), Answer::Found(_))
+        matches!(serving.world.get(&Query::Api(call)), QueryAnswer::Found(_))
     };
     assert!(call("GET", "/api/v1/namespaces/default"));
     for unknown in

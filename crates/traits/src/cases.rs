@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_cel::{CelBindings, CelCost, CelError, CelProgram, FieldRead, Val};
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
 use super::compile::program::{PostRenderCheck, PreRenderCheck, TemplateProgram};
@@ -148,11 +148,12 @@ impl ExercisedPlaces {
         let mut open: Vec<&TraceNode> = trace.iter().collect();
         while let Some(node) = open.pop() {
             open.extend(&node.children);
-            let Some(location) = node.location.as_ref().filter(|_| node.verdict != Verdict::NotLooked) else {
+            let Some(location) = node.location.as_ref().filter(|_| node.verdict != TraceVerdict::NotLooked)
+            else {
                 continue;
             };
             worked.met.insert(location_key(location));
-            if matches!(node.verdict, Verdict::Done | Verdict::Error) {
+            if matches!(node.verdict, TraceVerdict::Done | TraceVerdict::Error) {
                 worked.done.insert(location_key(location));
             }
         }

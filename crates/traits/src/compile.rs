@@ -12,13 +12,13 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{TextSegment, TextTemplate, ValueTemplate as Structure, split_segments};
-use kubewright_patch::path::{Form, Piece};
+use kubewright_patch::path::{PatchPathTemplate, PathPiece};
 use kubewright_value::{Document, Text, Value};
 
 use super::source::{self, OperationDefinition};
 pub(crate) use check::position_in_text;
 use check::{ExpectedType, ExpressionChecker};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 use program::{
     CompiledTarget, ComponentTypeProgram, LoopProgram, OperationProgram, PatchProgram, PathProgram,
     PostRenderCheck, PreRenderCheck, RemovalProgram, TemplateProgram, TraitBinding, TraitProgram,
@@ -53,8 +53,9 @@ pub(crate) fn compile_type(
     let before = compiler.rules(&scope, &found.before);
     let after = compiler.assertions(&scope, &found.after);
     let resources = compiler.templates(&scope, &found.resources);
-    let mut given =
-        |value: &Option<Placed<Value>>| value.as_ref().map(|value| compiler.checker.structure(&scope, value));
+    let mut given = |value: &Option<Located<Value>>| {
+        value.as_ref().map(|value| compiler.checker.structure(&scope, value))
+    };
     let traits = found.traits.iter().map(|used| TraitBinding {
         parameters: given(&used.parameters),
         environment_configs: given(&used.environment_configs),
@@ -134,7 +135,7 @@ impl TraitCompiler<'_> {
         let path = self.path(scope, operation);
         let value = operation.value.as_ref().map(|value| self.checker.structure(scope, value));
         let written = operation.path.value.clone();
-        let path = Placed { value: path, path: operation.path.path.clone() };
+        let path = Located { value: path, path: operation.path.path.clone() };
         OperationProgram { op: operation.op, path, written, value, part: self.part() }
     }
 
@@ -148,15 +149,17 @@ impl TraitCompiler<'_> {
             return PathProgram::Pieces(template, None, None);
         };
         let pieces = parts.iter().map(|part| match *part {
-            TextSegment::Literal(text) => Piece::Literal(text),
-            TextSegment::Expression(text) => Piece::Expression(text),
+            TextSegment::Literal(text) => PathPiece::Literal(text),
+            TextSegment::Expression(text) => PathPiece::Expression(text),
         });
-        let pieces: Vec<Piece<'_>> = pieces.collect();
+        let pieces: Vec<PathPiece<'_>> = pieces.collect();
         let path = self.checker.path(operation, &pieces);
         match (template.plain(), path) {
             (Some(_), Ok(path)) => PathProgram::Fixed(path),
             (Some(_), Err(error)) => PathProgram::Broken(error),
-            (None, path) => PathProgram::Pieces(template, path.ok(), Form::new(&pieces).map(Box::new)),
+            (None, path) => {
+                PathProgram::Pieces(template, path.ok(), PatchPathTemplate::new(&pieces).map(Box::new))
+            }
         }
     }
 
@@ -209,5 +212,5 @@ impl TraitCompiler<'_> {
 }
 
 /// A compiled text, with its place in the document.
-pub(crate) type PlacedExpression = Placed<TextTemplate>;
-pub(crate) type PlacedStructure = Placed<Structure>;
+pub(crate) type PlacedExpression = Located<TextTemplate>;
+pub(crate) type PlacedStructure = Located<Structure>;

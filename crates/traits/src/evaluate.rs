@@ -19,7 +19,7 @@ use kubewright_value::{Budget, Document, Limits, Value};
 use super::compile::program::{ComponentTypeProgram, TraitProgram};
 use super::manifest::{Manifest, ManifestWriter};
 use super::variables::{RenderContext, VariableScope};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 pub(crate) use trace::{RenderTrace, TraceEntry};
 
 /// The budget of one instance.
@@ -89,7 +89,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns the values that a component type binds for one of its traits; `None` if there are none or they fail.
-    pub(crate) fn render_binding(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
+    pub(crate) fn render_binding(&mut self, given: Option<&Located<Structure>>) -> Option<Value> {
         let names = VariableScope::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
         match self.record_failure(rendered)?? {

@@ -8,7 +8,7 @@ use kubewright_cel::{
     CelCallContext, CelEnvironment, CelErrorKind, CelFailure, CelFunctions, CelKind, CelLibrary, CelOverload,
     MacroSet, MapEntries, MapVal, Shorthand, ShorthandArguments, Val, library,
 };
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_interpolate::omitted;
 use kubewright_value::Text;
 
@@ -191,14 +191,14 @@ fn make_subdomain_name<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
 ) -> Result<Val<'a>, CelFailure> {
-    name_from_parts(&argument_texts(arguments, call)?, SUBDOMAIN)
+    name_from_parts(&argument_texts(arguments, call)?, MAX_SUBDOMAIN_CHARS)
 }
 
 fn make_label_name<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
 ) -> Result<Val<'a>, CelFailure> {
-    name_from_parts(&argument_texts(arguments, call)?, LABEL)
+    name_from_parts(&argument_texts(arguments, call)?, MAX_LABEL_CHARS)
 }
 
 /// Like `oc_dns_label`, but hashes the parts without their dots.
@@ -208,11 +208,11 @@ fn sanitize_name_part<'a>(
 ) -> Result<Val<'a>, CelFailure> {
     let parts = argument_texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
-    name_from_parts(&parts, LABEL)
+    name_from_parts(&parts, MAX_LABEL_CHARS)
 }
 
 fn name_from_parts<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, CelFailure> {
-    let name = naming::hashed(parts, "", most);
+    let name = naming::hashed_name(parts, "", most);
     name.map(Val::text).ok_or_else(|| CelFailure::value("a name needs at least one part"))
 }
 
@@ -246,7 +246,7 @@ fn short_hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> R
 }
 
 fn sha256_hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    hash_argument(arguments, call, naming::sha256)
+    hash_argument(arguments, call, naming::sha256_hex)
 }
 
 fn hash_argument<'a>(

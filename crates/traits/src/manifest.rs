@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_patch::path::{Applied, Op, Overwritten, Writers};
+use kubewright_patch::path::{OverwrittenPlace, PathChange, PathOp, PathWriters};
 use kubewright_value::{Step, Text, Value};
 
 pub use super::source::Plane;
@@ -23,8 +23,8 @@ pub struct Manifest {
 /// An operation that was applied to a manifest.
 #[derive(Debug, Clone)]
 struct AppliedOperation {
-    op: Op,
-    applied: Applied,
+    op: PathOp,
+    applied: PathChange,
     writer: ManifestWriter,
     /// Whether it shifted the indices of list items.
     has_moved: bool,
@@ -34,8 +34,8 @@ struct AppliedOperation {
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
     /// The overwritten place.
-    pub(crate) lost: Overwritten<ManifestWriter>,
-    pub(crate) op: Op,
+    pub(crate) lost: OverwrittenPlace<ManifestWriter>,
+    pub(crate) op: PathOp,
     /// The writer that overwrote it.
     pub(crate) writer: ManifestWriter,
 }
@@ -79,19 +79,19 @@ impl Manifest {
     /// Records that `writer` applied `op`.
     pub(crate) fn record_operation(
         &mut self,
-        op: Op,
-        applied: Applied,
+        op: PathOp,
+        applied: PathChange,
         is_append: bool,
         writer: ManifestWriter,
     ) {
         let is_item = || applied.places.iter().any(|place| matches!(place.last(), Some(Step::Index(_))));
-        let has_moved = !is_append && (applied.is_insertion || op == Op::Remove && is_item());
+        let has_moved = !is_append && (applied.is_insertion || op == PathOp::Remove && is_item());
         self.history.push(AppliedOperation { op, applied, writer, has_moved });
     }
 
     /// Returns the last writer of each part of it.
     #[must_use]
-    pub fn writers(&self) -> Writers<ManifestWriter> {
+    pub fn writers(&self) -> PathWriters<ManifestWriter> {
         self.replay(|_, _| {})
     }
 
@@ -145,12 +145,12 @@ impl Manifest {
     /// Replays the history; `each` receives every operation with the values it overwrote.
     fn replay(
         &self,
-        mut each: impl FnMut(&AppliedOperation, Vec<Overwritten<ManifestWriter>>),
-    ) -> Writers<ManifestWriter> {
-        let mut writers = Writers::default();
+        mut each: impl FnMut(&AppliedOperation, Vec<OverwrittenPlace<ManifestWriter>>),
+    ) -> PathWriters<ManifestWriter> {
+        let mut writers = PathWriters::default();
         if let ManifestOrigin::Made(writer) = self.origin {
-            let whole = Applied { places: vec![Vec::new()], was: vec![None], is_insertion: false };
-            writers.note(Op::Add, &Value::Null, &whole, &writer);
+            let whole = PathChange { places: vec![Vec::new()], was: vec![None], is_insertion: false };
+            writers.note(PathOp::Add, &Value::Null, &whole, &writer);
         }
         for done in &self.history {
             let lost = writers.note(done.op, &Value::Null, &done.applied, &done.writer);
@@ -192,7 +192,7 @@ pub(crate) fn manifest_label(object: &Value) -> String {
 
 /// Returns the API group and version of `object`.
 pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     version.split_once('/').unwrap_or(("", version))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::Text;
 
 /// Resources of one kind.
@@ -45,7 +45,7 @@ impl<T> NamedResources<T> {
         // Sorted, so that a tie between near names has a stable result.
         let mut known: Vec<&str> = self.by_name.keys().map(Text::as_str).collect();
         known.sort_unstable();
-        nearest(name, known)
+        nearest_word(name, known)
     }
 }
 

@@ -23,7 +23,7 @@ pub use release::ComponentRelease;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_value::{Document, Source, Text};
 
 use super::diagnostics as code;
@@ -77,7 +77,7 @@ impl ResourceLibrary {
             found.extend(self.unbound.iter().map(|member| ComponentRelease::new(member, &place, None)));
         } else if self.places.iter().all(|place| place.name() != environment) {
             let known: BTreeSet<&str> = self.places.iter().map(|place| place.name()).collect();
-            let help = match nearest(environment, known.iter().copied()) {
+            let help = match nearest_word(environment, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if known.is_empty() => "add the Environment to the files that are read".to_owned(),
                 None => {

@@ -3,7 +3,7 @@
 //! Entries of these maps are scalars, so a path that continues after such a key lacks an escaped `/`. Lint reports it
 //! from the trait alone and rendering for the patched manifest, both with [`split_key`].
 
-use kubewright_patch::path::{Path, Segment};
+use kubewright_patch::path::{PatchPath, PathSegment};
 use kubewright_value::{Step, Value};
 
 use crate::compile::program::CompiledTarget;
@@ -188,17 +188,19 @@ pub(super) fn text_only_field(path: &[ManifestStep]) -> Option<&'static str> {
 }
 
 /// Returns the steps that `path` takes.
-pub(super) fn path_steps(path: &Path) -> Vec<ManifestStep> {
-    let step = |segment: &Segment| match segment {
-        Segment::Key(key) => ManifestStep::Key(key.to_string()),
-        Segment::Number(text, _) => ManifestStep::Number(text.to_string()),
-        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => ManifestStep::Item,
+pub(super) fn path_steps(path: &PatchPath) -> Vec<ManifestStep> {
+    let step = |segment: &PathSegment| match segment {
+        PathSegment::Key(key) => ManifestStep::Key(key.to_string()),
+        PathSegment::Number(text, _) => ManifestStep::Number(text.to_string()),
+        PathSegment::Index(_) | PathSegment::Append | PathSegment::Every | PathSegment::Filter { .. } => {
+            ManifestStep::Item
+        }
     };
     path.segments().map(step).collect()
 }
 
 /// Returns the key that `path` splits in a manifest of `subject`, if it does.
-pub(super) fn split_key(subject: PatchSubject<'_>, path: &Path) -> Option<SplitKey> {
+pub(super) fn split_key(subject: PatchSubject<'_>, path: &PatchPath) -> Option<SplitKey> {
     if path.segments().len() < MIN_SPLIT_SEGMENTS {
         return None;
     }
@@ -210,11 +212,11 @@ pub(super) fn split_key(subject: PatchSubject<'_>, path: &Path) -> Option<SplitK
 }
 
 /// Returns how to write the path that is `written`, whose key is split from number `segment` on, with the `/` escaped.
-pub(super) fn escape_path_segment(written: &str, path: &Path, segment: usize) -> String {
+pub(super) fn escape_path_segment(written: &str, path: &PatchPath, segment: usize) -> String {
     let (position, _) = path.position(segment);
     let column = (position.column as usize).saturating_sub(1);
     let key = written.char_indices().nth(column).and_then(|(at, _)| written.get(at..)).unwrap_or_default();
-    let is_name = |part: &Segment| matches!(part, Segment::Key(_) | Segment::Number(..));
+    let is_name = |part: &PathSegment| matches!(part, PathSegment::Key(_) | PathSegment::Number(..));
     let is_plain = position.line == 1 && !key.contains(['$', '\n', '[']);
     if !is_plain || !path.segments().skip(segment).all(is_name) {
         return "`/` in a key is written `~1`".to_owned();

@@ -5,7 +5,7 @@ mod outcome;
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, DiagnosticLevel, TraceNode, Verdict};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, TraceNode, TraceVerdict};
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
@@ -316,7 +316,7 @@ fn apply_trait(
         what: writers.get(number as usize).map(ToString::to_string).unwrap_or_default(),
         found: String::new(),
         wanted: String::new(),
-        verdict: if failed { Verdict::Error } else { Verdict::Done },
+        verdict: if failed { TraceVerdict::Error } else { TraceVerdict::Done },
         location: Some(of.document().locate(&[])),
     });
 }

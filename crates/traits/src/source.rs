@@ -11,12 +11,12 @@ mod traits;
 mod workload;
 
 use kubewright_engine::Diagnostic;
-pub(crate) use kubewright_patch::path::Op;
+pub(crate) use kubewright_patch::path::PathOp;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::schema::Sections;
-use kubewright_dialect_kit::fields::{FieldCodes, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentReader, FieldCodes, Located};
 
 /// A document of one of the OpenChoreo kinds.
 #[derive(Debug, Clone)]
@@ -57,20 +57,20 @@ pub(crate) struct TraitDefinition {
 /// An item of `preRenderValidations`.
 #[derive(Debug, Clone)]
 pub(crate) struct PreRenderValidation {
-    pub(crate) rule: Placed<Text>,
+    pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
 /// An item of `postRenderValidations`.
 #[derive(Debug, Clone)]
 pub(crate) struct PostRenderValidation {
-    pub(crate) when: Option<Placed<Text>>,
+    pub(crate) when: Option<Located<Text>>,
     pub(crate) each: Option<LoopDefinition>,
     pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
     /// Whether a target that matches nothing is a failure.
     pub(crate) must_match: bool,
-    pub(crate) rule: Placed<Text>,
+    pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
@@ -81,9 +81,9 @@ pub(crate) struct TemplateDefinition {
     /// The id of a component type's resource.
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
-    pub(crate) include_when: Option<Placed<Text>>,
+    pub(crate) include_when: Option<Located<Text>>,
     pub(crate) each: Option<LoopDefinition>,
-    pub(crate) template: Placed<Value>,
+    pub(crate) template: Located<Value>,
 }
 
 /// A patch: operations on the resources that match a target.
@@ -99,10 +99,10 @@ pub(crate) struct PatchDefinition {
 /// An operation of a patch.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationDefinition {
-    pub(crate) op: Op,
-    pub(crate) path: Placed<Text>,
+    pub(crate) op: PathOp,
+    pub(crate) path: Located<Text>,
     /// `None` for `remove`.
-    pub(crate) value: Option<Placed<Value>>,
+    pub(crate) value: Option<Located<Value>>,
 }
 
 /// An item of `removes`: resources that a trait drops.
@@ -121,14 +121,14 @@ pub(crate) struct TargetDefinition {
     pub(crate) kind: Option<Text>,
     pub(crate) group: Option<Text>,
     pub(crate) version: Option<Text>,
-    pub(crate) name: Option<Placed<Text>>,
-    pub(crate) condition: Option<Placed<Text>>,
+    pub(crate) name: Option<Located<Text>>,
+    pub(crate) condition: Option<Located<Text>>,
 }
 
 /// A loop: `forEach` and `var`.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopDefinition {
-    pub(crate) over: Placed<Text>,
+    pub(crate) over: Located<Text>,
     pub(crate) variable: Text,
 }
 
@@ -147,7 +147,7 @@ pub enum Plane {
 pub(crate) struct ComponentTypeDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) is_cluster: bool,
-    pub(crate) workload_type: Option<Placed<Text>>,
+    pub(crate) workload_type: Option<Located<Text>>,
     pub(crate) sections: Sections,
     pub(crate) before: Vec<PreRenderValidation>,
     pub(crate) after: Vec<PostRenderValidation>,
@@ -170,10 +170,10 @@ pub(crate) struct TraitName {
 pub(crate) struct TraitUse {
     pub(crate) path: Vec<Step>,
     pub(crate) name: TraitName,
-    pub(crate) instance: Placed<Text>,
-    pub(crate) parameters: Option<Placed<Value>>,
+    pub(crate) instance: Located<Text>,
+    pub(crate) parameters: Option<Located<Value>>,
     /// Only for a trait in a component type; those of a component come from the ReleaseBinding.
-    pub(crate) environment_configs: Option<Placed<Value>>,
+    pub(crate) environment_configs: Option<Located<Value>>,
 }
 
 /// A Component.
@@ -182,8 +182,8 @@ pub(crate) struct ComponentDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) project: Option<Text>,
     /// Whether it is a ClusterComponentType, and the name; `deployment/web-app` is the type `web-app`.
-    pub(crate) component_type: Option<(bool, Placed<Text>)>,
-    pub(crate) parameters: Option<Placed<Value>>,
+    pub(crate) component_type: Option<(bool, Located<Text>)>,
+    pub(crate) parameters: Option<Located<Value>>,
     pub(crate) traits: Vec<TraitUse>,
 }
 
@@ -193,9 +193,9 @@ pub(crate) struct ReleaseBinding {
     pub(crate) metadata: Metadata,
     pub(crate) owner: ComponentOwner,
     pub(crate) environment: Option<Text>,
-    pub(crate) component_type_configs: Option<Placed<Value>>,
+    pub(crate) component_type_configs: Option<Located<Value>>,
     /// By instance name.
-    pub(crate) trait_configs: Vec<(Text, Placed<Value>)>,
+    pub(crate) trait_configs: Vec<(Text, Located<Value>)>,
     pub(crate) env: Vec<ConfigVariable>,
     pub(crate) files: Vec<ConfigVariable>,
 }
@@ -349,7 +349,7 @@ pub(crate) fn read_openchoreo_document(document: &Document) -> (Option<OpenChore
         }
         _ => &code::UNREAD_FIELD,
     };
-    let mut reader = Reader::new(document, FieldCodes { unknown, ..FIELD_CODES });
+    let mut reader = DocumentReader::new(document, FieldCodes { unknown, ..FIELD_CODES });
     let resource = match kind {
         names::OpenChoreoKind::Trait { is_cluster } => {
             traits::read_trait(&mut reader, is_cluster).map(OpenChoreoResource::Trait)

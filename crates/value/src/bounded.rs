@@ -1,12 +1,12 @@
 //! Whole values within a budget: their text, their equality, their size.
 //!
-//! Parts of a value are shared, so a value that takes a few kilobytes of memory can be gigabytes of text. Whoever
+//! Parts of a value are shared, so a value that takes a few kilobytes of memory can be gigabytes of text. Code that
 //! walks a whole value while a rule is evaluated does it through here: each node is a step, and each byte of text
 //! is charged before it is made. [`json::to_string`](crate::json::to_string) charges nothing and is for output.
 
 use std::fmt::{self, Write as _};
 
-use crate::json::writer::{self, Sink};
+use crate::json::writer::{self, TextSink};
 use crate::json::{self, JsonError};
 use crate::yaml::{self, YamlError};
 use crate::{Budget, Exhausted, Map, Text, Value};
@@ -52,7 +52,7 @@ impl<'b> BoundedText<'b> {
         writer::string_to(self, text)
     }
 
-    /// Appends `text` as it stands between the quotes of a JSON string.
+    /// Appends `text` escaped for use between the quotes of a JSON string.
     ///
     /// # Errors
     /// When the budget is used up.
@@ -65,7 +65,7 @@ impl<'b> BoundedText<'b> {
     /// # Errors
     /// When the budget is used up.
     pub fn enter(&mut self) -> Result<(), Exhausted> {
-        Sink::enter(self)
+        TextSink::enter(self)
     }
 
     /// Comes back from the level that [`BoundedText::enter`] went to.
@@ -91,7 +91,7 @@ impl<'b> BoundedText<'b> {
     }
 }
 
-impl Sink for BoundedText<'_> {
+impl TextSink for BoundedText<'_> {
     type Full = Exhausted;
 
     fn push(&mut self, part: &str) -> Result<(), Exhausted> {
@@ -161,7 +161,7 @@ struct Shortened {
 /// There is more text than fits.
 struct Full;
 
-impl Sink for Shortened {
+impl TextSink for Shortened {
     type Full = Full;
 
     fn push(&mut self, part: &str) -> Result<(), Full> {
@@ -182,7 +182,7 @@ impl Sink for Shortened {
 
 impl fmt::Write for Shortened {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        Sink::push(self, part).map_err(|_| fmt::Error)
+        TextSink::push(self, part).map_err(|_| fmt::Error)
     }
 }
 
@@ -190,7 +190,7 @@ impl fmt::Write for Shortened {
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn equal(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+pub fn bounded_equal(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
     budget.step(1)?;
     match (left, right) {
         _ if left.is_same(right) => Ok(true),
@@ -202,9 +202,9 @@ pub fn equal(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, E
             if a.len() != b.len() {
                 return Ok(false);
             }
-            nested(budget, |budget| {
+            charge_nested(budget, |budget| {
                 for (a, b) in a.iter().zip(b.iter()) {
-                    if !equal(a, b, budget)? {
+                    if !bounded_equal(a, b, budget)? {
                         return Ok(false);
                     }
                 }
@@ -215,10 +215,10 @@ pub fn equal(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, E
             if a.len() != b.len() {
                 return Ok(false);
             }
-            nested(budget, |budget| {
+            charge_nested(budget, |budget| {
                 for (key, a) in a.iter() {
                     let Some(b) = b.get(key) else { return Ok(false) };
-                    if !equal(a, b, budget)? {
+                    if !bounded_equal(a, b, budget)? {
                         return Ok(false);
                     }
                 }
@@ -239,11 +239,11 @@ pub fn charge_text(value: &Value, budget: &mut Budget) -> Result<(), Exhausted> 
         Value::Null | Value::Bool(_) => budget.produce(5),
         Value::Number(_) => budget.produce(20),
         Value::String(text) => budget.produce(text.len() + 2),
-        Value::Array(items) => nested(budget, |budget| {
+        Value::Array(items) => charge_nested(budget, |budget| {
             budget.produce(2 + items.len())?;
             items.iter().try_for_each(|item| charge_text(item, budget))
         }),
-        Value::Object(map) => nested(budget, |budget| {
+        Value::Object(map) => charge_nested(budget, |budget| {
             map.iter().try_for_each(|(key, value)| {
                 budget.produce(key.len() + 4)?;
                 charge_text(value, budget)
@@ -267,10 +267,10 @@ pub fn charge_tree(
     budget.produce(node_bytes)?;
     match value {
         Value::String(text) => budget.produce(text.len().saturating_mul(text_copies)),
-        Value::Array(items) => nested(budget, |budget| {
+        Value::Array(items) => charge_nested(budget, |budget| {
             items.iter().try_for_each(|item| charge_tree(item, node_bytes, text_copies, budget))
         }),
-        Value::Object(map) => nested(budget, |budget| {
+        Value::Object(map) => charge_nested(budget, |budget| {
             map.iter().try_for_each(|(key, item)| {
                 budget.produce(key.len().saturating_mul(text_copies))?;
                 charge_tree(item, node_bytes, text_copies, budget)
@@ -284,7 +284,7 @@ pub fn charge_tree(
 ///
 /// # Errors
 /// When the budget is used up; inside of that, when the text is not JSON.
-pub fn parse_json(text: &str, budget: &mut Budget) -> Result<Result<Value, JsonError>, Exhausted> {
+pub fn parse_bounded_json(text: &str, budget: &mut Budget) -> Result<Result<Value, JsonError>, Exhausted> {
     charge_reading(text, Quotes::HideSyntax, budget)?;
     Ok(json::parse(text))
 }
@@ -293,12 +293,12 @@ pub fn parse_json(text: &str, budget: &mut Budget) -> Result<Result<Value, JsonE
 ///
 /// # Errors
 /// When the budget is used up; inside of that, when the text is not YAML.
-pub fn parse_yaml(text: &str, budget: &mut Budget) -> Result<Result<Value, YamlError>, Exhausted> {
+pub fn parse_bounded_yaml(text: &str, budget: &mut Budget) -> Result<Result<Value, YamlError>, Exhausted> {
     charge_reading(text, Quotes::Ignored, budget)?;
     Ok(yaml::parse(text))
 }
 
-/// Whether what stands between double quotes can begin a value.
+/// Whether text in double quotes can begin a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     HideSyntax,
@@ -307,10 +307,10 @@ enum Quotes {
 
 /// What values take in memory at most, by the character that each of them needs in the text. Lists and objects have
 /// room for four when they have one, and up to twice as much as they need when they grow.
-const OBJECT_BYTES: usize = size_of::<Map>() + 4 * size_of::<(Text, Value)>() + 32;
-const ARRAY_BYTES: usize = 5 * size_of::<Value>() + 32;
-const ENTRY_BYTES: usize = 2 * size_of::<(Text, Value)>() + 64;
-const ITEM_BYTES: usize = 2 * size_of::<Value>();
+const BYTES_PER_OBJECT: usize = size_of::<Map>() + 4 * size_of::<(Text, Value)>() + 32;
+const BYTES_PER_ARRAY: usize = 5 * size_of::<Value>() + 32;
+const BYTES_PER_ENTRY: usize = 2 * size_of::<(Text, Value)>() + 64;
+const BYTES_PER_ITEM: usize = 2 * size_of::<Value>();
 
 /// Charges what the value that a text says takes at most.
 fn charge_reading(text: &str, quotes: Quotes, budget: &mut Budget) -> Result<(), Exhausted> {
@@ -329,19 +329,19 @@ fn charge_reading(text: &str, quotes: Quotes, budget: &mut Budget) -> Result<(),
                 0
             }
             _ if is_quoted => 0,
-            b'{' => OBJECT_BYTES,
-            b'[' => ARRAY_BYTES,
-            b':' => ENTRY_BYTES,
-            b',' => ITEM_BYTES,
+            b'{' => BYTES_PER_OBJECT,
+            b'[' => BYTES_PER_ARRAY,
+            b':' => BYTES_PER_ENTRY,
+            b',' => BYTES_PER_ITEM,
             // A line of YAML may begin a list or an object.
-            b'\n' if quotes == Quotes::Ignored => ARRAY_BYTES,
+            b'\n' if quotes == Quotes::Ignored => BYTES_PER_ARRAY,
             _ => 0,
         });
     }
     budget.produce(bytes)
 }
 
-fn nested<T>(
+fn charge_nested<T>(
     budget: &mut Budget,
     walk: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
 ) -> Result<T, Exhausted> {

@@ -1,4 +1,4 @@
-//! How much work an evaluation may do.
+//! The amount of work that an evaluation may do.
 //!
 //! Counted, not timed, so that the same input stops at the same place every time.
 //! The languages charge it as they go; the engine makes one for each evaluation.
@@ -7,7 +7,7 @@
 
 use thiserror::Error;
 
-/// How many steps may pass between two looks at the clock: some hundred microseconds of work.
+/// The number of steps between two looks at the clock: some hundred microseconds of work.
 const STEPS_PER_CLOCK_CHECK: u64 = 4096;
 
 /// When a caller stops waiting. The clock is the caller's: nothing here knows the time.
@@ -45,7 +45,7 @@ impl Default for Limits {
     }
 }
 
-/// What is left of the [`Limits`].
+/// The remainder of the [`Limits`].
 #[derive(Debug, Clone)]
 pub struct Budget {
     limits: Limits,
@@ -54,7 +54,7 @@ pub struct Budget {
     depth: u32,
     is_out_of_steps: bool,
     deadline: Option<Deadline>,
-    /// With fewer steps left the clock is looked at; 0 where there is no deadline.
+    /// With fewer steps left the clock is looked at; 0 without a deadline.
     next_clock_check: u64,
     is_interrupted: bool,
 }
@@ -131,7 +131,7 @@ impl Budget {
     pub fn check_clock(&mut self) -> Result<(), Exhausted> {
         let Some(deadline) = self.deadline else { return Ok(()) };
         if self.is_interrupted || deadline.has_passed() {
-            // Whoever goes on after this error is stopped by the next step.
+            // A caller that continues after this error is stopped by the next step.
             (self.is_interrupted, self.next_clock_check) = (true, u64::MAX);
             return Err(Exhausted::Deadline);
         }
@@ -189,7 +189,7 @@ impl Budget {
         self.steps
     }
 
-    /// Returns whether somebody wanted more steps than were left.
+    /// Returns whether more steps were charged than were left.
     #[must_use]
     pub fn is_out_of_steps(&self) -> bool {
         self.is_out_of_steps

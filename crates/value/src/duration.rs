@@ -10,10 +10,10 @@ pub struct Duration {
     nanoseconds: i64,
 }
 
-/// Why a text is no duration.
+/// The reason why a text is not a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DurationError {
-    /// It is empty, or there is no number where one is due.
+    /// It is empty, or a number is missing.
     #[error("a duration is one or more numbers with units, such as `1h30m` or `1.5s`")]
     Syntax,
     /// A number without a unit.
@@ -28,7 +28,7 @@ pub enum DurationError {
 }
 
 /// The size of the most negative duration.
-const LARGEST: u64 = 1 << 63;
+const MAX_DURATION_NANOS: u64 = 1 << 63;
 
 impl Duration {
     /// No time at all.
@@ -55,8 +55,11 @@ impl Duration {
         let mut rest = unsigned;
         let mut sum = 0_u64;
         while !rest.is_empty() {
-            let (nanoseconds, behind) = term(rest)?;
-            sum = sum.checked_add(nanoseconds).filter(|sum| *sum <= LARGEST).ok_or(DurationError::TooLong)?;
+            let (nanoseconds, behind) = parse_duration_term(rest)?;
+            sum = sum
+                .checked_add(nanoseconds)
+                .filter(|sum| *sum <= MAX_DURATION_NANOS)
+                .ok_or(DurationError::TooLong)?;
             rest = behind;
         }
         let signed =
@@ -102,7 +105,7 @@ impl Duration {
 }
 
 /// Reads one number with its unit; returns its nanoseconds and what follows.
-fn term(text: &str) -> Result<(u64, &str), DurationError> {
+fn parse_duration_term(text: &str) -> Result<(u64, &str), DurationError> {
     let (whole, rest) = split_where(text, |c| !c.is_ascii_digit());
     let (fraction, rest) = match rest.strip_prefix('.') {
         Some(rest) => split_where(rest, |c| !c.is_ascii_digit()),
@@ -113,15 +116,15 @@ fn term(text: &str) -> Result<(u64, &str), DurationError> {
     }
     let count: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| DurationError::TooLong)? };
     let (name, rest) = split_where(rest, |c| c == '.' || c.is_ascii_digit());
-    let unit = unit(name)?;
+    let unit = duration_unit(name)?;
     let nanoseconds = count
         .checked_mul(unit)
-        .and_then(|nanoseconds| nanoseconds.checked_add(part_of(fraction, unit)))
-        .filter(|nanoseconds| *nanoseconds <= LARGEST);
+        .and_then(|nanoseconds| nanoseconds.checked_add(fraction_of_unit(fraction, unit)))
+        .filter(|nanoseconds| *nanoseconds <= MAX_DURATION_NANOS);
     Ok((nanoseconds.ok_or(DurationError::TooLong)?, rest))
 }
 
-fn unit(name: &str) -> Result<u64, DurationError> {
+fn duration_unit(name: &str) -> Result<u64, DurationError> {
     match name {
         "ns" => Ok(1),
         "us" | "\u{b5}s" | "\u{3bc}s" => Ok(1_000),
@@ -137,7 +140,7 @@ fn unit(name: &str) -> Result<u64, DurationError> {
 /// Returns the nanoseconds in the digits after the point, exactly, rounded towards zero.
 ///
 /// Go takes this part by doubles, which differs in the last nanosecond of fractions that have no end.
-fn part_of(fraction: &str, unit: u64) -> u64 {
+fn fraction_of_unit(fraction: &str, unit: u64) -> u64 {
     let mut digits = 0_u128;
     let mut scale = 1_u128;
     // More digits than this are smaller than a nanosecond of any unit.
@@ -162,8 +165,8 @@ impl fmt::Display for Duration {
         match size {
             0 => f.write_str("0s"),
             1..1_000 => write!(f, "{size}ns"),
-            1_000..1_000_000 => write!(f, "{}\u{b5}s", decimal(size, 3)),
-            1_000_000..1_000_000_000 => write!(f, "{}ms", decimal(size, 6)),
+            1_000..1_000_000 => write!(f, "{}\u{b5}s", format_duration_decimal(size, 3)),
+            1_000_000..1_000_000_000 => write!(f, "{}ms", format_duration_decimal(size, 6)),
             _ => {
                 let (minutes, rest) = (size / 60_000_000_000, size % 60_000_000_000);
                 match (minutes / 60, minutes % 60) {
@@ -171,14 +174,14 @@ impl fmt::Display for Duration {
                     (0, minutes) => write!(f, "{minutes}m")?,
                     (hours, minutes) => write!(f, "{hours}h{minutes}m")?,
                 }
-                write!(f, "{}s", decimal(rest, 9))
+                write!(f, "{}s", format_duration_decimal(rest, 9))
             }
         }
     }
 }
 
 /// Returns `size / 10^places` without trailing zeros.
-fn decimal(size: u64, places: u32) -> String {
+fn format_duration_decimal(size: u64, places: u32) -> String {
     let unit = 10_u64.pow(places);
     let (whole, rest) = (size / unit, size % unit);
     if rest == 0 {

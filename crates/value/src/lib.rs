@@ -17,6 +17,7 @@ mod random;
 pub mod semver;
 mod source;
 pub mod suggest;
+pub mod text;
 mod value;
 pub mod workers;
 pub mod yaml;
@@ -27,13 +28,14 @@ pub use meter::{StepCounter, StepMeter};
 pub use number::Number;
 pub use smol_str::SmolStr as Text;
 pub use source::{
-    Document, Location, Position, PositionIndex, Positions, Problem, ProblemKind, Reading, Source, Step,
+    Document, Location, ParseProblem, ParseProblemKind, ParsedStream, Position, PositionIndex, Positions,
+    Source, Step,
 };
-pub use value::{Kind, Value};
+pub use value::{Value, ValueKind};
 
 /// Returns the digits of `index` as text, without a detour through the heap.
 #[must_use]
-pub fn text_of(index: usize) -> Text {
+pub fn index_text(index: usize) -> Text {
     use smol_str::ToSmolStr as _;
     const DIGITS: &str = "0123456789";
     // Most lists are short, and formatting is slow.

@@ -1,7 +1,7 @@
 //! An object's entries, in the order in which they were written.
 //!
 //! Kubernetes objects have few keys at each level, so a scan beats a hash table.
-//! Above [`INDEXED`] entries a hash index is kept, so that a hostile object with a
+//! Above [`MAX_SCANNED_ENTRIES`] entries a hash index is kept, so that a hostile object with a
 //! hundred thousand keys is not quadratic.
 
 use std::cmp::Ordering;
@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use crate::{Text, Value};
 
-/// How many entries are searched by a scan.
-const INDEXED: usize = 24;
+/// The number of entries up to which a map is searched by a scan.
+const MAX_SCANNED_ENTRIES: usize = 24;
 
 /// Ordered entries with unique keys.
 #[derive(Clone, Default)]
@@ -40,10 +40,17 @@ impl Map {
         self.entries.len()
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Returns the string at the end of `keys`, each a key of the one before; empty when there is none.
+    #[must_use]
+    pub fn str_at(&self, keys: &[&str]) -> &str {
+        let Some((first, rest)) = keys.split_first() else { return "" };
+        self.get(first).map_or("", |value| value.str_at(rest))
     }
 
     /// Returns the value under `key`.
@@ -52,7 +59,7 @@ impl Map {
         self.position(key).and_then(|i| self.entries.get(i)).map(|(_, value)| value)
     }
 
-    /// Returns where `key` stands, which is looked for at `guess` first: objects of one kind are often written alike.
+    /// Returns the index of `key`, which is looked for at `guess` first: objects of one kind are often written alike.
     #[must_use]
     #[inline]
     pub fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
@@ -87,7 +94,7 @@ impl Map {
         self.position(key).is_some()
     }
 
-    /// Returns where `key` stands.
+    /// Returns the index of `key`.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
         match &self.index {
@@ -125,7 +132,7 @@ impl Map {
             return Err(place);
         }
         let place = self.entries.len();
-        if self.index.is_some() || place >= INDEXED {
+        if self.index.is_some() || place >= MAX_SCANNED_ENTRIES {
             self.push_new(Text::new(key), Value::Null);
         } else {
             self.entries.push((Text::new(key), Value::Null));
@@ -147,12 +154,12 @@ impl Map {
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let position = self.position(key)?;
         let (key, value) = self.entries.remove(position);
-        if self.entries.len() <= INDEXED {
+        if self.entries.len() <= MAX_SCANNED_ENTRIES {
             self.index = None;
         }
         if let Some(index) = &mut self.index {
             index.remove(&key);
-            // Only what stood after it has moved.
+            // Only the entries after it have moved.
             for (place, (key, _)) in self.entries.iter().enumerate().skip(position) {
                 if let Some(known) = index.get_mut(key) {
                     *known = place;
@@ -199,13 +206,13 @@ impl Map {
             index.insert(key.clone(), position);
         }
         self.entries.push((key, value));
-        if self.index.is_none() && self.entries.len() > INDEXED {
+        if self.index.is_none() && self.entries.len() > MAX_SCANNED_ENTRIES {
             self.reindex();
         }
     }
 
     fn reindex(&mut self) {
-        self.index = (self.entries.len() > INDEXED).then(|| {
+        self.index = (self.entries.len() > MAX_SCANNED_ENTRIES).then(|| {
             Box::new(self.entries.iter().enumerate().map(|(i, (key, _))| (key.clone(), i)).collect())
         });
     }

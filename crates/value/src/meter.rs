@@ -1,4 +1,4 @@
-//! Whoever pays for work that is counted while it is done.
+//! The trait of budgets that work is charged to while it is done.
 //!
 //! Searching with a regular expression is the same work for every language, and the languages count in
 //! different accounts. So a search asks for a [`StepMeter`] and does not care which.
@@ -9,7 +9,7 @@ use crate::{Budget, Exhausted};
 
 /// An account that steps are taken from before or while they are done.
 pub trait StepMeter {
-    /// Why no more steps may be taken.
+    /// The reason why no more steps may be taken.
     type Stopped;
 
     /// Takes `steps`.

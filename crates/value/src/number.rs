@@ -30,7 +30,7 @@ impl Number {
 
     /// Returns the nearest double.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is wanted")]
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(i) => i as f64,

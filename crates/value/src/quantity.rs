@@ -20,14 +20,14 @@ pub struct Quantity {
     // INVARIANT: below 10^38 in size and no multiple of ten; zero has the scale zero.
     mantissa: i128,
     scale: i64,
-    format: Format,
+    format: QuantityFormat,
     // INVARIANT: present when Kubernetes writes the text as it was read.
     written: Option<Text>,
 }
 
 /// The three ways to write a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum QuantityFormat {
     /// `1Ki`, `1Mi`: powers of 1024.
     Binary,
     /// `1m`, `1k`: powers of 1000.
@@ -36,13 +36,13 @@ pub enum Format {
     Exponent,
 }
 
-/// Why a text is no quantity.
+/// The reason why a text is not a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// It is empty, or holds a character that has no place there.
     #[error("a quantity is a number with an optional suffix, such as `100m`, `1.5Gi` or `1e3`")]
     Syntax,
-    /// There is no number.
+    /// The number is missing.
     #[error("a quantity needs a number before its suffix")]
     Number,
     /// The suffix is unknown.
@@ -55,7 +55,7 @@ pub enum QuantityError {
     Digits,
 }
 
-/// How many digits a mantissa may have.
+/// The maximum number of digits of a mantissa.
 const DIGITS: u32 = 38;
 
 impl Quantity {
@@ -64,25 +64,25 @@ impl Quantity {
     /// # Errors
     /// When Kubernetes would not accept it, or it has more than 38 significant digits.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
-        reader::parse(text)
+        reader::parse_quantity(text)
     }
 
     /// Returns the quantity `value`, written without a suffix or with a decimal one.
     #[must_use]
     pub fn from_i64(value: i64) -> Self {
         let (mantissa, scale) = normalized(i128::from(value), 0);
-        Self { mantissa, scale, format: Format::Decimal, written: None }
+        Self { mantissa, scale, format: QuantityFormat::Decimal, written: None }
     }
 
     /// Returns `mantissa * 10^scale`, if that can be held.
-    fn new(mantissa: i128, scale: i64, format: Format) -> Option<Self> {
+    fn new(mantissa: i128, scale: i64, format: QuantityFormat) -> Option<Self> {
         let (mantissa, scale) = normalized(mantissa, scale);
-        (length(mantissa) <= DIGITS).then_some(Self { mantissa, scale, format, written: None })
+        (mantissa_digits(mantissa) <= DIGITS).then_some(Self { mantissa, scale, format, written: None })
     }
 
     /// Returns how the quantity is written.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> QuantityFormat {
         self.format
     }
 
@@ -164,7 +164,8 @@ impl Ord for Quantity {
         if by_sign != Ordering::Equal || self.is_zero() {
             return by_sign;
         }
-        let size = |quantity: &Self| quantity.scale.saturating_add(i64::from(length(quantity.mantissa)));
+        let size =
+            |quantity: &Self| quantity.scale.saturating_add(i64::from(mantissa_digits(quantity.mantissa)));
         let by_size = size(self).cmp(&size(other)).then_with(|| {
             // The same number of digits before the point: both fit at the smaller scale.
             let scale = self.scale.min(other.scale);
@@ -188,7 +189,7 @@ fn normalized(mut mantissa: i128, mut scale: i64) -> (i128, i64) {
 }
 
 /// Returns how many decimal digits `mantissa` has; 0 for zero.
-fn length(mantissa: i128) -> u32 {
+fn mantissa_digits(mantissa: i128) -> u32 {
     mantissa.unsigned_abs().checked_ilog10().map_or(0, |log| log + 1)
 }
 

@@ -1,7 +1,7 @@
 //! Texts made at random from pieces, for tests of readers. The same pieces give the same texts every time.
 
 /// Returns many texts of fewer than `longest` of `pieces` each.
-pub(crate) fn texts(pieces: &[&str], longest: usize) -> impl Iterator<Item = String> {
+pub(crate) fn random_texts(pieces: &[&str], longest: usize) -> impl Iterator<Item = String> {
     let mut state = 1_u64;
     let mut below = move |end: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

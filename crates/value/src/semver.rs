@@ -20,22 +20,22 @@ pub struct Version {
     pub minor: u64,
     /// The third number.
     pub patch: u64,
-    /// What stands between `-` and `+`; a version with any comes before the one without.
-    pub pre_release: Vec<Identifier>,
-    /// What stands behind `+`.
+    /// The part between `-` and `+`; a version with any comes before the one without.
+    pub pre_release: Vec<PrereleaseIdentifier>,
+    /// The part after `+`.
     pub build: Vec<Text>,
 }
 
 /// One part of a pre-release. Numbers come before words.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Identifier {
+pub enum PrereleaseIdentifier {
     /// Only digits.
     Number(u64),
     /// Anything else.
     Word(Text),
 }
 
-/// Why a text is no version.
+/// The reason why a text is not a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum VersionError {
     /// Not three numbers with dots between them.
@@ -76,11 +76,11 @@ impl Version {
             rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
         let build = build.map_or(Ok(Vec::new()), |build| build.split('.').map(build_part).collect())?;
         Ok(Self {
-            major: number(major)?,
-            minor: number(minor)?,
-            patch: number(patch)?,
+            major: parse_version_number(major)?,
+            minor: parse_version_number(minor)?,
+            patch: parse_version_number(patch)?,
             pre_release: pre_release
-                .map_or(Ok(Vec::new()), |text| text.split('.').map(Identifier::parse).collect())?,
+                .map_or(Ok(Vec::new()), |text| text.split('.').map(PrereleaseIdentifier::parse).collect())?,
             build,
         })
     }
@@ -89,7 +89,7 @@ impl Version {
     /// and missing numbers are allowed.
     ///
     /// # Errors
-    /// When it is no version all the same, or has a pre-release behind fewer than three numbers.
+    /// When it is not a version all the same, or has a pre-release behind fewer than three numbers.
     pub fn parse_tolerant(text: &str) -> Result<Self, VersionError> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
@@ -102,12 +102,12 @@ impl Version {
     }
 }
 
-impl Identifier {
+impl PrereleaseIdentifier {
     fn parse(text: &str) -> Result<Self, VersionError> {
-        if !is_word(text) {
+        if !is_version_word(text) {
             Err(VersionError::PreRelease)
         } else if text.bytes().all(|b| b.is_ascii_digit()) {
-            number(text).map(Self::Number)
+            parse_version_number(text).map(Self::Number)
         } else {
             Ok(Self::Word(Text::new(text)))
         }
@@ -115,14 +115,14 @@ impl Identifier {
 }
 
 fn build_part(text: &str) -> Result<Text, VersionError> {
-    if is_word(text) { Ok(Text::new(text)) } else { Err(VersionError::Build) }
+    if is_version_word(text) { Ok(Text::new(text)) } else { Err(VersionError::Build) }
 }
 
-fn is_word(text: &str) -> bool {
+fn is_version_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-fn number(text: &str) -> Result<u64, VersionError> {
+fn parse_version_number(text: &str) -> Result<u64, VersionError> {
     if text.len() > 1 && text.starts_with('0') {
         return Err(VersionError::LeadingZero);
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Version {
     }
 }
 
-impl fmt::Display for Identifier {
+impl fmt::Display for PrereleaseIdentifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => number.fmt(f),

@@ -1,8 +1,8 @@
-//! Where a value was written: files, positions, documents, and what is wrong with them.
+//! The origin of values: files, positions, documents, and their problems.
 //!
 //! A value carries no position, because most values are never complained about.
 //! A [`Document`] keeps the positions beside the value as one flat list in the
-//! order in which the nodes stand in the text. The first question about a place makes
+//! order of the nodes in the text. The first question about a place makes
 //! an index of that list in one pass, so that a thousand diagnostics about a document
 //! of a thousand parts do not walk it a thousand times.
 
@@ -11,7 +11,7 @@ mod children;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use children::Children;
+use children::ChildPositions;
 
 use crate::{Text, Value};
 
@@ -22,7 +22,7 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
-    // Where each line starts; found when the first line is asked for.
+    // Where each line starts; computed for the first line that is requested.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -74,7 +74,7 @@ impl Position {
     /// The first character.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// Returns where the character behind `character` stands, which stands here.
+    /// Returns the position of the character after `character`, which is here.
     fn behind(self, character: char) -> Self {
         match character {
             '\n' => Self { line: self.line.saturating_add(1), column: 1 },
@@ -82,7 +82,7 @@ impl Position {
         }
     }
 
-    /// Returns where byte `offset` of `text` stands; beyond the text, where it ends.
+    /// Returns the position of byte `offset` of `text`; beyond the text, where it ends.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -103,7 +103,7 @@ pub struct PositionIndex<'t> {
     marks: Vec<(usize, Position)>,
 }
 
-/// How many bytes are at most walked for a position.
+/// The maximum number of bytes that are walked for a position.
 const BYTES_BETWEEN_MARKS: usize = 128;
 
 impl<'t> PositionIndex<'t> {
@@ -122,7 +122,7 @@ impl<'t> PositionIndex<'t> {
         Self { text, marks }
     }
 
-    /// Returns where byte `offset` stands, as [`Position::of`] does.
+    /// Returns the position of byte `offset`, as [`Position::of`] does.
     #[must_use]
     pub fn of(&self, offset: usize) -> Position {
         let offset = if self.text.is_char_boundary(offset) { offset } else { self.text.len() };
@@ -150,7 +150,7 @@ pub struct Location {
     pub source: Arc<Source>,
     /// The place in it.
     pub position: Position,
-    /// How many characters the place covers; at least 1.
+    /// The number of characters it covers; at least 1.
     pub length: u32,
 }
 
@@ -199,8 +199,8 @@ impl From<usize> for Step {
 #[derive(Debug, Clone, Default)]
 pub struct Positions {
     pub(crate) list: Vec<Position>,
-    // Where the children of each node are in `list`; made when somebody asks.
-    children: OnceLock<Arc<Children>>,
+    // Where the children of each node are in `list`; computed on first use.
+    children: OnceLock<Arc<ChildPositions>>,
 }
 
 impl Positions {
@@ -216,7 +216,7 @@ impl Positions {
         &self.list
     }
 
-    /// Returns where the document itself stands, if it was read.
+    /// Returns the position of the document itself, if it was read.
     #[must_use]
     pub fn first(&self) -> Option<Position> {
         self.list.first().copied()
@@ -235,7 +235,7 @@ pub struct Document {
     pub value: Value,
     /// The text it was read from.
     pub source: Arc<Source>,
-    /// Where its parts stand.
+    /// The positions of its parts.
     pub positions: Positions,
 }
 
@@ -246,20 +246,20 @@ impl Document {
         Self { value, source, positions: Positions::default() }
     }
 
-    /// Returns a document that was made, with the text that it would be written as, so that its parts can be told apart.
+    /// Returns a document that was made, with the text that it would be written as, so that its parts have positions.
     #[must_use]
     pub fn written(value: Value, name: impl Into<String>) -> Self {
         let source = Source::new(name, crate::json::to_string(&value));
         crate::json::read(&source).unwrap_or_else(|_| Self::made(value, source))
     }
 
-    /// Returns where the value at `path` stands, or its nearest ancestor that exists.
+    /// Returns the position of the value at `path`, or its nearest ancestor that exists.
     #[must_use]
     pub fn locate(&self, path: &[Step]) -> Location {
         self.location(path, false)
     }
 
-    /// Returns where the key that ends `path` stands, or the nearest thing that exists.
+    /// Returns the position of the key that ends `path`, or the nearest thing that exists.
     #[must_use]
     pub fn locate_key(&self, path: &[Step]) -> Location {
         self.location(path, true)
@@ -270,7 +270,7 @@ impl Document {
     pub fn part(&self, path: &[Step]) -> Option<Document> {
         let value = self.value.follow(path)?.clone();
         let (start, _) = self.walk(path)?;
-        let end = start + size(&value);
+        let end = start + position_count(&value);
         Some(Self { value, source: Arc::clone(&self.source), positions: self.positions.part(start..end) })
     }
 
@@ -279,20 +279,20 @@ impl Document {
         let start = self.walk(path).map_or(0, |(start, _)| start);
         let items = self.value.follow(path).and_then(Value::as_array).unwrap_or_default();
         items.iter().scan(start + 1, |at, item| {
-            let end = *at + size(item);
+            let end = *at + position_count(item);
             let positions = self.positions.part(*at..end);
             *at = end;
             Some(Document { value: item.clone(), source: Arc::clone(&self.source), positions })
         })
     }
 
-    /// Returns the path to the part that stands at `position`: the last one that begins there or before it.
+    /// Returns the path to the part at `position`: the last one that begins there or before it.
     #[must_use]
     pub fn path_at(&self, position: Position) -> Vec<Step> {
         let begins = |at: usize| self.positions.list.get(at).is_some_and(|found| *found <= position);
         let (mut value, mut at, mut path) = (&self.value, 0, Vec::new());
         loop {
-            // The children stand in order, so the wanted one is the last that begins early enough.
+            // The children are in order, so the wanted one is the last that begins early enough.
             let places = self.children().of(at, value);
             let count = places.partition_point(|place| begins(*place as usize));
             let child = count.checked_sub(1).and_then(|last| {
@@ -342,8 +342,8 @@ impl Document {
         Location { source: Arc::clone(&self.source), position, length }
     }
 
-    fn children(&self) -> &Children {
-        self.positions.children.get_or_init(|| Arc::new(Children::of_document(&self.value)))
+    fn children(&self) -> &ChildPositions {
+        self.positions.children.get_or_init(|| Arc::new(ChildPositions::of_document(&self.value)))
     }
 
     /// Returns the list positions of the node at `path` and of its key.
@@ -372,39 +372,39 @@ impl Document {
 }
 
 /// Returns how many positions the value and all its parts take.
-pub(crate) fn size(value: &Value) -> usize {
+pub(crate) fn position_count(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(|v| 1 + size(v)).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(position_count).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(|v| 1 + position_count(v)).sum::<usize>(),
         _ => 1,
     }
 }
 
-/// What reading a text gave: the documents that could be read, and what is wrong with the text.
+/// The result of reading a text: the documents that could be read, and the problems of the text.
 #[derive(Debug, Default)]
-pub struct Reading {
-    /// In the order in which they stand.
+pub struct ParsedStream {
+    /// In the order of the text.
     pub documents: Vec<Document>,
     /// In the order in which they were found.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ParseProblem>,
 }
 
 /// Something wrong with a text.
 #[derive(Debug, Clone)]
-pub struct Problem {
-    /// What sort of thing; decides its diagnostic code.
-    pub kind: ProblemKind,
-    /// What was found and what was expected.
+pub struct ParseProblem {
+    /// The sort of problem; decides its diagnostic code.
+    pub kind: ParseProblemKind,
+    /// The value found and the one expected.
     pub message: String,
-    /// Where.
+    /// The position.
     pub location: Location,
 }
 
-impl Problem {
-    /// Returns the warning that `key` stands at `first` and again at `second`, where it wins.
+impl ParseProblem {
+    /// Returns the warning that `key` is defined at `first` and again at `second`, which wins.
     pub(crate) fn duplicate_key(source: &Arc<Source>, key: &str, first: Position, second: Position) -> Self {
         Self {
-            kind: ProblemKind::DuplicateKey,
+            kind: ParseProblemKind::DuplicateKey,
             message: format!("duplicate key `{key}`: line {} replaces line {}", second.line, first.line),
             location: Location { source: Arc::clone(source), position: second, length: 1 },
         }
@@ -413,7 +413,7 @@ impl Problem {
 
 /// The sorts of things that can be wrong with a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ProblemKind {
+pub enum ParseProblemKind {
     /// Not YAML or not JSON.
     Syntax,
     /// Not UTF-8, or another encoding than the mark at its start says.

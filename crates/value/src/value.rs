@@ -2,7 +2,7 @@
 //!
 //! A list or an object is behind one reference count, so a clone of any subtree
 //! costs the same. Editing goes through [`Value::as_array_mut`] and
-//! [`Value::as_object_mut`], which copy one level when somebody else still holds it.
+//! [`Value::as_object_mut`], which copy one level when it is shared.
 //!
 //! A missing value is `Option::None` at the call, never a variant: JSON has no
 //! word for it. A language that needs an `undefined` of its own wraps this type.
@@ -33,7 +33,7 @@ pub enum Value {
 
 /// The six JSON types, in the order in which values of different types sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ValueKind {
     /// `null`
     Null,
     /// `true`, `false`
@@ -48,7 +48,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the word a user knows the type by.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -84,14 +84,14 @@ impl Value {
 
     /// Returns which of the six JSON types this is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ValueKind {
         match self {
-            Self::Null => Kind::Null,
-            Self::Bool(_) => Kind::Bool,
-            Self::Number(_) => Kind::Number,
-            Self::String(_) => Kind::String,
-            Self::Array(_) => Kind::Array,
-            Self::Object(_) => Kind::Object,
+            Self::Null => ValueKind::Null,
+            Self::Bool(_) => ValueKind::Bool,
+            Self::Number(_) => ValueKind::Number,
+            Self::String(_) => ValueKind::String,
+            Self::Array(_) => ValueKind::Array,
+            Self::Object(_) => ValueKind::Object,
         }
     }
 
@@ -186,6 +186,14 @@ impl Value {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
+    /// Returns the string at the end of `keys`, each a key of the one before; empty when there is none.
+    ///
+    /// For fields whose absence and emptiness mean the same, such as `metadata.namespace`.
+    #[must_use]
+    pub fn str_at(&self, keys: &[&str]) -> &str {
+        self.at(keys).and_then(Self::as_str).unwrap_or_default()
+    }
+
     /// Returns the value at the end of `steps`.
     #[must_use]
     pub fn follow(&self, steps: &[Step]) -> Option<&Value> {
@@ -239,7 +247,7 @@ impl PartialOrd for Value {
     }
 }
 
-/// Total: first by [`Kind`], then by content. Agrees with equality.
+/// Total: first by [`ValueKind`], then by content. Agrees with equality.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {

@@ -19,42 +19,44 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use encoding::decode;
-pub use split::{Chunk, split};
+pub use split::{StreamChunk, split};
 pub use writer::write;
 
-use crate::{Document, Location, Position, Positions, Problem, ProblemKind, Reading, Source, Value};
-use parser::{Parsed, Parser};
+use crate::{
+    Document, Location, ParseProblem, ParseProblemKind, ParsedStream, Position, Positions, Source, Value,
+};
+use parser::{ParsedYaml, YamlParser};
 
-/// How many keys of one document may stand twice before it is refused.
+/// The maximum number of duplicate keys in one document before it is refused.
 const MAX_DUPLICATES: usize = 1000;
 
-/// How much the aliases of one document may stand for.
-const MAX_ALIASED: usize = 10 << 20;
+/// The maximum size that the aliases of one document may expand to.
+const MAX_ALIASED_SIZE: usize = 10 << 20;
 
-/// How long a document may be.
-const MAX_DOCUMENT: usize = 32 << 20;
+/// The maximum length of a document.
+const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
-/// Why a text is not YAML.
+/// The reason why a text is not YAML.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} at {position}")]
 pub struct YamlError {
-    /// What sort of problem it is.
-    pub kind: ProblemKind,
-    /// What was found and what was expected.
+    /// The sort of problem.
+    pub kind: ParseProblemKind,
+    /// The value found and the one expected.
     pub message: String,
-    /// Where.
+    /// The position.
     pub position: Position,
 }
 
 /// Boxed, so that results stay small.
-type Failed = Box<YamlError>;
+type YamlFailure = Box<YamlError>;
 
 /// Parses the first document of `text`; an empty text is null.
 ///
 /// # Errors
 /// When the document is not YAML or breaks a limit.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
-    if let Some(value) = fast::scalar(text) {
+    if let Some(value) = fast::read_fast_scalar(text) {
         return Ok(value);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -64,8 +66,8 @@ pub fn parse(text: &str) -> Result<Value, YamlError> {
 /// Reads all documents of a stream with the position of every part. Empty and null documents are left out.
 /// A broken document is a problem; reading goes on at the next line that starts with `---`.
 #[must_use]
-pub fn read(source: &Arc<Source>) -> Reading {
-    let mut reading = Reading::default();
+pub fn read(source: &Arc<Source>) -> ParsedStream {
+    let mut reading = ParsedStream::default();
     for chunk in split(&source.text) {
         let mut more = read_chunk(source, &chunk);
         reading.documents.append(&mut more.documents);
@@ -76,14 +78,14 @@ pub fn read(source: &Arc<Source>) -> Reading {
 
 /// Reads one piece of a stream; positions are those in the whole text.
 #[must_use]
-pub fn read_chunk(source: &Arc<Source>, chunk: &Chunk) -> Reading {
+pub fn read_chunk(source: &Arc<Source>, chunk: &StreamChunk) -> ParsedStream {
     read_with(source, chunk, true)
 }
 
 /// As [`read_chunk`], by the full parser only. There to hold the fast path against it.
 #[doc(hidden)]
 #[must_use]
-pub fn read_chunk_fully(source: &Arc<Source>, chunk: &Chunk) -> Reading {
+pub fn read_chunk_fully(source: &Arc<Source>, chunk: &StreamChunk) -> ParsedStream {
     read_with(source, chunk, false)
 }
 
@@ -96,21 +98,21 @@ pub fn parse_fully(text: &str) -> Result<Value, YamlError> {
     first_document(text.strip_prefix('\u{feff}').unwrap_or(text), false).map_err(|failed| *failed)
 }
 
-fn first_document(text: &str, may_be_fast: bool) -> Result<Value, Failed> {
+fn first_document(text: &str, may_be_fast: bool) -> Result<Value, YamlFailure> {
     check_size(text, 1)?;
-    let survey = encoding::survey(text, 0)?;
+    let survey = encoding::survey_encoding(text, 0)?;
     if may_be_fast
         && survey.has_plain_breaks
-        && let Some(read) = fast::read::<false>(text, 0, 1, survey.is_ascii)
+        && let Some(read) = fast::read_fast::<false>(text, 0, 1, survey.is_ascii)
     {
         return Ok(read.value.unwrap_or_default());
     }
-    let document = Parser::new(text, 0, 0).document()?;
+    let document = YamlParser::new(text, 0, 0).document()?;
     Ok(document.map_or(Value::Null, |document| document.value))
 }
 
-fn read_with(source: &Arc<Source>, chunk: &Chunk, may_be_fast: bool) -> Reading {
-    let mut reading = Reading::default();
+fn read_with(source: &Arc<Source>, chunk: &StreamChunk, may_be_fast: bool) -> ParsedStream {
+    let mut reading = ParsedStream::default();
     let Some(text) = source.text.get(..chunk.range.end) else {
         return reading;
     };
@@ -120,14 +122,18 @@ fn read_with(source: &Arc<Source>, chunk: &Chunk, may_be_fast: bool) -> Reading 
     }
     let piece = text.get(start..).unwrap_or_default();
     let line = chunk.line.saturating_sub(1);
-    match check_size(piece, chunk.line).and_then(|()| encoding::survey(piece, line)) {
-        Err(failed) => reading.problems.push(problem(source, *failed)),
+    match check_size(piece, chunk.line).and_then(|()| encoding::survey_encoding(piece, line)) {
+        Err(failed) => reading.problems.push(yaml_problem(source, *failed)),
         Ok(survey) => {
             let fast = may_be_fast && survey.has_plain_breaks;
-            match fast.then(|| fast::read::<true>(text, start, chunk.line, survey.is_ascii)).flatten() {
-                Some(fast::Read { value, positions }) => {
+            match fast.then(|| fast::read_fast::<true>(text, start, chunk.line, survey.is_ascii)).flatten() {
+                Some(fast::FastDocument { value, positions }) => {
                     let value = value.unwrap_or_default();
-                    add(source, Parsed { value, positions, duplicates: Vec::new() }, &mut reading);
+                    add_document(
+                        source,
+                        ParsedYaml { value, positions, duplicates: Vec::new() },
+                        &mut reading,
+                    );
                 }
                 None => read_fully(source, text, (start, line), &mut reading),
             }
@@ -137,18 +143,18 @@ fn read_with(source: &Arc<Source>, chunk: &Chunk, may_be_fast: bool) -> Reading 
 }
 
 /// Reads `text` from `start` on, where `line` starts, counted from 0, with the full parser.
-fn read_fully(source: &Arc<Source>, text: &str, (start, line): (usize, u32), reading: &mut Reading) {
+fn read_fully(source: &Arc<Source>, text: &str, (start, line): (usize, u32), reading: &mut ParsedStream) {
     let (mut start, mut line) = (start, line);
     loop {
-        let mut parser = Parser::new(text, start, line);
+        let mut parser = YamlParser::new(text, start, line);
         let failed = loop {
             match parser.document() {
-                Ok(Some(parsed)) => add(source, parsed, reading),
+                Ok(Some(parsed)) => add_document(source, parsed, reading),
                 Ok(None) => return,
                 Err(failed) => break failed,
             }
         };
-        reading.problems.push(problem(source, *failed));
+        reading.problems.push(yaml_problem(source, *failed));
         let Some(next) = next_document(text.as_bytes(), parser.offset().max(start + 1)) else {
             return;
         };
@@ -159,20 +165,20 @@ fn read_fully(source: &Arc<Source>, text: &str, (start, line): (usize, u32), rea
     }
 }
 
-fn check_size(text: &str, line: u32) -> Result<(), Failed> {
-    if text.len() <= MAX_DOCUMENT {
+fn check_size(text: &str, line: u32) -> Result<(), YamlFailure> {
+    if text.len() <= MAX_DOCUMENT_BYTES {
         return Ok(());
     }
     Err(Box::new(YamlError {
-        kind: ProblemKind::Size,
-        message: format!("the document has more than {} MiB", MAX_DOCUMENT >> 20),
+        kind: ParseProblemKind::Size,
+        message: format!("the document has more than {} MiB", MAX_DOCUMENT_BYTES >> 20),
         position: Position { line, column: 1 },
     }))
 }
 
-fn add(source: &Arc<Source>, parsed: Parsed, reading: &mut Reading) {
+fn add_document(source: &Arc<Source>, parsed: ParsedYaml, reading: &mut ParsedStream) {
     for duplicate in parsed.duplicates {
-        reading.problems.push(Problem::duplicate_key(
+        reading.problems.push(ParseProblem::duplicate_key(
             source,
             &duplicate.key,
             duplicate.first,
@@ -188,9 +194,9 @@ fn add(source: &Arc<Source>, parsed: Parsed, reading: &mut Reading) {
     }
 }
 
-fn problem(source: &Arc<Source>, error: YamlError) -> Problem {
+fn yaml_problem(source: &Arc<Source>, error: YamlError) -> ParseProblem {
     let location = Location { source: Arc::clone(source), position: error.position, length: 1 };
-    Problem { kind: error.kind, message: error.message, location }
+    ParseProblem { kind: error.kind, message: error.message, location }
 }
 
 /// Returns where the next line that starts a document begins, at `from` or after it.

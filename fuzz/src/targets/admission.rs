@@ -1,8 +1,10 @@
 //! Policies in CEL: any stream of policies, bindings, exceptions and objects is loaded, and what compiles judges objects
 //! the same way every time.
 
-use kubewright_dialects::{Options, all, check_exceptions, is_exception, load};
-use kubewright_engine::{ClosedWorld, Decision, Engine, Settings};
+use kubewright_dialects::{
+    DialectOptions, all_dialects, check_all_exceptions, is_exception_document, load_documents,
+};
+use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Limits, Source, json, yaml};
 
@@ -74,10 +76,10 @@ fn fuzz_admission(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
     let (exceptions, documents): (Vec<Document>, Vec<Document>) =
-        documents.into_iter().partition(is_exception);
-    let options = Options { exceptions: exceptions.clone(), ..Options::default() };
-    let rules = load(&all(&options), &documents).rules;
-    check_exceptions(&exceptions, rules.iter().map(|rule| &*rule.id));
+        documents.into_iter().partition(is_exception_document);
+    let options = DialectOptions { exceptions: exceptions.clone(), ..DialectOptions::default() };
+    let rules = load_documents(&all_dialects(&options), &documents).rules;
+    check_all_exceptions(&exceptions, rules.iter().map(|rule| &*rule.id));
     if rules.is_empty() {
         return;
     }
@@ -98,7 +100,11 @@ fn fuzz_admission(data: &[u8]) {
 
 fn decide_request(engine: &Engine, request: &AdmissionRequest, is_traced: bool) -> Decision {
     let limits = Limits { steps: 200_000, bytes: 4 << 20, ..Limits::default() };
-    engine.decide(request, &ClosedWorld::default(), &Settings { limits, is_traced, ..Settings::default() })
+    engine.decide(
+        request,
+        &ClosedWorld::default(),
+        &DecisionSettings { limits, is_traced, ..DecisionSettings::default() },
+    )
 }
 
 fn describe_decision(decision: &Decision) -> Vec<String> {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_golib::pem::{all_blocks, first_block};
-use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode};
+use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode_pem};
 use kubewright_value::json;
 
 use super::FuzzTarget;
@@ -51,7 +51,7 @@ fn fuzz_certificates(data: &[u8]) {
 }
 
 fn check_decoded_size(text: &str) {
-    if let Ok(value) = decode(text) {
+    if let Ok(value) = decode_pem(text) {
         assert!(json::to_string(&value).len() <= text.len() * MAX_BYTES_PER_BYTE, "more than was promised");
     }
 }

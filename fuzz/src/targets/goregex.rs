@@ -1,6 +1,6 @@
 //! Regular expressions are read and searched; what is quoted finds itself.
 
-use kubewright_golib::regex::{compile, quote_meta, replace_all};
+use kubewright_golib::regex::{compile_regex, quote_meta, replace_all};
 use kubewright_value::Budget;
 
 use super::FuzzTarget;
@@ -49,14 +49,14 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
 
 fn fuzz_goregex(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match compile(&quote_meta(text)) {
+    match compile_regex(&quote_meta(text)) {
         Ok(quoted) => {
             let found = quoted.is_match(text, &mut Budget::default());
             assert!(found.unwrap_or(true), "quoted text finds itself");
         }
         Err(error) => assert!(error.message.contains("too large"), "quoted text is a pattern: {error}"),
     }
-    if let Ok(regex) = compile(text) {
+    if let Ok(regex) = compile_regex(text) {
         assert_eq!(regex.as_str(), text);
         let _ = replace_all(&regex, "aab nginx:1.14.2 é\n", "${1}x$n", &mut Budget::default());
     }

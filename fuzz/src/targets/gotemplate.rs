@@ -1,6 +1,6 @@
 //! Templates are read and rendered within their budget, the same way every time.
 
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
 use kubewright_value::{Budget, Limits, json};
 
 use super::FuzzTarget;
@@ -89,10 +89,10 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
 
 fn fuzz_gotemplate(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(template) = Template::parse("t", text, &Functions::rules()) else { return };
+    let Ok(template) = GoTemplate::parse("t", text, &FunctionSet::rules()) else { return };
     let target = json::parse(r#"{"metadata":{"name":"web"},"l":["a","b","c"],"n":3,"m":{"x":null}}"#)
         .unwrap_or_default();
-    let context = Context::new()
+    let context = TemplateContext::new()
         .json("Target", target)
         .json("Namespace", "ns")
         .native("SelectKeyParts", vec![1_i64, 2]);

@@ -1,6 +1,6 @@
 //! Expressions and selects are read and evaluated within their budget; what a select finds is at the path it returns.
 
-use kubewright_jsonpath::{Expression, Language, Select};
+use kubewright_jsonpath::{JsonPathExpression, JsonPathLanguage, JsonPathSelector};
 use kubewright_value::{Budget, Limits, Value, json};
 
 use super::FuzzTarget;
@@ -76,15 +76,15 @@ fn fuzz_jsonpath(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let object = json::parse(OBJECT).unwrap_or_default();
     let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
-    for language in [Language::Full, Language::Placeholders, Language::Paths] {
-        if let Ok(expression) = Expression::parse_as(text, language) {
+    for language in [JsonPathLanguage::Full, JsonPathLanguage::Placeholders, JsonPathLanguage::Paths] {
+        if let Ok(expression) = JsonPathExpression::parse_as(text, language) {
             let first = expression.evaluate(&object, &mut kubewright_value::Budget::new(limits));
             let second = expression.evaluate(&object, &mut Budget::new(limits));
             assert_eq!(format!("{first:?}"), format!("{second:?}"), "evaluated twice");
             let _ = (expression.lints(), expression.pinned(), expression.reads_root_key("kind"));
         }
     }
-    let Ok(select) = Select::parse(text) else { return };
+    let Ok(select) = JsonPathSelector::parse(text) else { return };
     let (least, most) = select.captures();
     if let (Ok(found), Ok(places)) =
         (select.evaluate(&object, &mut Budget::new(limits)), select.places(&object, &mut Budget::new(limits)))

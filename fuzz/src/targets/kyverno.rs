@@ -1,7 +1,7 @@
 //! Whole policies: any text is compiled, and what compiles judges an object the same way every time.
 
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
@@ -72,7 +72,7 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
 fn fuzz_kyverno(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
-    let rules = load(&all(&Options::default()), &documents).rules;
+    let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
     if rules.is_empty() {
         return;
     }
@@ -88,7 +88,7 @@ fn fuzz_kyverno(data: &[u8]) {
             engine.decide(
                 &request,
                 &ClosedWorld::default(),
-                &Settings { limits, is_traced, ..Settings::default() },
+                &DecisionSettings { limits, is_traced, ..DecisionSettings::default() },
             )
         };
         let (first, again, traced) = (decide(false), decide(false), decide(true));

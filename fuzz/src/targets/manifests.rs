@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
 use kubewright_value::{Map, Source, Value, yaml};
@@ -57,7 +57,7 @@ fn fuzz_manifests(data: &[u8]) {
             ("metadata", metadata.into()),
         ]);
         let status = judged(object.into());
-        assert!(status != Some(Status::Pass), "it is not signed");
+        assert!(status != Some(RuleStatus::Pass), "it is not signed");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(key) = ManifestSigningKey::from_pem(KEY) else { return };
@@ -67,18 +67,18 @@ fn fuzz_manifests(data: &[u8]) {
             continue;
         }
         let status = judged(object.clone());
-        assert!(matches!(status, None | Some(Status::Pass)), "it is as it was signed: {object}");
+        assert!(matches!(status, None | Some(RuleStatus::Pass)), "it is as it was signed: {object}");
     }
 }
 
 /// Returns the rule's outcome; `None` if it does not match the object.
-fn judged(object: Value) -> Option<Status> {
+fn judged(object: Value) -> Option<RuleStatus> {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| {
         let documents = yaml::read(&Source::new("policy.yaml", POLICY)).documents;
-        Engine::new(load(&all(&Options::default()), &documents).rules)
+        Engine::new(load_documents(&all_dialects(&DialectOptions::default()), &documents).rules)
     });
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
-    let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default());
     decision.outcomes.first().map(|outcome| outcome.status)
 }

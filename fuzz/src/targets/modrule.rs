@@ -1,8 +1,8 @@
 //! Whole rules: any text is compiled, and what compiles decides an object the same way every time, without
 //! changing what rules cannot change.
 
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
@@ -56,7 +56,7 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
 fn fuzz_modrule(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("rule.yaml", text)).documents;
-    let rules = load(&all(&Options::default()), &documents).rules;
+    let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
     if rules.is_empty() {
         return;
     }
@@ -68,10 +68,10 @@ fn fuzz_modrule(data: &[u8]) {
         )
         .ok(),
     );
-    let settings = Settings {
+    let settings = DecisionSettings {
         limits: Limits { steps: 200_000, bytes: 4 << 20, depth: 128 },
         is_traced: true,
-        ..Settings::default()
+        ..DecisionSettings::default()
     };
     for operation in [Operation::Create, Operation::Delete] {
         let request = AdmissionRequest::for_object(object.clone(), operation, "default");

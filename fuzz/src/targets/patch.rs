@@ -1,6 +1,6 @@
 //! Patches apply as a whole or not at all, and the difference of two values leads from one to the other.
 
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
 use super::FuzzTarget;
@@ -49,11 +49,11 @@ fn fuzz_patch(data: &[u8]) {
     let Ok(input) = yaml::parse(text) else { return };
     let (Some(before), Some(operations)) = (input.item(0), input.item(1)) else { return };
     check_diff(before, operations);
-    let Ok(operations) = Operation::list(operations) else { return };
-    for options in [Options::rfc6902(), Options::lenient()] {
+    let Ok(operations) = JsonPatchOperation::list(operations) else { return };
+    for options in [PatchOptions::rfc6902(), PatchOptions::lenient()] {
         let mut after = before.clone();
         let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
-        match patch::apply(&mut after, &operations, &options, &mut Budget::new(limits)) {
+        match patch::apply_patch(&mut after, &operations, &options, &mut Budget::new(limits)) {
             Ok(_) => check_diff(before, &after),
             Err(_) => assert_eq!(after.to_string(), before.to_string(), "a patch that fails changes nothing"),
         }
@@ -61,9 +61,10 @@ fn fuzz_patch(data: &[u8]) {
 }
 
 fn check_diff(before: &Value, after: &Value) {
-    let operations = patch::diff(before, after);
+    let operations = patch::diff_values(before, after);
     let mut made = before.clone();
-    let applied = patch::apply(&mut made, &operations, &Options::rfc6902(), &mut Budget::default());
+    let applied =
+        patch::apply_patch(&mut made, &operations, &PatchOptions::rfc6902(), &mut Budget::default());
     assert!(applied.is_ok(), "the difference applies: {applied:?}");
     assert!(
         made == *after,

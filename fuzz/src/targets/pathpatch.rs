@@ -1,6 +1,6 @@
 //! Patches by paths that select: all or nothing, where they say, and text that is put in stays inside of its segment.
 
-use kubewright_patch::path::{Applied, Op, Path, Piece, Segment, Writers};
+use kubewright_patch::path::{PatchPath, PathChange, PathOp, PathPiece, PathSegment, PathWriters};
 use kubewright_value::{Budget, Limits, Step, Value, yaml};
 
 use super::FuzzTarget;
@@ -58,14 +58,14 @@ fn fuzz_pathpatch(data: &[u8]) {
     let Some(document) = input.item(0) else { return };
     let value = input.item(1).unwrap_or(&Value::Null);
     check_inserted(path, inserted, document, value);
-    if let Ok(path) = Path::parse(path) {
+    if let Ok(path) = PatchPath::parse(path) {
         check_path_patch(&path, document, value);
         check_writers(&path, document, value);
     }
 }
 
-fn check_path_patch(path: &Path, document: &Value, value: &Value) {
-    for op in [Op::Add, Op::Replace, Op::Remove, Op::Merge] {
+fn check_path_patch(path: &PatchPath, document: &Value, value: &Value) {
+    for op in [PathOp::Add, PathOp::Replace, PathOp::Remove, PathOp::Merge] {
         let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
         let mut after = document.clone();
         let places = path.expand(document, op, &mut Budget::new(limits));
@@ -82,15 +82,15 @@ fn check_path_patch(path: &Path, document: &Value, value: &Value) {
     }
 }
 
-fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value: &Value) {
+fn check_applied(op: PathOp, applied: &PathChange, before: &Value, after: &Value, value: &Value) {
     assert!(applied.places.is_sorted_by(|a, b| is_before(a, b)), "in document order");
     for place in &applied.places {
         match op {
-            Op::Add | Op::Replace => {
+            PathOp::Add | PathOp::Replace => {
                 assert_eq!(after.follow(place), Some(value), "the value is at {place:?}");
             }
-            Op::Remove => {}
-            Op::Merge => assert!(after.follow(place).is_some_and(|v| v.as_object().is_some())),
+            PathOp::Remove => {}
+            PathOp::Merge => assert!(after.follow(place).is_some_and(|v| v.as_object().is_some())),
         }
     }
     if !applied.is_insertion {
@@ -100,26 +100,28 @@ fn check_applied(op: Op, applied: &Applied, before: &Value, after: &Value, value
             old,
             "the old values are returned"
         );
-        assert!(op != Op::Remove || old.iter().all(Option::is_some), "what is removed was there");
+        assert!(op != PathOp::Remove || old.iter().all(Option::is_some), "what is removed was there");
     }
-    if op == Op::Remove && applied.places.is_empty() {
+    if op == PathOp::Remove && applied.places.is_empty() {
         assert!(after.is_same(before) || after == before, "nothing to remove changes nothing");
     }
     let count = applied.places.len();
     let (old, new) = (count_list_items(before), count_list_items(after));
     match op {
-        Op::Remove => assert!(new <= old),
-        Op::Add if applied.is_insertion => assert!(new >= old + count),
+        PathOp::Remove => assert!(new <= old),
+        PathOp::Add if applied.is_insertion => assert!(new >= old + count),
         _ => {}
     }
 }
 
 /// Checks that every recorded writer's value exists, and that only written values were overwritten.
-fn check_writers(path: &Path, document: &Value, value: &Value) {
+fn check_writers(path: &PatchPath, document: &Value, value: &Value) {
     let mut document = document.clone();
-    let mut writers = Writers::default();
+    let mut writers = PathWriters::default();
     for (writer, op) in
-        [Op::Add, Op::Merge, Op::Add, Op::Replace, Op::Remove, Op::Add].into_iter().enumerate()
+        [PathOp::Add, PathOp::Merge, PathOp::Add, PathOp::Replace, PathOp::Remove, PathOp::Add]
+            .into_iter()
+            .enumerate()
     {
         let limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
         let Ok(applied) = path.apply(op, value, &mut document, &mut Budget::new(limits)) else { continue };
@@ -129,7 +131,7 @@ fn check_writers(path: &Path, document: &Value, value: &Value) {
         for (place, _) in writers.places() {
             assert!(document.follow(&place).is_some(), "what was written at {place:?} is there");
         }
-        if op != Op::Remove && op != Op::Merge {
+        if op != PathOp::Remove && op != PathOp::Merge {
             assert!(
                 applied.places.iter().all(|place| writers.last(place) == Some(&writer)),
                 "the last one is known"
@@ -160,15 +162,17 @@ fn check_inserted(path: &str, inserted: &str, document: &Value, value: &Value) {
     else {
         return;
     };
-    let with = |text| Path::from_pieces(&[Piece::Literal(head), Piece::Text(text), Piece::Literal(tail)]);
+    let with = |text| {
+        PatchPath::from_pieces(&[PathPiece::Literal(head), PathPiece::Text(text), PathPiece::Literal(tail)])
+    };
     let Ok(found) = with(inserted) else { return };
     check_path_patch(&found, document, value);
     let Ok(plain) = with("x") else { return };
     assert_eq!(found.segments().len(), plain.segments().len(), "`{inserted}` adds no segment");
-    let selectors = |path: &Path| path.segments().map(is_selector).collect::<Vec<_>>();
+    let selectors = |path: &PatchPath| path.segments().map(is_selector).collect::<Vec<_>>();
     assert_eq!(selectors(&found), selectors(&plain), "`{inserted}` makes no selector");
 }
 
-fn is_selector(segment: &Segment) -> bool {
-    matches!(segment, Segment::Every | Segment::Filter { .. } | Segment::Append)
+fn is_selector(segment: &PathSegment) -> bool {
+    matches!(segment, PathSegment::Every | PathSegment::Filter { .. } | PathSegment::Append)
 }

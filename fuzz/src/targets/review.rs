@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_patch as patch;
 use kubewright_serve::Snapshot;
 use kubewright_serve::review::{AdmissionReview, decide_offline};
@@ -81,7 +81,7 @@ spec:
 
 static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     let documents = yaml::read(&Source::new("rules.yaml", RULES)).documents;
-    Snapshot::of(&Options::default(), &[], &documents, 1)
+    Snapshot::of(&DialectOptions::default(), &[], &documents, 1)
 });
 
 fn fuzz_review(data: &[u8]) {
@@ -107,11 +107,12 @@ fn check_review_answer(review: &AdmissionReview, answer: &str) {
     assert_eq!(is_allowed, Some(true), "what is refused is not changed");
     let text =
         STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let operations = json::parse(&text).ok().and_then(|list| patch::Operation::list(&list).ok());
+    let operations = json::parse(&text).ok().and_then(|list| patch::JsonPatchOperation::list(&list).ok());
     let Some(operations) = operations else { return assert_eq!(text, "a patch") };
     let before = &review.request.object;
     let mut after = before.clone();
-    let applied = patch::apply(&mut after, &operations, &patch::Options::rfc6902(), &mut Budget::default());
+    let applied =
+        patch::apply_patch(&mut after, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default());
     assert!(applied.is_ok(), "{applied:?}: {text} on {before}");
     for path in [&["kind"][..], &["metadata", "name"], &["metadata", "uid"], &["metadata", "managedFields"]] {
         assert_eq!(before.at(path), after.at(path), "{text}");

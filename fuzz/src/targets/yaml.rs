@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_value::{Problem, Reading, Source, Value, yaml};
+use kubewright_value::{ParseProblem, ParsedStream, Source, Value, yaml};
 
 use super::FuzzTarget;
 
@@ -112,7 +112,7 @@ fn check_split_stream(source: &Arc<Source>) {
     assert_eq!(reading.documents.len(), pieces);
 }
 
-fn same(fast: &Reading, full: &Reading) {
+fn same(fast: &ParsedStream, full: &ParsedStream) {
     assert_eq!(fast.documents.len(), full.documents.len(), "different documents");
     for (a, b) in fast.documents.iter().zip(&full.documents) {
         assert_eq!(a.value.to_string(), b.value.to_string(), "different values");
@@ -120,7 +120,7 @@ fn same(fast: &Reading, full: &Reading) {
         assert_eq!(a.positions.as_slice().len(), count_positions(&a.value), "positions do not fit the value");
         assert!(a.value.depth() <= kubewright_value::json::MAX_DEPTH, "too deep");
     }
-    let shown = |problems: &[Problem]| {
+    let shown = |problems: &[ParseProblem]| {
         problems.iter().map(|p| format!("{} {}", p.message, p.location)).collect::<Vec<_>>()
     };
     assert_eq!(shown(&fast.problems), shown(&full.problems), "different problems");

@@ -1,7 +1,7 @@
-//! What policies find in the world, and what they say where it does not know.
+//! Tests of lookups by policies, and of their errors where an answer is unknown.
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{ApiCall, Dialect as _, Engine, OpenWorld, Query, ServiceCall, Settings};
+use kubewright_engine::{ApiCall, DecisionSettings, Dialect as _, Engine, OpenWorld, Query, ServiceCall};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Text, Value, json, yaml};
 
@@ -31,7 +31,7 @@ fn world(answers: &[(&str, &str)]) -> OpenWorld {
     world
 }
 
-/// Compares what a policy that asks for `expression` says with `want`, of which only the start counts.
+/// Compares the message of a policy with `expression` with `want`, of which only the start counts.
 #[track_caller]
 fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     let text = format!(
@@ -43,7 +43,8 @@ fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     let inputs = Inputs { now: Some(0), ..Inputs::default() };
     let compiled = ValidatingPolicies::new(&[], inputs).compile(&reading.documents.remove(0), &[]);
     let request = AdmissionRequest::for_object(json::parse(POD).expect("JSON"), Operation::Create, "shop");
-    let decision = Engine::new(compiled.rules).decide(&request, &world(answers), &Settings::default());
+    let decision =
+        Engine::new(compiled.rules).decide(&request, &world(answers), &DecisionSettings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged).expect("an outcome");
     let said = format!("{}: {}", outcome.status, outcome.message);
     assert!(said.starts_with(want), "{expression}\n  said: {said}\n  want: {want}");
@@ -162,7 +163,7 @@ fn requests_are_answered_by_the_first_expression_that_has_an_answer() {
     let says = |engine: &Engine, request: &str| {
         let object: Value = json::parse(request).expect("JSON");
         let request = AdmissionRequest::for_object(object, Operation::Create, "");
-        let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
+        let decision = engine.decide(&request, &OpenWorld::default(), &DecisionSettings::default());
         let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
         outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<String>()
     };

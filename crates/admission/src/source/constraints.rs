@@ -1,15 +1,19 @@
-//! Which requests a policy or a binding is about.
+//! Reads the constraints of a policy or a binding.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{Operation, Operations, kind_of_resource, resource_name};
 use kubewright_value::Text;
 
-use super::{Constraints, ResourceRule, code};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
+use super::{ConstraintsSource, ResourceRule, code};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 use kubewright_dialect_kit::selector;
 
 /// Reads the constraints at `key`.
-pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Constraints> {
+pub(crate) fn read_constraints<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<ConstraintsSource> {
     let fields = reader.object(fields, key)?;
     reader.only(
         &fields,
@@ -18,38 +22,46 @@ pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) 
     if let Some(policy) = reader.string(&fields, "matchPolicy") {
         reader.one_of(&policy, "matchPolicy", &[("Exact", ()), ("Equivalent", ())]);
     }
-    Some(Constraints {
+    Some(ConstraintsSource {
         path: fields.path.clone(),
-        rules: rules(reader, &fields, "resourceRules"),
-        exclude: rules(reader, &fields, "excludeResourceRules"),
-        namespace_selector: selector::read(reader, &fields, "namespaceSelector"),
-        object_selector: selector::read(reader, &fields, "objectSelector"),
+        rules: read_resource_rules(reader, &fields, "resourceRules"),
+        exclude: read_resource_rules(reader, &fields, "excludeResourceRules"),
+        namespace_selector: selector::read_selector(reader, &fields, "namespaceSelector"),
+        object_selector: selector::read_selector(reader, &fields, "objectSelector"),
     })
 }
 
-fn rules<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<ResourceRule> {
+fn read_resource_rules<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<ResourceRule> {
     let items = reader.objects(fields, key).unwrap_or_default();
-    items.iter().map(|item| rule(reader, item)).collect()
+    items.iter().map(|item| read_resource_rule(reader, item)).collect()
 }
 
-fn rule<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> ResourceRule {
+fn read_resource_rule<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> ResourceRule {
     reader.only(item, &["apiGroups", "apiVersions", "resources", "operations", "resourceNames", "scope"]);
     let scope = reader.string(item, "scope").and_then(|text| {
         reader.one_of(&text, "scope", &[("Cluster", Some(false)), ("Namespaced", Some(true)), ("*", None)])
     });
     ResourceRule {
         path: item.path.clone(),
-        groups: some(reader, item, "apiGroups"),
-        versions: some(reader, item, "apiVersions"),
-        resources: resources(reader, item),
-        operations: operations(reader, item),
+        groups: read_nonempty_list(reader, item, "apiGroups"),
+        versions: read_nonempty_list(reader, item, "apiVersions"),
+        resources: read_resources(reader, item),
+        operations: read_operations(reader, item),
         names: reader.plain(item, "resourceNames"),
         is_namespaced: scope.flatten(),
     }
 }
 
 /// Reads a list that must not be empty.
-fn some<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Text> {
+fn read_nonempty_list<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Text> {
     let texts = reader.plain(item, key);
     if texts.is_empty() {
         reader.missing(item, key);
@@ -57,13 +69,13 @@ fn some<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Text> 
     texts
 }
 
-fn resources<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>> {
+fn read_resources<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Vec<Located<Text>> {
     let resources = reader.strings(item, "resources").unwrap_or_default();
     if resources.is_empty() {
         reader.missing(item, "resources");
     }
     for resource in &resources {
-        if let Some((message, help)) = no_plural(&resource.value) {
+        if let Some((message, help)) = resource_name_problem(&resource.value) {
             let location = reader.place(&resource.path);
             reader.report(Diagnostic::new(&code::KIND_NOT_RESOURCE, message, location).help(help));
         }
@@ -71,8 +83,8 @@ fn resources<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>
     resources
 }
 
-/// Returns what is wrong with the name of a resource, and what helps.
-fn no_plural(text: &str) -> Option<(String, String)> {
+/// Returns the problem of a resource name, and a suggestion.
+fn resource_name_problem(text: &str) -> Option<(String, String)> {
     let name = text.split('/').next().unwrap_or_default();
     if name.chars().next().is_some_and(char::is_uppercase) {
         let message = format!("`{text}` is a kind, and `resources` are plural names");
@@ -85,17 +97,17 @@ fn no_plural(text: &str) -> Option<(String, String)> {
     let plural = resource_name(name);
     let is_singular = kind_of_resource(name).is_none() && kind_of_resource(&plural).is_some();
     is_singular.then(|| {
-        (format!("`{text}` is no plural, and `resources` are plural names"), format!("write `{plural}`"))
+        (format!("`{text}` is not a plural, but `resources` are plural names"), format!("write `{plural}`"))
     })
 }
 
-/// Without any the API server refuses the policy; outside a cluster they are all meant.
-fn operations<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Operations {
+/// The API server refuses a policy without operations; outside a cluster it matches all of them.
+fn read_operations<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Operations {
     let texts = reader.strings(item, "operations").unwrap_or_default();
     if texts.is_empty() {
         let location = reader.document.locate_key(&item.path);
-        let message = "`operations` is missing, and all of them are taken as meant".to_owned();
-        let help = "give `operations: [CREATE, UPDATE]`; the API server does not take a policy without";
+        let message = "`operations` is missing, so all operations match".to_owned();
+        let help = "give `operations: [CREATE, UPDATE]`; the API server refuses a policy without them";
         reader.report(Diagnostic::new(&code::NO_OPERATIONS, message, location).help(help));
         return Operations::ALL;
     }

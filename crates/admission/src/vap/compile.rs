@@ -2,51 +2,53 @@
 
 use std::sync::Arc;
 
-use kubewright_cel_rules::{Environments, Given, ParamWords, Params, Wording};
-use kubewright_dialect_kit::workload::Workload;
-use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest};
+use kubewright_cel_rules::{AvailableVariables, Environments, ParamWords, Params, Wording};
+use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest_word};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text, Value};
 
-use super::NAME;
-use super::source::{self, Binding};
-use crate::draft::{Draft, Parts};
-use crate::matching::Matcher;
+use super::DIALECT_NAME;
+use super::source::{self, PolicyBindingSource};
+use crate::draft::{PolicyDraft, PolicyRuleParts};
+use crate::matching::ConstraintsMatcher;
 use crate::{check, diagnostics as code};
 
-/// How the API server speaks about parameters.
+/// The API server's wording of errors about parameters.
 const PARAM_WORDS: ParamWords = ParamWords {
     problem: "failed to configure binding",
     missing: "no params found for policy binding with `Deny` parameterNotFoundAction",
 };
 
 /// Compiles a ValidatingAdmissionPolicy: a rule for each of its bindings, or one that only reports.
-pub(super) fn compile(
+pub(super) fn compile_admission_policy(
     environments: &Environments,
     document: &Document,
     auxiliaries: &[Document],
 ) -> CompiledPolicy {
-    let (policy, diagnostics) = source::read(document);
+    let (policy, diagnostics) = source::read_admission_policy(document);
     let Some(policy) = policy else { return CompiledPolicy::of_diagnostics(diagnostics) };
-    let mut draft = Draft::new(NAME, document, policy, diagnostics);
+    let mut draft = PolicyDraft::new(DIALECT_NAME, document, policy, diagnostics);
     draft.check();
-    let wrong = check::wording(&draft.policy, document);
+    let wrong = check::check_wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
-    let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
-    let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(Workload::Pod));
-    let bindings = bindings(&mut draft, auxiliaries);
+    let given =
+        AvailableVariables { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
+    let checks =
+        Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(PodTemplatePath::Pod));
+    let bindings = bindings_of_policy(&mut draft, auxiliaries);
     if bindings.is_empty() {
         report_unbound(&mut draft);
-        let rule = draft.rule(Text::default(), &checks, Parts::default());
+        let rule = draft.rule(Text::default(), &checks, PolicyRuleParts::default());
         return draft.compiled(vec![rule]);
     }
-    let rule = |binding: &Binding| {
+    let rule = |binding: &PolicyBindingSource| {
         let params = draft.policy.param_kind.as_ref().zip(binding.params.as_ref());
-        let parts = Parts {
-            binding: binding.constraints.as_ref().map(Matcher::compile),
+        let parts = PolicyRuleParts {
+            binding: binding.constraints.as_ref().map(ConstraintsMatcher::compile),
             params: params.map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS)),
             actions: binding.actions,
             is_bound: true,
-            ..Parts::default()
+            ..PolicyRuleParts::default()
         };
         draft.rule(binding.name.clone(), &checks, parts)
     };
@@ -54,21 +56,22 @@ pub(super) fn compile(
     draft.compiled(rules)
 }
 
-/// Returns what is wrong with bindings beside `rules`.
+/// Returns the diagnostics of bindings for `rules`.
 pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for document in bindings {
-        let (binding, wrong) = source::read_binding(document);
+        let (binding, wrong) = source::read_policy_binding(document);
         diagnostics.extend(wrong);
         let Some(binding) = binding else { continue };
         let constraints = binding.constraints.iter();
-        diagnostics.extend(constraints.flat_map(|one| check::constraints(one, None, document)));
-        let is_it = |rule: &Rule| rule.id.dialect == NAME && rule.id.policy == binding.policy.value;
+        diagnostics.extend(constraints.flat_map(|one| check::check_constraints(one, None, document)));
+        let is_it = |rule: &Rule| rule.id.dialect == DIALECT_NAME && rule.id.policy == binding.policy.value;
         if !rules.iter().any(is_it) {
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
-            let policies = rules.iter().filter(|rule| rule.id.dialect == NAME);
-            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+            let policies = rules.iter().filter(|rule| rule.id.dialect == DIALECT_NAME);
+            let help = match nearest_word(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str()))
+            {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
             };
@@ -79,7 +82,7 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
 }
 
 /// Returns the bindings of the policy among `beside`.
-fn bindings(draft: &mut Draft, auxiliaries: &[Document]) -> Vec<Binding> {
+fn bindings_of_policy(draft: &mut PolicyDraft, auxiliaries: &[Document]) -> Vec<PolicyBindingSource> {
     let mut bindings = Vec::new();
     let name = &draft.policy.name.value;
     let is_own = |document: &&Document| {
@@ -87,7 +90,7 @@ fn bindings(draft: &mut Draft, auxiliaries: &[Document]) -> Vec<Binding> {
     };
     let own: Vec<&Document> = auxiliaries.iter().filter(is_own).collect();
     for document in own {
-        let (Some(binding), _) = source::read_binding(document) else { continue };
+        let (Some(binding), _) = source::read_policy_binding(document) else { continue };
         if binding.policy.value != draft.policy.name.value {
             continue;
         }
@@ -102,7 +105,7 @@ fn bindings(draft: &mut Draft, auxiliaries: &[Document]) -> Vec<Binding> {
 }
 
 /// Reports that the policy has no binding.
-fn report_unbound(draft: &mut Draft) {
+fn report_unbound(draft: &mut PolicyDraft) {
     let message =
         format!("policy `{}` has no binding: in a cluster it would do nothing", draft.policy.name.value);
     let help = "load a ValidatingAdmissionPolicyBinding beside it; without one violations are only reported";

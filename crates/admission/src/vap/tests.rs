@@ -1,10 +1,10 @@
 //! ValidatingAdmissionPolicy, held against what the API server (1.36) answers to the same policy and object.
 
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, yaml};
 
-/// What policies are about here.
+/// The constraints of the policies in these tests.
 const MATCH: &str = "matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}";
 
 const DENY: &str = "validationActions: [Deny]";
@@ -15,7 +15,7 @@ const CLUSTER_ROLE: &str =
     "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: one}}";
 const NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: one}}";
 
-/// Returns the decision of a policy with `spec`, bound with `binding`, and the codes of what is wrong with it.
+/// Returns the decision of a policy with `spec`, bound with `binding`, and the codes of its diagnostics.
 fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, Vec<&'static str>) {
     let constraints = if spec.contains("matchConstraints") { "" } else { MATCH };
     let binding = match binding {
@@ -36,7 +36,7 @@ fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, V
     let world = ClosedWorld::new(world.iter().map(parse));
     let mut request = AdmissionRequest::for_object(parse(&object), Operation::Create, "default");
     request.user = yaml::parse("{username: ann}").expect("YAML");
-    let decision = Engine::new(loaded.rules).decide(&request, &world, &Settings::default());
+    let decision = Engine::new(loaded.rules).decide(&request, &world, &DecisionSettings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged);
     let said = outcome.map(|outcome| format!("{}: {}", outcome.status, outcome.message));
     let word = if decision.is_allowed { "allowed" } else { "refused" };

@@ -1,15 +1,15 @@
-//! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
+//! Rules for the controllers that make Pods, generated from policies that match Pods.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::{Operations, WorkloadKind};
 use kubewright_value::{Step, Text};
 
-use super::source::Settings;
-use crate::source::{Constraints, Policy, ResourceRule};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::workload::Workload;
+use super::source::ValidatingPolicySettings;
+use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
+use kubewright_dialect_kit::fields::Located;
+use kubewright_k8s::PodTemplatePath;
 
-/// The controllers that a policy about Pods is also asked about.
+/// The controllers that a policy for Pods also covers.
 const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::DaemonSet,
     WorkloadKind::Deployment,
@@ -20,23 +20,26 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 ];
 
 /// A policy for controllers.
-pub(super) struct Generated {
+pub(super) struct ControllerPolicy {
     pub(super) name: &'static str,
-    /// Nothing for controllers of which nobody knows where they describe Pods.
-    pub(super) workload: Option<Workload>,
-    pub(super) constraints: Constraints,
+    /// `None` for controllers whose Pod template path is not known.
+    pub(super) workload: Option<PodTemplatePath>,
+    pub(super) constraints: ConstraintsSource,
 }
 
 /// A name in `autogen` that means nothing.
-pub(super) struct Unknown {
+pub(super) struct UnknownController {
     pub(super) message: String,
     pub(super) help: String,
     pub(super) path: Vec<Step>,
 }
 
-/// Returns the policies for controllers that are made of `policy`.
-pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
-    let Some((constraints, operations)) = policy.constraints.as_ref().and_then(about_pods) else {
+/// Returns the policies for controllers that are generated from `policy`.
+pub(super) fn generate_controller_policies(
+    policy: &CelPolicySource,
+    settings: &ValidatingPolicySettings,
+) -> Vec<ControllerPolicy> {
+    let Some((constraints, operations)) = policy.constraints.as_ref().and_then(pod_constraints) else {
         return Vec::new();
     };
     let names: Vec<&str> = match &settings.controllers {
@@ -45,78 +48,82 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
     };
     let mut generated = Vec::new();
     for (name, workload) in [
-        ("autogen-defaults", Some(Workload::Template)),
-        ("autogen-cronjobs", Some(Workload::JobTemplate)),
+        ("autogen-defaults", Some(PodTemplatePath::Template)),
+        ("autogen-cronjobs", Some(PodTemplatePath::JobTemplate)),
         ("autogen-extract", None),
     ] {
-        let controllers = names.iter().filter_map(|name| controller(name));
+        let controllers = names.iter().filter_map(|name| find_controller(name));
         let rules: Vec<ResourceRule> = controllers
             .filter(|controller| controller.workload == workload)
             .map(|controller| controller.rule(constraints, operations))
             .collect();
         if !rules.is_empty() {
-            let constraints = Constraints { rules, ..constraints.clone() };
-            generated.push(Generated { name, workload, constraints });
+            let constraints = ConstraintsSource { rules, ..constraints.clone() };
+            generated.push(ControllerPolicy { name, workload, constraints });
         }
     }
     generated
 }
 
 /// Returns the names of controllers that mean nothing.
-pub(super) fn unknown(settings: &Settings) -> Vec<Unknown> {
+pub(super) fn unknown_controllers(settings: &ValidatingPolicySettings) -> Vec<UnknownController> {
     let names = settings.controllers.iter().flatten();
-    names.filter_map(unknown_name).collect()
+    names.filter_map(unknown_controller).collect()
 }
 
-fn unknown_name(name: &Placed<Text>) -> Option<Unknown> {
-    if controller(&name.value).is_some() {
+fn unknown_controller(name: &Located<Text>) -> Option<UnknownController> {
+    if find_controller(&name.value).is_some() {
         return None;
     }
     let known = || CONTROLLERS.iter().map(|kind| kind.resource());
-    let help = match nearest(&name.value, known()) {
+    let help = match nearest_word(&name.value, known()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "known: {}; write others as `resource.version.group`, such as `jobsets.v1alpha2.jobset.x-k8s.io`",
             known().collect::<Vec<_>>().join(", ")
         ),
     };
-    Some(Unknown { message: format!("`{}` is no controller", name.value), help, path: name.path.clone() })
+    Some(UnknownController {
+        message: format!("`{}` is no controller", name.value),
+        help,
+        path: name.path.clone(),
+    })
 }
 
-/// What makes Pods.
-struct Controller<'n> {
+/// A kind that makes Pods.
+struct AutogenController<'n> {
     group: &'n str,
     version: &'n str,
     resource: &'n str,
-    workload: Option<Workload>,
+    workload: Option<PodTemplatePath>,
 }
 
-/// Returns the controller called `name`: one of those that everybody knows, or `resource.version.group`.
-fn controller(name: &str) -> Option<Controller<'_>> {
+/// Returns the controller called `name`: a built-in one, or `resource.version.group`.
+fn find_controller(name: &str) -> Option<AutogenController<'_>> {
     if let Some(kind) = CONTROLLERS.iter().find(|kind| kind.resource() == name) {
         let workload = Some(kind.template_path());
-        return Some(Controller { group: kind.group(), version: "v1", resource: name, workload });
+        return Some(AutogenController { group: kind.group(), version: "v1", resource: name, workload });
     }
     let (resource, rest) = name.split_once('.')?;
     let (version, group) = rest.split_once('.')?;
     let is_full = [resource, version, group].iter().all(|part| !part.is_empty());
-    is_full.then_some(Controller { group, version, resource, workload: None })
+    is_full.then_some(AutogenController { group, version, resource, workload: None })
 }
 
-impl Controller<'_> {
-    fn rule(&self, constraints: &Constraints, operations: Operations) -> ResourceRule {
+impl AutogenController<'_> {
+    fn rule(&self, constraints: &ConstraintsSource, operations: Operations) -> ResourceRule {
         ResourceRule {
             groups: vec![self.group.into()],
             versions: vec![self.version.into()],
-            resources: vec![Placed { value: self.resource.into(), path: constraints.path.clone() }],
+            resources: vec![Located { value: self.resource.into(), path: constraints.path.clone() }],
             operations,
             ..ResourceRule::default()
         }
     }
 }
 
-/// Returns the constraints, and the operations, of a policy about Pods and nothing but Pods, however they are called.
-fn about_pods(constraints: &Constraints) -> Option<(&Constraints, Operations)> {
+/// Returns the constraints and operations of a policy that matches only Pods, in any spelling.
+fn pod_constraints(constraints: &ConstraintsSource) -> Option<(&ConstraintsSource, Operations)> {
     let selects = constraints.object_selector.as_ref().is_some_and(|selector| !selector.is_empty());
     let [rule] = constraints.rules.as_slice() else { return None };
     let is_only = |list: &[Text], value: &str| matches!(list, [one] if one == value);

@@ -4,51 +4,55 @@ use std::sync::Arc;
 
 use kubewright_cel::CelKind;
 use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
-use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Wording};
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_cel_rules::{
+    AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
+};
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text};
 
-use super::exceptions::Exception;
-use super::source::{self, Mode, Settings};
+use super::exceptions::CompiledPolicyException;
+use super::source::{self, EvaluationTarget, ValidatingPolicySettings};
 use super::{NAME, autogen};
-use crate::draft::{Draft, Parts};
-use crate::matching::Matcher;
-use crate::{diagnostics as code, field};
+use crate::draft::{PolicyDraft, PolicyRuleParts};
+use crate::matching::ConstraintsMatcher;
+use crate::{diagnostics as code, text_field};
 
-/// Compiles a ValidatingPolicy, with the rules for controllers that are made of it.
-pub(super) fn compile(
+/// Compiles a ValidatingPolicy and the rules for controllers generated from it.
+pub(super) fn compile_validating_policy(
     environments: &Environments,
-    exceptions: &[Exception],
+    exceptions: &[CompiledPolicyException],
     document: &Document,
 ) -> CompiledPolicy {
-    let (read, diagnostics) = source::read(document);
+    let (read, diagnostics) = source::read_validating_policy(document);
     let Some((policy, settings)) = read else { return CompiledPolicy::of_diagnostics(diagnostics) };
-    let mut draft = Draft::new(NAME, document, policy, diagnostics);
-    if settings.mode == Mode::Kubernetes {
+    let mut draft = PolicyDraft::new(NAME, document, policy, diagnostics);
+    if settings.mode == EvaluationTarget::Kubernetes {
         draft.check();
     }
     let environments = match (settings.mode, &draft.policy.namespace) {
-        (Mode::Http, _) => &environments.http(),
-        (Mode::Envoy, _) => &environments.envoy(),
+        (EvaluationTarget::Http, _) => &environments.http(),
+        (EvaluationTarget::Envoy, _) => &environments.envoy(),
         (_, Some(namespace)) => &environments.within(namespace),
         (_, None) => environments,
     };
     let checks = match settings.mode {
-        Mode::Kubernetes | Mode::Json => {
-            draft.checks(environments, Given { namespace: true, ..Given::default() }, Wording::Policy)
-        }
-        Mode::Http => responses(&mut draft, environments, HTTP_RESPONSE_TYPE),
-        Mode::Envoy => responses(&mut draft, environments, ENVOY_RESPONSE_TYPE),
+        EvaluationTarget::Kubernetes | EvaluationTarget::Json => draft.checks(
+            environments,
+            AvailableVariables { namespace: true, ..AvailableVariables::default() },
+            Wording::Policy,
+        ),
+        EvaluationTarget::Http => compile_responses(&mut draft, environments, HTTP_RESPONSE_TYPE),
+        EvaluationTarget::Envoy => compile_responses(&mut draft, environments, ENVOY_RESPONSE_TYPE),
     };
-    let checks = Arc::new(checks.rebased(Workload::Pod));
-    let kind = field(document, "kind");
-    let excused: Vec<Exception> = exceptions
+    let checks = Arc::new(checks.rebased(PodTemplatePath::Pod));
+    let kind = text_field(document, "kind");
+    let excused: Vec<CompiledPolicyException> = exceptions
         .iter()
         .filter(|exception| exception.is_about(&draft.policy.name.value, kind))
         .cloned()
         .collect();
-    let parts = || Parts {
+    let parts = || PolicyRuleParts {
         actions: settings.actions,
         exceptions: excused.clone(),
         mode: Some(settings.mode),
@@ -57,14 +61,14 @@ pub(super) fn compile(
             admission: settings.is_admission,
             background: settings.is_background,
         },
-        ..Parts::default()
+        ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
-    if settings.mode == Mode::Kubernetes {
+    if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, &settings);
-        for generated in autogen::generate(&draft.policy, &settings) {
-            let matcher = Some(Matcher::compile(&generated.constraints));
-            let parts = Parts {
+        for generated in autogen::generate_controller_policies(&draft.policy, &settings) {
+            let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
+            let parts = PolicyRuleParts {
                 matcher,
                 workload: generated.workload,
                 looks_for_pods: generated.workload.is_none(),
@@ -76,22 +80,22 @@ pub(super) fn compile(
     draft.compiled(rules)
 }
 
-/// Returns what answers requests with answers of `kind`.
-fn responses(draft: &mut Draft, environments: &Environments, kind: CelKind) -> Checks {
+/// Compiles the expressions that answer requests with responses of `kind`.
+fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind: CelKind) -> CelChecks {
     let policy = &draft.policy;
-    let mut compiler = Compiler::new(&[]);
-    let mut environment = environments.environment(Given::default());
+    let mut compiler = ExpressionCompiler::new(&[]);
+    let mut environment = environments.environment(AvailableVariables::default());
     let conditions = compiler.conditions(&policy.conditions, &environment);
     let variables = compiler.variables(&policy.variables, &mut [&mut environment]);
     let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Everything };
     let assertions = compiler.responses(&policy.validations, &environment, kind);
     draft.finish(compiler);
-    Checks { conditions, variables, assertions, leniency, ..Checks::default() }
+    CelChecks { conditions, variables, assertions, leniency, ..CelChecks::default() }
 }
 
 /// Reports the names of controllers that mean nothing.
-fn report_unknown_controllers(draft: &mut Draft, settings: &Settings) {
-    for unknown in autogen::unknown(settings) {
+fn report_unknown_controllers(draft: &mut PolicyDraft, settings: &ValidatingPolicySettings) {
+    for unknown in autogen::unknown_controllers(settings) {
         let location = draft.document.locate(&unknown.path);
         let diagnostic = Diagnostic::new(&code::UNKNOWN_CONTROLLER, unknown.message, location);
         draft.diagnostics.push(diagnostic.help(unknown.help));

@@ -1,26 +1,29 @@
-//! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
+//! Exceptions from ValidatingPolicies: exempt objects, and values that a policy's expressions may allow.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kubewright_cel::{Inputs, Timestamp};
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, TraceVerdict, nearest_word};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
 use crate::diagnostics as code;
-use kubewright_cel_rules::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_cel_rules::{
+    AvailableVariables, ConditionResult, Environments, ExpressionCompiler, ExpressionProblem,
+    ExpressionSubject, NamedCondition, evaluate_match_conditions,
+};
+use kubewright_dialect_kit::fields::Located;
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
 /// A compiled exception.
 #[derive(Clone)]
-pub(crate) struct Exception {
+pub(crate) struct CompiledPolicyException {
     key: Text,
     /// Name and kind of the policies.
     policies: Vec<(Text, Text)>,
-    conditions: Vec<Condition>,
+    conditions: Vec<NamedCondition>,
     images: Vec<Text>,
     values: Vec<Text>,
     is_pass: bool,
@@ -28,36 +31,42 @@ pub(crate) struct Exception {
     inputs: Inputs,
 }
 
-/// What exceptions lead to for one object.
-pub(crate) enum Excused {
-    /// The policy is not asked.
-    Wholly(Reported),
-    /// The policy is asked, and its expressions read what is allowed.
+/// The effect of exceptions on one object.
+pub(crate) enum ExceptionEffect {
+    /// The policy is not evaluated.
+    Wholly(ExceptionReport),
+    /// The policy is evaluated, and its expressions can read the allowed values.
     Partly(Value),
 }
 
 /// How exceptions are reported.
 #[derive(Debug, Default)]
-pub(crate) struct Reported {
+pub(crate) struct ExceptionReport {
     pub(crate) keys: Vec<Text>,
     /// The highest one.
     priority: Option<i64>,
     pub(crate) is_pass: bool,
 }
 
-/// What is allowed where there are no exceptions.
-static NOTHING: LazyLock<Value> = LazyLock::new(|| allowed(Vec::new(), Vec::new()));
+/// The allowed values where there are no exceptions.
+static NOTHING_ALLOWED: LazyLock<Value> = LazyLock::new(|| allowed_values(Vec::new(), Vec::new()));
 
 /// Returns the exceptions among `documents` that can be used and have not ended.
-pub(crate) fn load(environments: &Environments, documents: &[Document]) -> Vec<Exception> {
-    let documents = documents.iter().filter(|document| super::is_exception(document));
-    documents.filter_map(|document| compile(environments, document).0).collect()
+pub(crate) fn load_policy_exceptions(
+    environments: &Environments,
+    documents: &[Document],
+) -> Vec<CompiledPolicyException> {
+    let documents = documents.iter().filter(|document| super::is_policy_exception(document));
+    documents.filter_map(|document| compile_policy_exception(environments, document).0).collect()
 }
 
-/// Returns what is wrong with exceptions from `rules`.
-pub(crate) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
+/// Returns the diagnostics of exceptions for `rules`.
+pub(crate) fn check_policy_exceptions<'r>(
+    documents: &[Document],
+    rules: impl Iterator<Item = &'r RuleId>,
+) -> Vec<Diagnostic> {
     let documents: Vec<&Document> =
-        documents.iter().filter(|document| super::is_exception(document)).collect();
+        documents.iter().filter(|document| super::is_policy_exception(document)).collect();
     if documents.is_empty() {
         return Vec::new();
     }
@@ -70,22 +79,24 @@ pub(crate) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
     }
     let mut diagnostics = Vec::new();
     for document in documents {
-        let (_, wrong) = compile(&environments, document);
+        let (_, wrong) = compile_policy_exception(&environments, document);
         diagnostics.extend(wrong);
         let (exception, _) = read_exception(document);
         let references = exception.iter().flat_map(|exception| &exception.policies);
-        diagnostics.extend(references.filter_map(|(name, kind)| fits_nothing(document, name, kind, &known)));
+        diagnostics.extend(
+            references.filter_map(|(name, kind)| unmatched_policy_diagnostic(document, name, kind, &known)),
+        );
     }
     diagnostics
 }
 
-/// The kinds of policies that have such exceptions too, in a namespace or not; nobody reads them here.
+/// Other kinds of policies with such exceptions, namespaced or not; they are ignored here.
 const OTHER_KINDS: [&str; 4] =
     ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
 
-fn fits_nothing(
+fn unmatched_policy_diagnostic(
     document: &Document,
-    name: &Placed<Text>,
+    name: &Located<Text>,
     kind: &str,
     known: &HashMap<&str, Vec<&str>>,
 ) -> Option<Diagnostic> {
@@ -103,35 +114,51 @@ fn fits_nothing(
     }
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();
-    Some(match nearest(&name.value, names) {
+    Some(match nearest_word(&name.value, names) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })
 }
 
 /// One with an error excuses nothing.
-fn compile(environments: &Environments, document: &Document) -> (Option<Exception>, Vec<Diagnostic>) {
+fn compile_policy_exception(
+    environments: &Environments,
+    document: &Document,
+) -> (Option<CompiledPolicyException>, Vec<Diagnostic>) {
     let (exception, mut diagnostics) = read_exception(document);
     let Some(exception) = exception else { return (None, diagnostics) };
-    let mut compiler = Compiler::new(&[]);
-    let environment = environments.environment(Given { namespace: true, ..Given::default() });
+    let mut compiler = ExpressionCompiler::new(&[]);
+    let environment =
+        environments.environment(AvailableVariables { namespace: true, ..AvailableVariables::default() });
     let conditions = compiler.conditions(&exception.conditions, &environment);
-    let conditions = conditions.into_iter().map(Condition::of_another_document).collect();
+    let conditions = conditions.into_iter().map(NamedCondition::of_another_document).collect();
     let problems = compiler.problems.into_iter();
-    diagnostics.extend(problems.map(|problem: Problem| problem.diagnostic(document)));
+    diagnostics.extend(problems.map(|problem: ExpressionProblem| problem.diagnostic(document)));
     let has_ended = has_ended(&exception, environments.inputs.now, document, &mut diagnostics);
     if has_ended || diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
-    let source::Exception { key, policies, images, values, is_pass, priority, .. } = exception;
+    let source::PolicyExceptionSource { key, policies, images, values, is_pass, priority, .. } = exception;
     let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
     let inputs = environments.inputs;
-    (Some(Exception { key, policies, conditions, images, values, is_pass, priority, inputs }), diagnostics)
+    (
+        Some(CompiledPolicyException {
+            key,
+            policies,
+            conditions,
+            images,
+            values,
+            is_pass,
+            priority,
+            inputs,
+        }),
+        diagnostics,
+    )
 }
 
 /// Without a clock nothing ends.
 fn has_ended(
-    exception: &source::Exception,
+    exception: &source::PolicyExceptionSource,
     now: Option<i128>,
     document: &Document,
     diagnostics: &mut Vec<Diagnostic>,
@@ -149,8 +176,8 @@ fn has_ended(
     }
 }
 
-impl Exception {
-    /// Returns whether it is about the policy called `name`.
+impl CompiledPolicyException {
+    /// Returns whether it names the policy `name`.
     pub(crate) fn is_about(&self, name: &str, kind: &str) -> bool {
         self.policies.iter().any(|(policy, of)| policy == name && of == kind)
     }
@@ -158,37 +185,37 @@ impl Exception {
 
 /// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy
 /// `is_lenient` or the object is excused already.
-pub(crate) fn excused(
-    exceptions: &[Exception],
+pub(crate) fn apply_exceptions(
+    exceptions: &[CompiledPolicyException],
     is_lenient: bool,
-    subject: &Subject<'_>,
+    subject: &ExpressionSubject<'_>,
     evaluation: &Evaluation<'_>,
-    notes: &mut Notes,
-) -> Result<Excused, EvalError> {
+    notes: &mut TraceNotes,
+) -> Result<ExceptionEffect, EvalError> {
     let mut is_whole = false;
-    let mut reported = Reported::default();
+    let mut reported = ExceptionReport::default();
     let (mut images, mut values) = (Vec::new(), Vec::new());
     let spent = Cell::default();
     for exception in exceptions {
-        let subject = Subject {
+        let subject = ExpressionSubject {
             form: subject.form,
             inputs: exception.inputs,
-            ..Subject::of(subject.object, ("matchConditions", ""), &spent)
+            ..ExpressionSubject::of(subject.object, ("matchConditions", ""), &spent)
         };
         notes.open();
-        let asked = are_met(&exception.conditions, &subject, evaluation, notes);
+        let asked = evaluate_match_conditions(&exception.conditions, &subject, evaluation, notes);
         notes.close(|| exception.note(&asked));
         match asked {
-            Asked::Met => {}
-            Asked::NotMet => continue,
-            Asked::Failed(_) | Asked::Error(_) if is_whole => continue,
-            Asked::Failed(_) if is_lenient => continue,
-            Asked::Failed(message) => {
+            ConditionResult::Met => {}
+            ConditionResult::NotMet => continue,
+            ConditionResult::Failed(_) | ConditionResult::Error(_) if is_whole => continue,
+            ConditionResult::Failed(_) if is_lenient => continue,
+            ConditionResult::Failed(message) => {
                 return Err(EvalError::new(format!("exception {}: {message}", exception.key)));
             }
-            Asked::Error(error) => return Err(error),
+            ConditionResult::Error(error) => return Err(error),
         }
-        reported.add(Reported {
+        reported.add(ExceptionReport {
             keys: vec![exception.key.clone()],
             priority: Some(exception.priority),
             is_pass: exception.is_pass,
@@ -198,20 +225,20 @@ pub(crate) fn excused(
         values.extend(exception.values.iter().cloned());
     }
     Ok(match is_whole {
-        true => Excused::Wholly(reported),
-        false if images.is_empty() && values.is_empty() => Excused::Partly(NOTHING.clone()),
-        false => Excused::Partly(allowed(images, values)),
+        true => ExceptionEffect::Wholly(reported),
+        false if images.is_empty() && values.is_empty() => ExceptionEffect::Partly(NOTHING_ALLOWED.clone()),
+        false => ExceptionEffect::Partly(allowed_values(images, values)),
     })
 }
 
-impl Exception {
-    fn note(&self, asked: &Asked) -> Note {
+impl CompiledPolicyException {
+    fn note(&self, asked: &ConditionResult) -> TraceNote {
         let verdict = match asked {
-            Asked::Met => Verdict::Yes,
-            Asked::NotMet => Verdict::No,
-            Asked::Failed(_) | Asked::Error(_) => Verdict::Error,
+            ConditionResult::Met => TraceVerdict::Yes,
+            ConditionResult::NotMet => TraceVerdict::No,
+            ConditionResult::Failed(_) | ConditionResult::Error(_) => TraceVerdict::Error,
         };
-        Note {
+        TraceNote {
             what: format!("exception {}", self.key),
             found: String::new(),
             wanted: String::new(),
@@ -222,8 +249,8 @@ impl Exception {
     }
 }
 
-impl Reported {
-    /// Adds what comes later, which decides what is reported when its priority is higher.
+impl ExceptionReport {
+    /// Adds a later exception; the highest priority decides the report.
     pub(crate) fn add(&mut self, other: Self) {
         if other.priority > self.priority {
             (self.priority, self.is_pass) = (other.priority, other.is_pass);
@@ -232,8 +259,8 @@ impl Reported {
     }
 }
 
-/// Returns what the variable `exceptions` is.
-fn allowed(images: Vec<Text>, values: Vec<Text>) -> Value {
+/// Returns the value of the variable `exceptions`.
+fn allowed_values(images: Vec<Text>, values: Vec<Text>) -> Value {
     let texts = |texts: Vec<Text>| Value::array(texts.into_iter().map(Value::String).collect());
     Map::from([("allowedImages", texts(images)), ("allowedValues", texts(values))]).into()
 }

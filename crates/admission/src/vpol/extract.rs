@@ -1,6 +1,6 @@
 //! The Pods that objects of any kind describe somewhere in their `spec`, each to be judged as a Pod.
 //!
-//! What such kinds have in common is that they take over the Pod template of Kubernetes as it is.
+//! Such kinds embed the Kubernetes Pod template unchanged.
 
 use kubewright_engine::EvalError;
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
@@ -13,21 +13,24 @@ const MAX_DEPTH: usize = 64;
 const MAX_TEMPLATES: usize = 1_000;
 
 /// The description of a Pod in an object.
-pub(crate) struct Template<'o> {
+pub(crate) struct PodTemplate<'o> {
     value: &'o Value,
     pub(crate) path: Vec<Step>,
 }
 
 /// Returns the descriptions of Pods in the `spec` of `object`, in its order.
-pub(crate) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
+pub(crate) fn find_pod_templates<'o>(
+    object: &'o Value,
+    budget: &mut Budget,
+) -> Result<Vec<PodTemplate<'o>>, EvalError> {
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec").filter(|spec| spec.as_object().is_some()) {
-        walk(spec, &mut vec![Step::Key("spec".into())], &mut found, budget)?;
+        walk_for_templates(spec, &mut vec![Step::Key("spec".into())], &mut found, budget)?;
     }
     Ok(found)
 }
 
-impl Template<'_> {
+impl PodTemplate<'_> {
     /// Returns the place as messages show it: `spec.jobs[0].template`.
     pub(crate) fn place(&self) -> String {
         let mut place = String::new();
@@ -42,11 +45,13 @@ impl Template<'_> {
     }
 
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
-    pub(crate) fn request(&self, request: &AdmissionRequest, old: Option<&Template<'_>>) -> AdmissionRequest {
+    pub(crate) fn request(
+        &self,
+        request: &AdmissionRequest,
+        old: Option<&PodTemplate<'_>>,
+    ) -> AdmissionRequest {
         let pod = self.pod(request);
-        let named = |key: &str| -> Text {
-            pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
-        };
+        let named = |key: &str| -> Text { pod.str_at(&["metadata", key]).into() };
         AdmissionRequest {
             kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
             name: named("name"),
@@ -57,7 +62,7 @@ impl Template<'_> {
         }
     }
 
-    /// A Pod without a name has that of the object it stands in.
+    /// A Pod without a name gets that of the object around it.
     fn pod(&self, request: &AdmissionRequest) -> Value {
         let metadata = self.value.get("metadata").and_then(Value::as_object);
         let mut metadata = metadata.cloned().unwrap_or_default();
@@ -75,36 +80,36 @@ impl Template<'_> {
     }
 }
 
-/// There is no template inside of a template.
-fn walk<'o>(
+/// Templates do not contain templates, so the walk stops at one.
+fn walk_for_templates<'o>(
     value: &'o Value,
     path: &mut Vec<Step>,
-    found: &mut Vec<Template<'o>>,
+    found: &mut Vec<PodTemplate<'o>>,
     budget: &mut Budget,
 ) -> Result<(), EvalError> {
     budget.step(1)?;
     if path.len() > MAX_DEPTH || found.len() >= MAX_TEMPLATES {
         return Err(EvalError::limit("too many or too deep Pod templates"));
     }
-    if is_template(value) {
-        found.push(Template { value, path: path.clone() });
+    if is_pod_template(value) {
+        found.push(PodTemplate { value, path: path.clone() });
         return Ok(());
     }
     for (key, value) in value.as_object().into_iter().flat_map(Map::iter) {
         path.push(Step::Key(key.clone()));
-        walk(value, path, found, budget)?;
+        walk_for_templates(value, path, found, budget)?;
         path.pop();
     }
     for (index, value) in value.as_array().into_iter().flatten().enumerate() {
         path.push(Step::Index(index));
-        walk(value, path, found, budget)?;
+        walk_for_templates(value, path, found, budget)?;
         path.pop();
     }
     Ok(())
 }
 
 /// Returns whether `value` has containers with names and images, and metadata that is an object if there is any.
-fn is_template(value: &Value) -> bool {
+fn is_pod_template(value: &Value) -> bool {
     let is_container = |one: &Value| {
         let text = |key: &str| one.get(key).and_then(Value::as_str);
         text("name").is_some_and(|name| !name.is_empty()) && text("image").is_some()

@@ -1,4 +1,4 @@
-//! Paths of the API server. What an expression computes must not lead to another path than the one it means.
+//! API server paths. A value that an expression computes must not change the path's structure.
 
 use kubewright_value::Value;
 
@@ -7,15 +7,15 @@ use kubewright_value::Value;
 ///
 /// # Errors
 /// When one of them cannot be a part of a path.
-pub(super) fn of_object([version, resource, namespace, name]: [&str; 4]) -> Result<String, String> {
+pub(super) fn api_object_path([version, resource, namespace, name]: [&str; 4]) -> Result<String, String> {
     if name.is_empty() {
         return Err("name is required".to_owned());
     }
     let (resource, part) = resource.split_once('/').unwrap_or((resource, ""));
-    let mut path = of_list([version, resource, namespace], &Value::Null)?;
+    let mut path = list_path([version, resource, namespace], &Value::Null)?;
     for segment in std::iter::once(name).chain(part.split('/').filter(|part| !part.is_empty())) {
         path.push('/');
-        path.push_str(segment_of("resource name", segment)?);
+        path.push_str(checked_segment("resource name", segment)?);
     }
     Ok(path)
 }
@@ -24,7 +24,7 @@ pub(super) fn of_object([version, resource, namespace, name]: [&str; 4]) -> Resu
 ///
 /// # Errors
 /// When one of them cannot be a part of a path.
-pub(super) fn of_list([version, resource, namespace]: [&str; 3], labels: &Value) -> Result<String, String> {
+pub(super) fn list_path([version, resource, namespace]: [&str; 3], labels: &Value) -> Result<String, String> {
     let (root, group, version) = match version.split_once('/') {
         None => ("api", "", version),
         Some((group, version)) if !version.contains('/') => ("apis", group, version),
@@ -43,24 +43,28 @@ pub(super) fn of_list([version, resource, namespace]: [&str; 3], labels: &Value)
         let parts = segment.split(|c| c == '/' && what == "resource");
         for segment in parts.filter(|segment| !segment.is_empty()) {
             path.push('/');
-            path.push_str(segment_of(what, segment)?);
+            path.push_str(checked_segment(what, segment)?);
         }
     }
     let mut separator = "?labelSelector=";
     for (key, value) in labels.as_object().into_iter().flat_map(|labels| labels.iter()) {
-        path.push_str(&format!("{separator}{}={}", label(key)?, label(value.as_str().unwrap_or_default())?));
+        path.push_str(&format!(
+            "{separator}{}={}",
+            checked_label(key)?,
+            checked_label(value.as_str().unwrap_or_default())?
+        ));
         separator = ",";
     }
     Ok(path)
 }
 
-fn segment_of<'t>(what: &str, segment: &'t str) -> Result<&'t str, String> {
+fn checked_segment<'t>(what: &str, segment: &'t str) -> Result<&'t str, String> {
     let is_good = !["", ".", ".."].contains(&segment)
         && !segment.contains(|c: char| c.is_control() || c.is_whitespace() || "/%?#\\".contains(c));
     if is_good { Ok(segment) } else { Err(format!("invalid {what} `{segment}`")) }
 }
 
-fn label(text: &str) -> Result<&str, String> {
+fn checked_label(text: &str) -> Result<&str, String> {
     let is_good = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
     if is_good { Ok(text) } else { Err(format!("`{text}` is no label")) }
 }

@@ -65,13 +65,13 @@ fn format_with_style<'a>(
         let value = values.next().ok_or_else(|| CelFailure::value("too few values for the format string"))?;
         match (style, verb, &value) {
             (FormatStyle::Literal, 's', Val::List(_) | Val::Map(_)) => {
-                write_cel_literal(&mut out, &value, call)?
+                write_cel_literal(&mut out, &value, call)?;
             }
             (FormatStyle::Literal, 'f', Val::Double(value)) => {
                 out.push_str(&group_thousands(&format_double(*value, 'f', Some(precision))));
             }
             (FormatStyle::Literal, 's', Val::Double(value)) => {
-                out.push_str(&float::format(*value, 'g', None))
+                out.push_str(&float::format_float(*value, 'g', None));
             }
             (FormatStyle::Literal, 'd', Val::Double(_))
             | (FormatStyle::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
@@ -170,7 +170,7 @@ fn format_double(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
-    float::format(value, verb, precision)
+    float::format_float(value, verb, precision)
 }
 
 /// Puts commas between the thousands.
@@ -207,7 +207,7 @@ fn write_cel_literal(
         Val::String(text) => write!(out, "{:?}", text.as_str()),
         Val::Bytes(bytes) => write!(out, "b{:?}", String::from_utf8_lossy(bytes)),
         Val::Double(value) if value.is_finite() => write!(out, "{value:.6}"),
-        Val::Double(value) => write!(out, "\"{}\"", float::format(*value, 'g', None)),
+        Val::Double(value) => write!(out, "\"{}\"", float::format_float(*value, 'g', None)),
         Val::Timestamp(time) => write!(out, "timestamp(\"{time}\")"),
         Val::Duration(duration) => write!(out, "duration(\"{}\")", format_seconds(*duration)),
         Val::List(list) => {

@@ -1,4 +1,4 @@
-//! The libraries of Kyverno's CEL policies, beyond those of the API server's admission policies: images, documents,
+//! The libraries of ValidatingPolicies, beyond those of the API server's admission policies: images, documents,
 //! checksums, certificates, times, and queries to the host (cluster, HTTP, registries).
 //!
 //! The queries to the host, made with [`Host::ask`](crate::Host::ask), and their answers:

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_golib::regex;
 use kubewright_value::Text;
-use kubewright_value::suggest::nearest;
+use kubewright_value::suggest::nearest_word;
 
 use super::{CelPlan, PlannedCall, Planner};
 use crate::ast::{CelExpr, CelSpan};
@@ -137,7 +137,7 @@ impl Planner<'_> {
     ) -> Result<Option<regex::Regex>, (CelPlan, CelType)> {
         let argument = overload.pattern_index().and_then(|index| plans.get(index));
         let Some(CelPlan::Constant(Val::String(pattern), _)) = argument else { return Ok(None) };
-        regex::compile(pattern).map(Some).map_err(|error| {
+        regex::compile_regex(pattern).map(Some).map_err(|error| {
             self.unknown(format!("invalid regex `{pattern}`: {error}"), span, CelCompileErrorKind::Value)
         })
     }
@@ -147,11 +147,11 @@ impl Planner<'_> {
         let most = if self.suggestions > super::MAX_COMPILE_ERRORS { 0 } else { usize::MAX };
         let names = self.environment.functions().names().take(most);
         let what = if is_method { "method" } else { "function" };
-        let message = match nearest(name, names.filter(|known| !self.overloads(known, is_method).is_empty()))
-        {
-            Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
-            None => format!("unknown {what} `{name}`"),
-        };
+        let message =
+            match nearest_word(name, names.filter(|known| !self.overloads(known, is_method).is_empty())) {
+                Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
+                None => format!("unknown {what} `{name}`"),
+            };
         self.unknown(message, span, CelCompileErrorKind::UnknownFunction)
     }
 }

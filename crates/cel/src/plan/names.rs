@@ -158,7 +158,7 @@ impl Planner<'_> {
         let locals = self.scope.iter().map(|local| local.name.as_str());
         let near = match self.suggestions > super::MAX_COMPILE_ERRORS {
             true => None,
-            false => kubewright_value::suggest::nearest(
+            false => kubewright_value::suggest::nearest_word(
                 name,
                 self.environment.variables().into_iter().chain(locals),
             ),

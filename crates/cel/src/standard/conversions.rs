@@ -129,7 +129,7 @@ fn convert_to_string<'a>(
         [Val::Bool(value)] => Val::text(if *value { "true" } else { "false" }),
         [Val::Int(value)] => Val::text(value.to_string()),
         [Val::UInt(value)] => Val::text(value.to_string()),
-        [Val::Double(value)] => Val::text(float::format(*value, 'g', None)),
+        [Val::Double(value)] => Val::text(float::format_float(*value, 'g', None)),
         [Val::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => Val::text(text),
             Err(_) => return Err(CelFailure::value("invalid UTF-8 in bytes, cannot convert to string")),

@@ -1,6 +1,6 @@
 //! The standard functions of timestamps and durations.
 
-use kubewright_golib::time::Civil;
+use kubewright_golib::time::CivilDate;
 
 use crate::error::CelFailure;
 use crate::function::{CelFunctions, CelOverload};
@@ -58,7 +58,7 @@ pub(super) fn add_standard_time_functions(functions: &mut CelFunctions) {
     );
 }
 
-fn timestamp_part<'a>(arguments: &[Val<'a>], read: fn(&Civil) -> i64) -> Result<Val<'a>, CelFailure> {
+fn timestamp_part<'a>(arguments: &[Val<'a>], read: fn(&CivilDate) -> i64) -> Result<Val<'a>, CelFailure> {
     let (time, zone) = match arguments {
         [Val::Timestamp(time)] => (time, "UTC"),
         [Val::Timestamp(time), Val::String(zone)] => (time, zone.as_str()),

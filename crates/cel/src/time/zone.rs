@@ -3,7 +3,7 @@
 //! There is no time zone database here. The table has the zones whose rules fit in
 //! one line, from the year in which the rules began; any other name or year is an error rather than a guess.
 
-use kubewright_golib::time::{Time, days_from_civil};
+use kubewright_golib::time::{GoTime, days_from_civil};
 
 /// Returns the offset of `zone` at a time given in seconds since 1970, in seconds east of UTC.
 pub(super) fn zone_offset(zone: &str, unix: i64) -> Result<i32, String> {
@@ -16,7 +16,7 @@ pub(super) fn zone_offset(zone: &str, unix: i64) -> Result<i32, String> {
     let unknown = || format!("unknown time zone `{zone}`; use an offset such as `+02:00`");
     let (_, minutes, rule) = ZONES.iter().find(|(names, _, _)| names.contains(&zone)).ok_or_else(unknown)?;
     let standard = minutes * 60;
-    let year = Time::from_unix(unix).civil().year;
+    let year = GoTime::from_unix(unix).civil().year;
     let Some(saving) = rule.saving(year) else {
         return Err(format!("the rules of time zone `{zone}` in {year} are not known"));
     };

@@ -64,7 +64,7 @@ impl Exec {
         };
         let answer = json::parse(text.trim()).map_err(|error| failed(error.to_string()))?;
         let status = |key| {
-            let text = answer.at(&["status", key]).and_then(Value::as_str).unwrap_or_default();
+            let text = answer.str_at(&["status", key]);
             Some(text.to_owned()).filter(|text| !text.is_empty())
         };
         let shown = LoginCredentials {

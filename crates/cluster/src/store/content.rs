@@ -115,7 +115,7 @@ fn version_number(version: &str) -> Option<u64> {
 }
 
 fn stored_name(object: &Value) -> (Text, Text) {
-    let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let metadata = |key| object.str_at(&["metadata", key]);
     (metadata("namespace").into(), metadata("name").into())
 }
 

@@ -1,6 +1,6 @@
 //! `jsonpatch`: RFC 6902, as `[{comment, doc, patch, expected or error}]`.
 
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Value};
 
 use super::{SuiteCaseResult, SuiteResult, case_text, expect_equal};
@@ -24,9 +24,9 @@ pub(super) fn run_json_patch_suite(name: &str, suite: &Value) -> SuiteResult {
 
 fn run_json_patch_case(case: &Value) -> Result<(), String> {
     let mut document = case.get("doc").cloned().unwrap_or_default();
-    let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
+    let operations = JsonPatchOperation::list(case.get("patch").unwrap_or(&Value::Null));
     let applied = operations.and_then(|operations| {
-        patch::apply(&mut document, &operations, &Options::rfc6902(), &mut Budget::default())
+        patch::apply_patch(&mut document, &operations, &PatchOptions::rfc6902(), &mut Budget::default())
     });
     match (applied, case.get("error"), case.get("expected")) {
         (Err(_), Some(_), _) => Ok(()),

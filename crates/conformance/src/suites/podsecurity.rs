@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Outcome, Settings, Status};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, yaml};
 
@@ -74,7 +74,7 @@ fn engine(level: &str, version: &str) -> Result<Engine, String> {
          validate: {{podSecurity: {{level: {level}, version: {version}}}}}}}]}}}}"
     );
     let documents = yaml::read(&Source::new("policy.yaml", &policy)).documents;
-    let loaded = load(&all(&Options::default()), &documents);
+    let loaded = load_documents(&all_dialects(&DialectOptions::default()), &documents);
     match loaded.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         Some(error) => Err(format!("podsecurity/{level}/{version}: {}", error.message)),
         None => Ok(Engine::new(loaded.rules)),
@@ -85,19 +85,19 @@ fn check_pod_file(engine: &Engine, file: &Path, expected: &str) -> Result<(), St
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let pod: Value = yaml::parse(&text).map_err(|problem| problem.to_string())?;
     let request = AdmissionRequest::for_object(pod, Operation::Create, "default");
-    let outcomes = engine.decide(&request, &ClosedWorld::default(), &Settings::default()).outcomes;
+    let outcomes = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default()).outcomes;
     let [outcome] = outcomes.as_slice() else {
         return Err(format!("expected one outcome, got {}", outcomes.len()));
     };
     match (expected, outcome.status) {
-        ("pass", Status::Pass) => Ok(()),
-        ("fail", Status::Fail) => blamed_controls(outcome, &file_name_text(file)),
+        ("pass", RuleStatus::Pass) => Ok(()),
+        ("fail", RuleStatus::Fail) => blamed_controls(outcome, &file_name_text(file)),
         _ => Err(format!("expected {expected}, got {:?}: {}", outcome.status, outcome.message)),
     }
 }
 
 /// Passes when the control that the file is named by is one of those that are violated.
-fn blamed_controls(outcome: &Outcome, file: &str) -> Result<(), String> {
+fn blamed_controls(outcome: &RuleOutcome, file: &str) -> Result<(), String> {
     let control = file.trim_end_matches(".yaml").trim_end_matches(|c: char| c.is_ascii_digit());
     let Some((_, reason)) = CONTROLS.iter().find(|(name, _)| *name == control) else {
         return Err(format!("unknown control {control}"));

@@ -1,45 +1,43 @@
 //! `deny` and `preconditions` in CEL.
 //!
-//! A condition holds, does not hold, or is an error because a variable in it leads nowhere; errors count where they are
-//! met, before what would have decided.
+//! A condition holds, does not hold, or is an error because a variable in it has no value; an error counts where it is
+//! met, before later conditions can decide.
 
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Value};
 
-use super::formula::{Formula, LARGEST};
+use super::formula::{Formula, MAX_FORMULA_SIZE};
 use super::operators;
-use super::reading::{self, Asked};
-use super::scope::{self, Found, Many, One, Scope};
-use super::shape::Shape;
-use crate::Inexpressible;
-use kubewright_dialect_kit::fields::{Placed, child};
+use super::reading::{self, ValueQuestion};
+use super::scope::{self, ListElements, PathTarget, SingleValue, TranslationScope};
+use super::shape::ValueShape;
+use crate::{ConversionRefusal, ConversionResult};
+use kubewright_dialect_kit::fields::{Located, child_path};
 use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::operator::ConditionOperator;
 use kubewright_kyverno::template::VariableTemplate;
 
 /// When conditions hold, and when they cannot be answered.
 #[derive(Debug, Clone)]
-pub(super) struct Conditions {
+pub(super) struct ConditionFormulas {
     pub(super) hold: Formula,
     pub(super) error: Formula,
 }
 
-type Made<T> = Result<T, Inexpressible>;
-
-/// Returns what `conditions` mean in `scope`.
-pub(super) fn translate(
-    conditions: &Placed<Value>,
-    scope: &Scope,
+/// Returns the formulas of `conditions` in `scope`.
+pub(super) fn translate_conditions(
+    conditions: &Located<Value>,
+    scope: &TranslationScope,
     functions: &JmesPathFunctions,
-) -> Made<Conditions> {
-    let reader = Reader { scope, functions };
-    let mut all = Conditions::always(true);
+) -> ConversionResult<ConditionFormulas> {
+    let reader = ConditionsTranslator { scope, functions };
+    let mut all = ConditionFormulas::always(true);
     match &conditions.value {
         Value::Array(items)
             if items.iter().any(|item| item.get("any").is_some() || item.get("all").is_some()) =>
         {
             for (index, item) in items.iter().enumerate() {
-                let group = reader.group(item, &child(&conditions.path, index))?;
+                let group = reader.group(item, &child_path(&conditions.path, index))?;
                 all = all.and(group);
             }
         }
@@ -47,14 +45,14 @@ pub(super) fn translate(
         group @ Value::Object(_) => all = reader.group(group, &conditions.path)?,
         _ => {}
     }
-    if all.hold.size() > LARGEST || all.error.size() > LARGEST {
+    if all.hold.size() > MAX_FORMULA_SIZE || all.error.size() > MAX_FORMULA_SIZE {
         let why = "the conditions make an expression that is too long".to_owned();
-        return Err(Inexpressible { why, path: conditions.path.clone() });
+        return Err(ConversionRefusal { why, path: conditions.path.clone() });
     }
     Ok(all)
 }
 
-impl Conditions {
+impl ConditionFormulas {
     fn always(hold: bool) -> Self {
         Self { hold: Formula::constant(hold), error: Formula::False }
     }
@@ -82,80 +80,86 @@ impl Conditions {
 }
 
 /// One side of a condition.
-enum Side {
+enum ConditionSide {
     Constant(Value),
-    Found(Box<Variable>),
+    Found(Box<VariableOperand>),
 }
 
-struct Variable {
-    found: Found,
+struct VariableOperand {
+    found: PathTarget,
     default: Option<Value>,
     is_sure: bool,
 }
 
-struct Reader<'s> {
-    scope: &'s Scope,
+struct ConditionsTranslator<'s> {
+    scope: &'s TranslationScope,
     functions: &'s JmesPathFunctions,
 }
 
-impl Reader<'_> {
-    fn group(&self, value: &Value, at: &[Step]) -> Made<Conditions> {
+impl ConditionsTranslator<'_> {
+    fn group(&self, value: &Value, at: &[Step]) -> ConversionResult<ConditionFormulas> {
         let list = |key: &str| value.get(key).and_then(Value::as_array);
         let any = match list("any") {
-            None => Conditions::always(true),
+            None => ConditionFormulas::always(true),
             Some(items) => {
-                let mut any = Conditions::always(false);
-                let at = child(at, "any");
+                let mut any = ConditionFormulas::always(false);
+                let at = child_path(at, "any");
                 for (index, item) in items.iter().enumerate().rev() {
-                    any = self.condition(item, &child(&at, index))?.or(any);
+                    any = self.condition(item, &child_path(&at, index))?.or(any);
                 }
                 any
             }
         };
-        let all = self.all(list("all").unwrap_or_default(), &child(at, "all"))?;
+        let all = self.all(list("all").unwrap_or_default(), &child_path(at, "all"))?;
         // The second is looked at even where the first does not hold.
-        Ok(Conditions { error: any.error.or(all.error), hold: any.hold.and(all.hold) })
+        Ok(ConditionFormulas { error: any.error.or(all.error), hold: any.hold.and(all.hold) })
     }
 
-    fn all(&self, items: &[Value], at: &[Step]) -> Made<Conditions> {
-        let mut all = Conditions::always(true);
+    fn all(&self, items: &[Value], at: &[Step]) -> ConversionResult<ConditionFormulas> {
+        let mut all = ConditionFormulas::always(true);
         for (index, item) in items.iter().enumerate().rev() {
-            all = self.condition(item, &child(at, index))?.and(all);
+            all = self.condition(item, &child_path(at, index))?.and(all);
         }
         Ok(all)
     }
 
-    fn condition(&self, item: &Value, at: &[Step]) -> Made<Conditions> {
+    fn condition(&self, item: &Value, at: &[Step]) -> ConversionResult<ConditionFormulas> {
         let field = |name: &str| item.get(name).cloned().unwrap_or_default();
-        let key = self.side(&field("key"), &child(at, "key"))?;
-        let value = self.side(&field("value"), &child(at, "value"))?;
-        let because = |why: String| Inexpressible { why, path: at.to_vec() };
+        let key = self.side(&field("key"), &child_path(at, "key"))?;
+        let value = self.side(&field("value"), &child_path(at, "value"))?;
+        let because = |why: String| ConversionRefusal { why, path: at.to_vec() };
         let written = field("operator");
         let operator = written
             .as_str()
             .and_then(ConditionOperator::named)
             .ok_or_else(|| because("a condition has an unknown operator".to_owned()))?;
         match (key, value) {
-            (Side::Constant(key), Side::Constant(value)) => {
-                Ok(Conditions::always(operators::constants(operator, &Tainted::Own(key), &value)))
+            (ConditionSide::Constant(key), ConditionSide::Constant(value)) => Ok(ConditionFormulas::always(
+                operators::compare_constants(operator, &Tainted::Own(key), &value),
+            )),
+            (ConditionSide::Found(key), ConditionSide::Constant(value)) => {
+                compare_with_constant(operator, &key, &value).map_err(because)
             }
-            (Side::Found(key), Side::Constant(value)) => compared(operator, &key, &value).map_err(because),
-            (Side::Constant(key), Side::Found(value)) => contained(operator, &key, &value).map_err(because),
-            (Side::Found(key), Side::Found(value)) => both_found(operator, &key, &value).map_err(because),
+            (ConditionSide::Constant(key), ConditionSide::Found(value)) => {
+                constant_in_variable(operator, &key, &value).map_err(because)
+            }
+            (ConditionSide::Found(key), ConditionSide::Found(value)) => {
+                compare_variables(operator, &key, &value).map_err(because)
+            }
         }
     }
 
-    fn side(&self, value: &Value, at: &[Step]) -> Made<Side> {
-        let because = |why: String| Err(Inexpressible { why, path: at.to_vec() });
+    fn side(&self, value: &Value, at: &[Step]) -> ConversionResult<ConditionSide> {
+        let because = |why: String| Err(ConversionRefusal { why, path: at.to_vec() });
         let (template, problems) = VariableTemplate::parse(value, self.functions);
         if let Some(constant) = template.constant() {
-            return Ok(Side::Constant(constant.clone()));
+            return Ok(ConditionSide::Constant(constant.clone()));
         }
         let pieces = template.pieces().filter(|_| problems.is_empty());
         let Some([(text, true)]) = pieces.as_deref() else {
             return because("a condition has variables within a longer text or list".to_owned());
         };
-        let Some(reading) = reading::read(text) else {
+        let Some(reading) = reading::parse_path_expression(text) else {
             return because(format!("`{{{{ {text} }}}}` is more than a path in the request"));
         };
         let Some(found) = self.scope.find(&reading) else {
@@ -163,31 +167,33 @@ impl Reader<'_> {
         };
         let (found, default) = match &reading.asked {
             None => (found, reading.default.clone()),
-            Some(asked) => match answered(found, asked, reading.default.as_ref()) {
+            Some(asked) => match answer_question(found, asked, reading.default.as_ref()) {
                 Some(found) => (found, None),
                 None => {
-                    return because(format!(
-                        "`{{{{ {text} }}}}` asks something about a value of unknown type"
-                    ));
+                    return because(format!("`{{{{ {text} }}}}` tests a value of unknown type"));
                 }
             },
         };
-        let is_sure = scope::is_sure(&reading);
-        Ok(Side::Found(Box::new(Variable { found, default: default.filter(|_| !is_sure), is_sure })))
+        let is_sure = scope::is_always_present(&reading);
+        Ok(ConditionSide::Found(Box::new(VariableOperand {
+            found,
+            default: default.filter(|_| !is_sure),
+            is_sure,
+        })))
     }
 }
 
-/// Returns the answer to what is asked about a value. Where nothing is there and no default counts, it is an error.
-fn answered(found: Found, asked: &Asked, default: Option<&Value>) -> Option<Found> {
+/// Returns the answer to a question about a value. A missing value without a default is an error.
+fn answer_question(found: PathTarget, asked: &ValueQuestion, default: Option<&Value>) -> Option<PathTarget> {
     let one = match found {
-        Found::One(one) => one,
-        Found::Many(many) => many.counted().filter(|_| *asked == Asked::Length)?,
+        PathTarget::One(one) => one,
+        PathTarget::Many(many) => many.counted().filter(|_| *asked == ValueQuestion::Length)?,
     };
     let of_default = match (asked, default) {
         (_, None) => None,
-        (Asked::Length, Some(Value::Array(items))) if items.is_empty() => Some("[]".to_owned()),
-        (Asked::Length, Some(Value::String(text))) if text.is_empty() => Some("[]".to_owned()),
-        (Asked::Matches(_), Some(Value::String(text))) => Some(super::text::literal(text)),
+        (ValueQuestion::Length, Some(Value::Array(items))) if items.is_empty() => Some("[]".to_owned()),
+        (ValueQuestion::Length, Some(Value::String(text))) if text.is_empty() => Some("[]".to_owned()),
+        (ValueQuestion::Matches(_), Some(Value::String(text))) => Some(super::text::string_literal(text)),
         _ => return None,
     };
     let is_list = one.shape.is_list();
@@ -198,61 +204,65 @@ fn answered(found: Found, asked: &Asked, default: Option<&Value>) -> Option<Foun
             let optional = one.optional.as_deref().filter(|optional| scope::is_optional(optional))?;
             (format!("{optional}.orValue({default})"), Formula::True)
         }
-        Some(default) if matches!(one.shape, Shape::Word | Shape::Text) => {
-            let is_full = truth(&one).ok()?.written().replace('\n', " ");
+        Some(default) if matches!(one.shape, ValueShape::Word | ValueShape::Text) => {
+            let is_full = non_empty_formula(&one).ok()?.written().replace('\n', " ");
             (format!("({is_full} ? {} : {default})", one.value), Formula::True)
         }
         Some(_) => return None,
     };
     let (value, shape) = match (asked, one.shape) {
-        (Asked::Length, Shape::List(_)) => (format!("size({value})"), Shape::Int),
-        (Asked::Contains(text), Shape::List(Shape::Word | Shape::Text)) => {
-            (format!("({} in {value})", super::text::literal(text)), Shape::Bool)
+        (ValueQuestion::Length, ValueShape::List(_)) => (format!("size({value})"), ValueShape::Int),
+        (ValueQuestion::Contains(text), ValueShape::List(ValueShape::Word | ValueShape::Text)) => {
+            (format!("({} in {value})", super::text::string_literal(text)), ValueShape::Bool)
         }
-        (Asked::Contains(text), Shape::Word | Shape::Text) => {
-            (format!("{value}.contains({})", super::text::literal(text)), Shape::Bool)
+        (ValueQuestion::Contains(text), ValueShape::Word | ValueShape::Text) => {
+            (format!("{value}.contains({})", super::text::string_literal(text)), ValueShape::Bool)
         }
-        (Asked::Matches(expression), Shape::Word | Shape::Text) => {
-            (format!("{value}.matches({})", super::text::literal(expression)), Shape::Bool)
+        (ValueQuestion::Matches(expression), ValueShape::Word | ValueShape::Text) => {
+            (format!("{value}.matches({})", super::text::string_literal(expression)), ValueShape::Bool)
         }
         _ => return None,
     };
     let missing = there.clone().not();
-    Some(Found::One(One { value, shape, there, missing, optional: None }))
+    Some(PathTarget::One(SingleValue { value, shape, there, missing, optional: None }))
 }
 
 /// A value of the request against a constant.
-fn compared(operator: ConditionOperator, key: &Variable, value: &Value) -> Result<Conditions, String> {
+fn compare_with_constant(
+    operator: ConditionOperator,
+    key: &VariableOperand,
+    value: &Value,
+) -> Result<ConditionFormulas, String> {
     match &key.found {
-        Found::One(one) => one_compared(operator, one, key, value),
-        Found::Many(many) => many_compared(operator, many, key.default.as_ref(), value),
+        PathTarget::One(one) => compare_one(operator, one, key, value),
+        PathTarget::Many(many) => compare_many(operator, many, key.default.as_ref(), value),
     }
 }
 
-fn one_compared(
+fn compare_one(
     operator: ConditionOperator,
-    one: &One,
-    key: &Variable,
+    one: &SingleValue,
+    key: &VariableOperand,
     value: &Value,
-) -> Result<Conditions, String> {
+) -> Result<ConditionFormulas, String> {
     let holds = |text: &str| {
-        let formula = operators::holds(operator, text, one.shape, value)?;
+        let formula = operators::operator_formula(operator, text, one.shape, value)?;
         // Of null nothing holds.
         Ok::<Formula, String>(match one.shape {
-            Shape::Any => Formula::compare(text, "!=", "null").and(formula),
+            ValueShape::Any => Formula::compare(text, "!=", "null").and(formula),
             _ => formula,
         })
     };
     let Some(default) = &key.default else {
         let hold = one.there.clone().and(holds(&one.value)?);
         let error = if key.is_sure { Formula::False } else { one.missing.clone() };
-        return Ok(Conditions { hold, error });
+        return Ok(ConditionFormulas { hold, error });
     };
-    let of_default = operators::constants(operator, &Tainted::Own(default.clone()), value);
-    let is_text = matches!(one.shape, Shape::Word | Shape::Text);
-    let of_empty = || operators::constants(operator, &Tainted::Foreign(Value::from("")), value);
+    let of_default = operators::compare_constants(operator, &Tainted::Own(default.clone()), value);
+    let is_text = matches!(one.shape, ValueShape::Word | ValueShape::Text);
+    let of_empty = || operators::compare_constants(operator, &Tainted::Foreign(Value::from("")), value);
     if let (true, Some(optional), Value::String(_), Some(literal)) =
-        (is_text, &one.optional, default, scope::constant(default))
+        (is_text, &one.optional, default, scope::constant_literal(default))
         && of_default == of_empty()
     {
         let text = if scope::is_optional(optional) {
@@ -262,29 +272,29 @@ fn one_compared(
         };
         let formula = holds(&text)?;
         if matches!(formula, Formula::Atom(_)) {
-            return Ok(Conditions { hold: formula, error: Formula::False });
+            return Ok(ConditionFormulas { hold: formula, error: Formula::False });
         }
     }
-    let is_true = truth(one)?;
+    let is_true = non_empty_formula(one)?;
     let of_value = is_true.clone().and(holds(&one.value)?);
     let hold = match of_default {
         true => is_true.not().or(of_value),
         false => of_value,
     };
-    Ok(Conditions { hold, error: Formula::False })
+    Ok(ConditionFormulas { hold, error: Formula::False })
 }
 
 /// Returns whether something is there that is not empty, so that no default counts.
-fn truth(one: &One) -> Result<Formula, String> {
+fn non_empty_formula(one: &SingleValue) -> Result<Formula, String> {
     let is_full = match one.shape {
-        Shape::Word | Shape::Text => Formula::compare(&one.value, "!=", "\"\""),
-        Shape::Int | Shape::Amount => Formula::True,
-        Shape::Bool => Formula::compare(&one.value, "==", "true"),
-        Shape::List(_) | Shape::Map(_) | Shape::MapOf(_) | Shape::Required(_) => {
+        ValueShape::Word | ValueShape::Text => Formula::compare(&one.value, "!=", "\"\""),
+        ValueShape::Int | ValueShape::Amount => Formula::True,
+        ValueShape::Bool => Formula::compare(&one.value, "==", "true"),
+        ValueShape::List(_) | ValueShape::Map(_) | ValueShape::MapOf(_) | ValueShape::Required(_) => {
             Formula::compare(&format!("size({})", one.value), "!=", "0")
         }
-        Shape::Port => Formula::compare(&one.value, "!=", "\"\""),
-        Shape::Any => {
+        ValueShape::Port => Formula::compare(&one.value, "!=", "\"\""),
+        ValueShape::Any => {
             let type_of = format!("type({})", one.value);
             let is_sized = |name: &str| Formula::compare(&type_of, "!=", name);
             let is_full = || Formula::compare(&format!("size({})", one.value), "!=", "0");
@@ -300,16 +310,16 @@ fn truth(one: &One) -> Result<Formula, String> {
     Ok(one.there.clone().and(is_full))
 }
 
-fn many_compared(
+fn compare_many(
     operator: ConditionOperator,
-    many: &Many,
+    many: &ListElements,
     default: Option<&Value>,
     value: &Value,
-) -> Result<Conditions, String> {
+) -> Result<ConditionFormulas, String> {
     if !matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AnyNotIn) {
         return Err("a condition compares all elements of lists in lists".to_owned());
     }
-    if !matches!(many.shape, Shape::Word | Shape::Text | Shape::Int | Shape::Bool) {
+    if !matches!(many.shape, ValueShape::Word | ValueShape::Text | ValueShape::Int | ValueShape::Bool) {
         return Err("a condition compares elements of unknown type".to_owned());
     }
     let hold = match operators::item_is_in(operator, &many.item, many.shape, value)? {
@@ -317,32 +327,38 @@ fn many_compared(
         Some(is_in) if operator == ConditionOperator::AnyIn => many.exists(is_in),
         Some(is_in) => many.exists(is_in.not()),
     };
-    let of_default =
-        default.is_some_and(|default| operators::constants(operator, &Tainted::Own(default.clone()), value));
+    let of_default = default
+        .is_some_and(|default| operators::compare_constants(operator, &Tainted::Own(default.clone()), value));
     let hold = match of_default {
         true => many.exists(Formula::True).not().or(hold),
         false => hold,
     };
-    Ok(Conditions { hold, error: Formula::False })
+    Ok(ConditionFormulas { hold, error: Formula::False })
 }
 
 /// Two values of the request, of which neither has wildcards.
-fn both_found(operator: ConditionOperator, key: &Variable, value: &Variable) -> Result<Conditions, String> {
+fn compare_variables(
+    operator: ConditionOperator,
+    key: &VariableOperand,
+    value: &VariableOperand,
+) -> Result<ConditionFormulas, String> {
     let refused = || "a condition compares two values of the request".to_owned();
     let is_equality = match operator {
         ConditionOperator::Equals => true,
         ConditionOperator::NotEquals => false,
         _ => return Err(refused()),
     };
-    let (Found::One(left), Found::One(right)) = (&key.found, &value.found) else { return Err(refused()) };
+    let (PathTarget::One(left), PathTarget::One(right)) = (&key.found, &value.found) else {
+        return Err(refused());
+    };
     if key.default.is_some() || value.default.is_some() {
         return Err(refused());
     }
     let same = match (left.shape, right.shape) {
-        (Shape::Word, Shape::Word) | (Shape::Text, Shape::Text) => {
+        (ValueShape::Word, ValueShape::Word) | (ValueShape::Text, ValueShape::Text) => {
             operators::same_texts(&left.value, &right.value)
         }
-        (Shape::Bool, Shape::Bool) | (Shape::Int, Shape::Int) => {
+        (ValueShape::Bool, ValueShape::Bool) | (ValueShape::Int, ValueShape::Int) => {
             Formula::compare(&left.value, "==", &right.value)
         }
         _ => return Err(refused()),
@@ -351,43 +367,49 @@ fn both_found(operator: ConditionOperator, key: &Variable, value: &Variable) -> 
     let same = right.there.clone().and(same);
     let hold = left.there.clone().and(if is_equality { same } else { same.not() });
     let error = left.missing.clone().or(right.missing.clone());
-    Ok(Conditions { hold: error.clone().not().and(hold), error })
+    Ok(ConditionFormulas { hold: error.clone().not().and(hold), error })
 }
 
 /// A constant in a list of the request.
-fn contained(operator: ConditionOperator, key: &Value, value: &Variable) -> Result<Conditions, String> {
-    let Found::One(one) = &value.found else {
+fn constant_in_variable(
+    operator: ConditionOperator,
+    key: &Value,
+    value: &VariableOperand,
+) -> Result<ConditionFormulas, String> {
+    let PathTarget::One(one) = &value.found else {
         return Err("a condition looks for a text in lists of lists".to_owned());
     };
     let Value::String(wanted) = key else {
         return Err("a condition looks for something else than a text in a list of the request".to_owned());
     };
-    let Shape::List(Shape::Word | Shape::Text) = one.shape else {
-        return Err("a condition compares a constant with a value of the request that is no list".to_owned());
+    let ValueShape::List(ValueShape::Word | ValueShape::Text) = one.shape else {
+        return Err(
+            "a condition compares a constant with a value of the request that is not a list".to_owned()
+        );
     };
     let is_positive = match operator {
         ConditionOperator::AnyIn | ConditionOperator::AllIn => true,
         ConditionOperator::AnyNotIn | ConditionOperator::AllNotIn => false,
         _ => return Err("a condition compares a text with a list".to_owned()),
     };
-    if is_positive && one.shape.element() == Shape::Text {
+    if is_positive && one.shape.element() == ValueShape::Text {
         return Err("in a condition with `AnyIn` or `AllIn` wildcards of the object count too".to_owned());
     }
     if wanted.contains(['*', '?']) {
         return Err("a condition looks for wildcards in a list of the request".to_owned());
     }
-    let is_in = Formula::compare(&super::text::literal(wanted), "in", &one.value);
+    let is_in = Formula::compare(&super::text::string_literal(wanted), "in", &one.value);
     let of_value = if is_positive { is_in } else { is_in.not() };
     Ok(match &value.default {
-        None => Conditions { hold: one.there.clone().and(of_value), error: one.missing.clone() },
+        None => ConditionFormulas { hold: one.there.clone().and(of_value), error: one.missing.clone() },
         Some(default) => {
             let (key, value) = (Tainted::Own(key.clone()), default);
-            let is_true = truth(one)?;
-            let hold = match operators::constants(operator, &key, value) {
+            let is_true = non_empty_formula(one)?;
+            let hold = match operators::compare_constants(operator, &key, value) {
                 true => is_true.not().or(of_value),
                 false => is_true.and(of_value),
             };
-            Conditions { hold, error: Formula::False }
+            ConditionFormulas { hold, error: Formula::False }
         }
     })
 }

@@ -1,47 +1,47 @@
-//! What is true or false of an object, as a tree that is made simpler before it is written.
+//! Boolean formulas about an object, as a tree that is simplified before it is written.
 //!
-//! The order of what stands in it is kept: what is asked first guards what is asked later, as in CEL itself.
+//! The order of the parts is kept: an earlier test guards the later ones, as in CEL itself.
 
 /// Something that is true or false.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Formula {
     True,
     False,
-    Atom(Atom),
+    Atom(AtomicFormula),
     And(Vec<Formula>),
     Or(Vec<Formula>),
     /// `list.all(name, each)`
-    All(Over),
+    All(QuantifiedFormula),
     /// `list.exists(name, each)`
-    Exists(Over),
+    Exists(QuantifiedFormula),
 }
 
 /// A question that CEL answers at once, and its opposite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Atom {
+pub(super) struct AtomicFormula {
     pub(super) yes: String,
     pub(super) no: String,
 }
 
-/// The elements of a list or the keys of a map, and what is asked about each.
+/// A test of all elements of a list or keys of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Over {
+pub(super) struct QuantifiedFormula {
     pub(super) list: String,
     pub(super) name: String,
     pub(super) each: Box<Formula>,
 }
 
-/// How many questions an expression may ask.
-pub(super) const LARGEST: usize = 2000;
+/// The most tests in one expression.
+pub(super) const MAX_FORMULA_SIZE: usize = 2000;
 
 /// How wide a line may be.
-const WIDTH: usize = 100;
+const LINE_WIDTH: usize = 100;
 
 impl Formula {
-    /// A call, a field, or anything else that `!` may stand before.
+    /// A call, a field, or any other operand of `!`.
     pub(super) fn call(text: impl Into<String>) -> Self {
         let yes = text.into();
-        Self::Atom(Atom { no: format!("!{yes}"), yes })
+        Self::Atom(AtomicFormula { no: format!("!{yes}"), yes })
     }
 
     /// `left operator right`
@@ -55,10 +55,10 @@ impl Formula {
             ">=" => "<",
             other => {
                 let yes = format!("{left} {other} {right}");
-                return Self::Atom(Atom { no: format!("!({yes})"), yes });
+                return Self::Atom(AtomicFormula { no: format!("!({yes})"), yes });
             }
         };
-        Self::Atom(Atom {
+        Self::Atom(AtomicFormula {
             yes: format!("{left} {operator} {right}"),
             no: format!("{left} {opposite} {right}"),
         })
@@ -114,7 +114,11 @@ impl Formula {
         match each {
             Self::True => Self::True,
             Self::False => Self::compare(&format!("size({list})"), "==", "0"),
-            each => Self::All(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
+            each => Self::All(QuantifiedFormula {
+                list: list.to_owned(),
+                name: name.to_owned(),
+                each: Box::new(each),
+            }),
         }
     }
 
@@ -122,11 +126,15 @@ impl Formula {
         match each {
             Self::False => Self::False,
             Self::True => Self::compare(&format!("size({list})"), "!=", "0"),
-            each => Self::Exists(Over { list: list.to_owned(), name: name.to_owned(), each: Box::new(each) }),
+            each => Self::Exists(QuantifiedFormula {
+                list: list.to_owned(),
+                name: name.to_owned(),
+                each: Box::new(each),
+            }),
         }
     }
 
-    /// Returns how many questions are asked in it.
+    /// Returns the number of tests in it.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::True | Self::False => 1,
@@ -142,7 +150,7 @@ impl Formula {
         match self {
             Self::True => Self::False,
             Self::False => Self::True,
-            Self::Atom(Atom { yes, no }) => Self::Atom(Atom { yes: no, no: yes }),
+            Self::Atom(AtomicFormula { yes, no }) => Self::Atom(AtomicFormula { yes: no, no: yes }),
             Self::And(all) => Self::any_of(all.into_iter().map(Self::not)),
             Self::Or(any) => Self::all_of(any.into_iter().map(Self::not)),
             Self::All(over) => Self::Exists(over.not()),
@@ -150,19 +158,19 @@ impl Formula {
         }
     }
 
-    /// Returns the same without what is asked twice.
+    /// Returns the formula without repeated tests.
     pub(super) fn simplified(self) -> Self {
         self.known(&mut Vec::new())
     }
 
-    /// Returns what is left to ask where `fact` holds.
+    /// Returns the formula simplified under `fact`.
     pub(super) fn given(self, fact: &Self) -> Self {
         let mut facts = Vec::new();
-        learn(&mut facts, fact);
+        add_facts(&mut facts, fact);
         self.known(&mut facts)
     }
 
-    /// Returns what is left to ask when `facts` hold.
+    /// Returns the formula simplified under `facts`.
     fn known(self, facts: &mut Vec<Formula>) -> Self {
         let before = facts.len();
         let left = match self {
@@ -170,7 +178,7 @@ impl Formula {
                 let mut left = Self::True;
                 for one in all {
                     let one = one.known(facts);
-                    learn(facts, &one);
+                    add_facts(facts, &one);
                     left = left.and(one);
                     if left == Self::False {
                         break;
@@ -182,7 +190,7 @@ impl Formula {
                 let mut left = Self::False;
                 for one in any {
                     let one = one.known(facts);
-                    learn(facts, &one.clone().not());
+                    add_facts(facts, &one.clone().not());
                     left = left.or(one);
                     if left == Self::True {
                         break;
@@ -222,7 +230,7 @@ impl Formula {
         first.and(rest)
     }
 
-    /// Returns what is left to ask when the request is for `operation`.
+    /// Returns the formula simplified for a request with `operation`.
     pub(super) fn on(self, operation: &str) -> Self {
         match self {
             Self::Atom(atom) => match atom.on(operation) {
@@ -242,7 +250,7 @@ impl Formula {
 
     fn lines(&self, indent: usize) -> String {
         let line = self.line();
-        if indent + line.len() <= WIDTH {
+        if indent + line.len() <= LINE_WIDTH {
             return line;
         }
         let (terms, operator) = match self {
@@ -260,7 +268,7 @@ impl Formula {
     fn bracketed(&self, indent: usize) -> String {
         if matches!(self, Self::And(_) | Self::Or(_)) {
             let line = self.line();
-            if indent + line.len() + 2 <= WIDTH {
+            if indent + line.len() + 2 <= LINE_WIDTH {
                 return format!("({line})");
             }
             let pad = " ".repeat(indent);
@@ -289,7 +297,7 @@ impl Formula {
     }
 }
 
-impl Over {
+impl QuantifiedFormula {
     fn not(self) -> Self {
         Self { each: Box::new(self.each.not()), ..self }
     }
@@ -301,8 +309,8 @@ impl Over {
     }
 }
 
-impl Atom {
-    /// Returns whether it is true when the request is for `operation`, if it asks for nothing else.
+impl AtomicFormula {
+    /// Returns its value for a request with `operation`, if it tests nothing else.
     fn on(&self, operation: &str) -> Option<bool> {
         let (question, is_asked) = match self.yes.strip_prefix("!(") {
             Some(inner) => (inner.strip_suffix(')')?, false),
@@ -325,11 +333,11 @@ impl Atom {
     }
 }
 
-/// Adds what `formula` says to `facts`.
-fn learn(facts: &mut Vec<Formula>, formula: &Formula) {
+/// Adds the facts that follow from `formula`.
+fn add_facts(facts: &mut Vec<Formula>, formula: &Formula) {
     match formula {
         Formula::True | Formula::False => {}
-        Formula::And(all) => all.iter().for_each(|one| learn(facts, one)),
+        Formula::And(all) => all.iter().for_each(|one| add_facts(facts, one)),
         other => facts.push(other.clone()),
     }
 }

@@ -1,24 +1,24 @@
-//! What a rule says, in CEL where it has variables.
+//! Translates the message of a rule into CEL where it has variables.
 
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::Value;
 
 use super::formula::Formula;
 use super::reading;
-use super::scope::{Found, Scope};
-use super::shape::Shape;
-use super::text::literal;
+use super::scope::{PathTarget, TranslationScope};
+use super::shape::ValueShape;
+use super::text::string_literal;
 use kubewright_kyverno::source::RuleSource;
 use kubewright_kyverno::template::VariableTemplate;
 
-/// What stands for a variable in a message that is no expression.
+/// Replaces a variable in a message that is a plain text.
 const ELLIPSIS: &str = "…";
 
 /// Returns the message of `rule`, and the expression that makes it where it has variables that CEL can read. Where that
 /// expression has no value, the message counts.
-pub(super) fn of(
+pub(super) fn translate_message(
     rule: &RuleSource,
-    scope: &Scope,
+    scope: &TranslationScope,
     functions: &JmesPathFunctions,
 ) -> (Option<String>, Option<String>) {
     let Some(message) = &rule.validate.message else { return (None, None) };
@@ -30,7 +30,11 @@ pub(super) fn of(
     let pieces = template.pieces().unwrap_or_default();
     let made: Option<Vec<String>> = pieces
         .iter()
-        .map(|(piece, is_variable)| if *is_variable { variable(piece, scope) } else { Some(literal(piece)) })
+        .map(
+            |(piece, is_variable)| {
+                if *is_variable { message_variable(piece, scope) } else { Some(string_literal(piece)) }
+            },
+        )
         .collect();
     let text = match pieces.is_empty() {
         true => text,
@@ -41,11 +45,11 @@ pub(super) fn of(
     (Some(text), made.filter(|made| !made.is_empty()).map(|made| made.join(" + ")))
 }
 
-fn variable(text: &str, scope: &Scope) -> Option<String> {
-    let reading = reading::read(text).filter(|reading| reading.asked.is_none())?;
-    let Some(Found::One(one)) = scope.find(&reading) else { return None };
+fn message_variable(text: &str, scope: &TranslationScope) -> Option<String> {
+    let reading = reading::parse_path_expression(text).filter(|reading| reading.asked.is_none())?;
+    let Some(PathTarget::One(one)) = scope.find(&reading) else { return None };
     let literal_default = match &reading.default {
-        Some(Value::String(default)) => Some(literal(default)),
+        Some(Value::String(default)) => Some(string_literal(default)),
         Some(_) => return None,
         None => None,
     };
@@ -57,8 +61,8 @@ fn variable(text: &str, scope: &Scope) -> Option<String> {
         _ => return None,
     };
     match one.shape {
-        Shape::Word | Shape::Text => Some(value),
-        Shape::Bool | Shape::Int | Shape::Amount | Shape::Port | Shape::Any => {
+        ValueShape::Word | ValueShape::Text => Some(value),
+        ValueShape::Bool | ValueShape::Int | ValueShape::Amount | ValueShape::Port | ValueShape::Any => {
             Some(format!("string({value})"))
         }
         _ => None,

@@ -5,29 +5,34 @@ use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Number, Value, json};
 
 use super::formula::Formula;
-use super::leaf::{DURATION, NUMBER, Said, wildcards};
-use super::shape::Shape;
-use super::text::{double, literal};
+use super::leaf::{DURATION_PATTERN, LeafResult, NUMBER_PATTERN, wildcard_formula};
+use super::shape::ValueShape;
+use super::text::{double_literal, string_literal};
 use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::operator::{ComparedOperand, ConditionOperator, OrderOperator};
 
-/// Returns whether `key`, a constant, compares with `value`, another one, as `operator` says.
-pub(super) fn constants(operator: ConditionOperator, key: &Tainted, value: &Value) -> bool {
+/// Returns whether the constant `key` compares with the constant `value` under `operator`.
+pub(super) fn compare_constants(operator: ConditionOperator, key: &Tainted, value: &Value) -> bool {
     let (key, value) =
         (ComparedOperand::compile(key), ComparedOperand::compile(&Tainted::Own(value.clone())));
     operator.holds(&key, &value, &mut Budget::default()).unwrap_or(false)
 }
 
-/// Returns whether `key`, which is there and not null, compares with `value` as `operator` says.
-pub(super) fn holds(operator: ConditionOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+/// Returns whether `key`, which exists and is not null, compares with `value` under `operator`.
+pub(super) fn operator_formula(
+    operator: ConditionOperator,
+    key: &str,
+    shape: ValueShape,
+    value: &Value,
+) -> LeafResult<Formula> {
     match operator {
-        ConditionOperator::Equals => equals(key, shape, value),
-        ConditionOperator::NotEquals => equals(key, shape, value).map(Formula::not),
+        ConditionOperator::Equals => equals_formula(key, shape, value),
+        ConditionOperator::NotEquals => equals_formula(key, shape, value).map(Formula::not),
         ConditionOperator::AnyIn
         | ConditionOperator::AllIn
         | ConditionOperator::AnyNotIn
-        | ConditionOperator::AllNotIn => membership(operator, key, shape, value),
-        ConditionOperator::Compare(order) => compare(order, key, shape, value),
+        | ConditionOperator::AllNotIn => membership_formula(operator, key, shape, value),
+        ConditionOperator::Compare(order) => order_formula(order, key, shape, value),
         ConditionOperator::In => Err("the operator `In` is deprecated; write `AllIn` or `AnyIn`".to_owned()),
         ConditionOperator::NotIn => {
             Err("the operator `NotIn` is deprecated; write `AllNotIn` or `AnyNotIn`".to_owned())
@@ -38,9 +43,9 @@ pub(super) fn holds(operator: ConditionOperator, key: &str, shape: Shape, value:
     }
 }
 
-fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+fn equals_formula(key: &str, shape: ValueShape, value: &Value) -> LeafResult<Formula> {
     Ok(match shape {
-        Shape::Bool => match value {
+        ValueShape::Bool => match value {
             Value::Bool(wanted) if key.ends_with(')') => {
                 let call = Formula::call(key);
                 if *wanted { call } else { call.not() }
@@ -48,26 +53,28 @@ fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
             Value::Bool(wanted) => Formula::compare(key, "==", &wanted.to_string()),
             _ => Formula::False,
         },
-        Shape::Int => match number(value) {
+        ValueShape::Int => match number_literal(value) {
             Some(wanted) if wanted.contains(['.', 'e']) => Formula::False,
             Some(wanted) => Formula::compare(key, "==", &wanted),
             None => Formula::False,
         },
-        Shape::Word | Shape::Text | Shape::Amount => text_equals(key, shape, value)?,
-        Shape::List(_) | Shape::Map(_) | Shape::MapOf(_) | Shape::Required(_) => match value {
-            Value::Array(items) if items.is_empty() && shape.is_list() => {
-                Formula::compare(&format!("size({key})"), "==", "0")
+        ValueShape::Word | ValueShape::Text | ValueShape::Amount => text_equals(key, shape, value)?,
+        ValueShape::List(_) | ValueShape::Map(_) | ValueShape::MapOf(_) | ValueShape::Required(_) => {
+            match value {
+                Value::Array(items) if items.is_empty() && shape.is_list() => {
+                    Formula::compare(&format!("size({key})"), "==", "0")
+                }
+                Value::Array(_) | Value::Object(_) => {
+                    return Err("a condition compares whole lists or objects".to_owned());
+                }
+                _ => Formula::False,
             }
-            Value::Array(_) | Value::Object(_) => {
-                return Err("a condition compares whole lists or objects".to_owned());
-            }
-            _ => Formula::False,
-        },
-        Shape::Port | Shape::Any => {
-            let text = text_equals(key, Shape::Any, value)?;
-            let text = if is_plain(&text) { text } else { guarded("string", key, text) };
-            let bool = equals(key, Shape::Bool, value)?;
-            let number = match number(value) {
+        }
+        ValueShape::Port | ValueShape::Any => {
+            let text = text_equals(key, ValueShape::Any, value)?;
+            let text = if is_plain_comparison(&text) { text } else { guarded_operand("string", key, text) };
+            let bool = equals_formula(key, ValueShape::Bool, value)?;
+            let number = match number_literal(value) {
                 Some(wanted) => Formula::compare(key, "==", &wanted),
                 None => Formula::False,
             };
@@ -80,11 +87,11 @@ fn equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
 }
 
 /// Returns whether `formula` is a comparison that is simply false for other types.
-fn is_plain(formula: &Formula) -> bool {
+fn is_plain_comparison(formula: &Formula) -> bool {
     matches!(formula, Formula::False) || matches!(formula, Formula::Atom(atom) if atom.is_equality())
 }
 
-fn guarded(type_name: &str, value: &str, formula: Formula) -> Formula {
+fn guarded_operand(type_name: &str, value: &str, formula: Formula) -> Formula {
     match formula {
         Formula::False => Formula::False,
         formula => Formula::compare(&format!("type({value})"), "==", type_name).and(formula),
@@ -92,16 +99,18 @@ fn guarded(type_name: &str, value: &str, formula: Formula) -> Formula {
 }
 
 /// Returns the number that a constant is to a number.
-fn number(value: &Value) -> Option<String> {
+fn number_literal(value: &Value) -> Option<String> {
     match value {
         Value::Number(Number::Int(integer)) => Some(integer.to_string()),
-        Value::Number(number) => Some(double(number.as_f64())),
-        Value::String(text) => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(double),
+        Value::Number(number) => Some(double_literal(number.as_f64())),
+        Value::String(text) => {
+            text.parse::<f64>().ok().filter(|number| number.is_finite()).map(double_literal)
+        }
         _ => None,
     }
 }
 
-fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+fn text_equals(key: &str, shape: ValueShape, value: &Value) -> LeafResult<Formula> {
     let text = match value {
         Value::String(text) => text.as_str(),
         Value::Number(number) => {
@@ -109,8 +118,8 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
                 return Err("a condition compares durations with a fraction of a second".to_owned());
             };
             return Ok(match shape {
-                Shape::Amount => Formula::False,
-                _ => is_duration(key).and(Formula::compare(key, "!=", "\"0\"")).and(durations(
+                ValueShape::Amount => Formula::False,
+                _ => is_duration(key).and(Formula::compare(key, "!=", "\"0\"")).and(duration_comparison(
                     key,
                     "==",
                     &format!("{seconds}s"),
@@ -121,8 +130,8 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     };
     let duration = Duration::parse(text).ok().filter(|_| text != "0");
     let is_quantity = Quantity::parse(text).is_ok();
-    if shape == Shape::Amount && is_quantity {
-        return Ok(Formula::compare(&format!("quantity(string({key}))"), "==", &quantity(text)));
+    if shape == ValueShape::Amount && is_quantity {
+        return Ok(Formula::compare(&format!("quantity(string({key}))"), "==", &quantity_call(text)));
     }
     if duration == Some(Duration::ZERO) {
         return Err(format!("a condition compares with the duration `{text}`"));
@@ -131,18 +140,18 @@ fn text_equals(key: &str, shape: Shape, value: &Value) -> Said<Formula> {
         true => Formula::call(format!("isQuantity({key})")).and(Formula::compare(
             &format!("quantity({key})"),
             "==",
-            &quantity(text),
+            &quantity_call(text),
         )),
         false => Formula::False,
     };
     if duration.is_some() {
         let other = is_duration(key).not().and(as_quantity);
-        return Ok(is_duration(key).and(durations(key, "==", text)).or(other));
+        return Ok(is_duration(key).and(duration_comparison(key, "==", text)).or(other));
     }
     if is_quantity {
         return Ok(as_quantity);
     }
-    let fits = wildcards(text, key, shape);
+    let fits = wildcard_formula(text, key, shape);
     let could_be_quantity = text.contains(['*', '?'])
         && text.chars().all(|c| c.is_ascii_digit() || "*?+-.eEinumkKMGTP".contains(c));
     Ok(match could_be_quantity {
@@ -165,18 +174,23 @@ pub(super) fn same_texts(key: &str, value: &str) -> Formula {
 }
 
 fn is_duration(key: &str) -> Formula {
-    Formula::call(format!("{key}.matches({})", literal(DURATION)))
+    Formula::call(format!("{key}.matches({})", string_literal(DURATION_PATTERN)))
 }
 
-fn durations(key: &str, sign: &str, wanted: &str) -> Formula {
-    Formula::compare(&format!("duration({key})"), sign, &format!("duration({})", literal(wanted)))
+fn duration_comparison(key: &str, sign: &str, wanted: &str) -> Formula {
+    Formula::compare(&format!("duration({key})"), sign, &format!("duration({})", string_literal(wanted)))
 }
 
-fn quantity(text: &str) -> String {
-    format!("quantity({})", literal(text))
+fn quantity_call(text: &str) -> String {
+    format!("quantity({})", string_literal(text))
 }
 
-fn membership(operator: ConditionOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+fn membership_formula(
+    operator: ConditionOperator,
+    key: &str,
+    shape: ValueShape,
+    value: &Value,
+) -> LeafResult<Formula> {
     let is_positive = matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AllIn);
     if shape.is_list() {
         let Some(is_in) = item_is_in(operator, "item", shape.element(), value)? else {
@@ -192,11 +206,11 @@ fn membership(operator: ConditionOperator, key: &str, shape: Shape, value: &Valu
     if shape.is_map() {
         return Ok(Formula::False);
     }
-    if matches!(shape, Shape::Any | Shape::Port) {
+    if matches!(shape, ValueShape::Any | ValueShape::Port) {
         return Err("a condition looks for a value of unknown type in a list".to_owned());
     }
-    let Some(items) = looked_through(value)? else { return Ok(Formula::False) };
-    let is_in = one_of(key, shape, &items, is_positive)?;
+    let Some(items) = membership_texts(value)? else { return Ok(Formula::False) };
+    let is_in = scalar_is_one_of(key, shape, &items, is_positive)?;
     Ok(if is_positive { is_in } else { is_in.not() })
 }
 
@@ -204,26 +218,26 @@ fn membership(operator: ConditionOperator, key: &str, shape: Shape, value: &Valu
 pub(super) fn item_is_in(
     operator: ConditionOperator,
     item: &str,
-    shape: Shape,
+    shape: ValueShape,
     value: &Value,
-) -> Said<Option<Formula>> {
+) -> LeafResult<Option<Formula>> {
     let items = match value {
         Value::Number(_) | Value::Bool(_)
             if matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AnyNotIn) =>
         {
-            Some(vec![(printed(value), false)])
+            Some(vec![(printed_scalar(value), false)])
         }
-        value => looked_through(value)?,
+        value => membership_texts(value)?,
     };
     let is_positive = matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AllIn);
-    items.map(|items| one_of(item, shape, &items, is_positive)).transpose()
+    items.map(|items| scalar_is_one_of(item, shape, &items, is_positive)).transpose()
 }
 
 /// Returns the texts that a constant is looked through for, each with whether it may have wildcards.
-fn looked_through(value: &Value) -> Said<Option<Vec<(String, bool)>>> {
+fn membership_texts(value: &Value) -> LeafResult<Option<Vec<(String, bool)>>> {
     Ok(match value {
         Value::Array(items) => {
-            Some(items.iter().map(|item| (printed(item), item.as_str().is_some())).collect())
+            Some(items.iter().map(|item| (printed_scalar(item), item.as_str().is_some())).collect())
         }
         Value::String(text) => {
             let is_range = text.bytes().any(|byte| byte == b'-')
@@ -241,31 +255,37 @@ fn looked_through(value: &Value) -> Said<Option<Vec<(String, bool)>>> {
 }
 
 /// Returns a scalar as the text that it is looked for by.
-fn printed(value: &Value) -> String {
+fn printed_scalar(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Bool(boolean) => boolean.to_string(),
-        // Lists, objects and null have words of their own, which nothing in an object is.
+        // Lists, objects and null are printed as texts that no scalar in an object has.
         other => json::to_string(other),
     }
 }
 
 /// Returns whether the scalar `key` is one of `items`.
-fn one_of(key: &str, shape: Shape, items: &[(String, bool)], is_positive: bool) -> Said<Formula> {
+fn scalar_is_one_of(
+    key: &str,
+    shape: ValueShape,
+    items: &[(String, bool)],
+    is_positive: bool,
+) -> LeafResult<Formula> {
     let text = match shape {
-        Shape::Word => key.to_owned(),
-        Shape::Text | Shape::Amount if !is_positive => key.to_owned(),
-        Shape::Int | Shape::Bool => format!("string({key})"),
-        Shape::Text | Shape::Amount => {
+        ValueShape::Word => key.to_owned(),
+        ValueShape::Text | ValueShape::Amount if !is_positive => key.to_owned(),
+        ValueShape::Int | ValueShape::Bool => format!("string({key})"),
+        ValueShape::Text | ValueShape::Amount => {
             return Err("in a condition with `AnyIn` or `AllIn` wildcards of the object count too".to_owned());
         }
         _ => return Err("a condition looks for a value of unknown type in a list".to_owned()),
     };
     let is_wild = |(text, may_be): &(String, bool)| *may_be && text.contains(['*', '?']);
     let words: Vec<String> =
-        items.iter().filter(|item| !is_wild(item)).map(|(text, _)| literal(text)).collect();
-    let globs = items.iter().filter(|item| is_wild(item)).map(|(glob, _)| wildcards(glob, &text, shape));
+        items.iter().filter(|item| !is_wild(item)).map(|(text, _)| string_literal(text)).collect();
+    let globs =
+        items.iter().filter(|item| is_wild(item)).map(|(glob, _)| wildcard_formula(glob, &text, shape));
     let among = match words.as_slice() {
         [] => Formula::False,
         [only] => Formula::compare(&text, "==", only),
@@ -274,7 +294,7 @@ fn one_of(key: &str, shape: Shape, items: &[(String, bool)], is_positive: bool) 
     Ok(among.or(Formula::any_of(globs)))
 }
 
-fn compare(order: OrderOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+fn order_formula(order: OrderOperator, key: &str, shape: ValueShape, value: &Value) -> LeafResult<Formula> {
     let sign = match order {
         OrderOperator::GreaterThan => ">",
         OrderOperator::GreaterThanOrEquals => ">=",
@@ -293,33 +313,41 @@ fn compare(order: OrderOperator, key: &str, shape: Shape, value: &Value) -> Said
         }
     };
     Ok(match shape {
-        Shape::Int => match (duration, number(value)) {
+        ValueShape::Int => match (duration, number_literal(value)) {
             (Some(_), _) => Formula::compare(key, sign, &seconds()?),
             (None, Some(wanted)) => Formula::compare(key, sign, &wanted),
             (None, None) => Formula::False,
         },
-        Shape::Amount => match value {
-            Value::String(text) if Quantity::parse(text).is_ok() => {
-                Formula::compare(&format!("quantity(string({key})).compareTo({})", quantity(text)), sign, "0")
-            }
+        ValueShape::Amount => match value {
+            Value::String(text) if Quantity::parse(text).is_ok() => Formula::compare(
+                &format!("quantity(string({key})).compareTo({})", quantity_call(text)),
+                sign,
+                "0",
+            ),
             _ => return Err("a condition compares a quantity with something else".to_owned()),
         },
-        Shape::Word | Shape::Text => texts(key, sign, value, duration.is_some(), seconds)?,
-        Shape::Bool | Shape::Map(_) | Shape::MapOf(_) | Shape::List(_) | Shape::Required(_) => Formula::False,
-        Shape::Any | Shape::Port => {
+        ValueShape::Word | ValueShape::Text => {
+            compare_texts_in_order(key, sign, value, duration.is_some(), seconds)?
+        }
+        ValueShape::Bool
+        | ValueShape::Map(_)
+        | ValueShape::MapOf(_)
+        | ValueShape::List(_)
+        | ValueShape::Required(_) => Formula::False,
+        ValueShape::Any | ValueShape::Port => {
             return Err("a condition compares a value of unknown type".to_owned());
         }
     })
 }
 
-fn texts(
+fn compare_texts_in_order(
     key: &str,
     sign: &str,
     value: &Value,
     is_duration_wanted: bool,
-    seconds: impl Fn() -> Said<String>,
-) -> Said<Formula> {
-    let is_number = || Formula::call(format!("{key}.matches({})", literal(NUMBER)));
+    seconds: impl Fn() -> LeafResult<String>,
+) -> LeafResult<Formula> {
+    let is_number = || Formula::call(format!("{key}.matches({})", string_literal(NUMBER_PATTERN)));
     Ok(match value {
         Value::String(text) if is_duration_wanted => {
             if Quantity::parse(text).is_ok() {
@@ -327,24 +355,24 @@ fn texts(
             }
             let counted = Formula::compare(&format!("int(double({key}))"), sign, &seconds()?);
             is_duration(key)
-                .and(durations(key, sign, text))
+                .and(duration_comparison(key, sign, text))
                 .or(is_duration(key).not().and(is_number()).and(counted))
         }
         Value::String(text) if Quantity::parse(text).is_ok() => {
             let compared =
-                Formula::compare(&format!("quantity({key}).compareTo({})", quantity(text)), sign, "0");
+                Formula::compare(&format!("quantity({key}).compareTo({})", quantity_call(text)), sign, "0");
             Formula::call(format!("isQuantity({key})")).and(compared)
         }
-        Value::String(text) => return Err(format!("a condition compares with `{text}`, which is no number")),
+        Value::String(text) => {
+            return Err(format!("a condition compares with `{text}`, which is not a number"));
+        }
         Value::Number(wanted) => {
             let Some(seconds) = wanted.as_i64() else {
                 return Err("a condition compares texts with a number that is not whole".to_owned());
             };
-            let as_duration = is_duration(key).and(Formula::compare(key, "!=", "\"0\"")).and(durations(
-                key,
-                sign,
-                &format!("{seconds}s"),
-            ));
+            let as_duration = is_duration(key)
+                .and(Formula::compare(key, "!=", "\"0\""))
+                .and(duration_comparison(key, sign, &format!("{seconds}s")));
             let as_number =
                 is_number().and(Formula::compare(&format!("double({key})"), sign, &format!("{seconds}.0")));
             as_duration.or(as_number)

@@ -1,27 +1,27 @@
-//! The expressions in `{{ }}` that are plain enough for CEL: a path, perhaps with what counts when nothing is there.
+//! Parses expressions in `{{ }}` that are simple enough for CEL: a path, optionally with a default.
 
 use kubewright_value::{Value, json};
 
-use kubewright_cel_rules::unknown_field;
+use kubewright_cel_rules::unknown_variable_field;
 
 /// How long the text of a path may be, and how many steps it may have.
-const LONGEST: usize = 4096;
-const MOST_STEPS: usize = 64;
+const MAX_PATH_TEXT_BYTES: usize = 4096;
+const MAX_PATH_STEPS: usize = 64;
 
 /// `request.object.spec.containers[].image || 'none' | length(@)`
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reading {
-    pub(super) root: Root,
-    pub(super) steps: Vec<Step>,
-    /// What counts when the path leads to nothing, or to something empty.
+pub(super) struct PathExpression {
+    pub(super) root: PathRoot,
+    pub(super) steps: Vec<PathExpressionStep>,
+    /// The default for a missing or empty value.
     pub(super) default: Option<Value>,
-    /// What is asked about the value, if it is not the value itself that is wanted.
-    pub(super) asked: Option<Asked>,
+    /// The question about the value; `None` for the value itself.
+    pub(super) asked: Option<ValueQuestion>,
 }
 
-/// What is asked about a value.
+/// A question about a value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum ValueQuestion {
     /// `| length(@)`
     Length,
     /// `contains(…, 'text')`
@@ -30,18 +30,18 @@ pub(super) enum Asked {
     Matches(String),
 }
 
-/// What a path starts at.
+/// The root of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum PathRoot {
     Object,
     OldObject,
     Request,
     Element,
 }
 
-/// What a path goes on with.
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathExpressionStep {
     Key(String),
     /// `[]`
     Flatten,
@@ -50,78 +50,83 @@ pub(super) enum Step {
 }
 
 /// Reads `text`; returns nothing for other expressions.
-pub(super) fn read(text: &str) -> Option<Reading> {
+pub(super) fn parse_path_expression(text: &str) -> Option<PathExpression> {
     let text = text.trim();
-    if let Some(arguments) = call(text, "contains") {
+    if let Some(arguments) = call_arguments(text, "contains") {
         let (path, wanted) = arguments.rsplit_once(',')?;
-        let mut cursor = Cursor { rest: wanted };
+        let mut cursor = PathCursor { rest: wanted };
         let wanted = cursor.literal()?.as_str()?.to_owned();
-        let reading = path_of(path).filter(|_| cursor.rest.trim().is_empty())?;
-        return Some(Reading { asked: Some(Asked::Contains(wanted)), ..reading });
+        let reading = parse_plain_path(path).filter(|_| cursor.rest.trim().is_empty())?;
+        return Some(PathExpression { asked: Some(ValueQuestion::Contains(wanted)), ..reading });
     }
-    if let Some(arguments) = call(text, "regex_match") {
-        let mut cursor = Cursor { rest: arguments };
+    if let Some(arguments) = call_arguments(text, "regex_match") {
+        let mut cursor = PathCursor { rest: arguments };
         let expression = cursor.raw_literal()?;
         cursor.takes(",").then_some(())?;
         let path = cursor.rest.trim();
         let quoted = path.strip_prefix("'{{").and_then(|path| path.strip_suffix("}}'"));
-        return Some(Reading { asked: Some(Asked::Matches(expression)), ..path_of(quoted.unwrap_or(path))? });
+        return Some(PathExpression {
+            asked: Some(ValueQuestion::Matches(expression)),
+            ..parse_plain_path(quoted.unwrap_or(path))?
+        });
     }
-    path_of(text)
+    parse_plain_path(text)
 }
 
 /// Returns the arguments, if `text` is a call of `function`.
-fn call<'t>(text: &'t str, function: &str) -> Option<&'t str> {
+fn call_arguments<'t>(text: &'t str, function: &str) -> Option<&'t str> {
     text.strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')
 }
 
-fn path_of(text: &str) -> Option<Reading> {
-    if text.len() > LONGEST {
+fn parse_plain_path(text: &str) -> Option<PathExpression> {
+    if text.len() > MAX_PATH_TEXT_BYTES {
         return None;
     }
-    let mut cursor = Cursor { rest: text.trim() };
+    let mut cursor = PathCursor { rest: text.trim() };
     let mut steps = Vec::new();
-    steps.push(Step::Key(cursor.key()?));
+    steps.push(PathExpressionStep::Key(cursor.key()?));
     while let Some(step) = cursor.step()? {
         steps.push(step);
     }
     // Every step is written out together with all that lead to it.
-    if steps.len() > MOST_STEPS {
+    if steps.len() > MAX_PATH_STEPS {
         return None;
     }
-    let mut reading = rooted(steps)?;
+    let mut reading = with_root(steps)?;
     if cursor.takes("||") {
         reading.default = Some(cursor.literal()?);
     }
     if cursor.takes("|") {
         cursor.takes("length(@)").then_some(())?;
-        reading.asked = Some(Asked::Length);
+        reading.asked = Some(ValueQuestion::Length);
     }
     cursor.rest.is_empty().then_some(reading)
 }
 
-fn rooted(steps: Vec<Step>) -> Option<Reading> {
+fn with_root(steps: Vec<PathExpressionStep>) -> Option<PathExpression> {
     let key = |index: usize| match steps.get(index) {
-        Some(Step::Key(key)) => Some(key.as_str()),
+        Some(PathExpressionStep::Key(key)) => Some(key.as_str()),
         _ => None,
     };
     let (root, used) = match (key(0)?, key(1)) {
-        ("request", Some("object")) => (Root::Object, 2),
-        ("request", Some("oldObject")) => (Root::OldObject, 2),
-        // The API server takes no expression that asks for more than its requests have.
-        ("request", Some(field)) if unknown_field("request", &[field.into()]).is_none() => (Root::Request, 1),
-        ("element", _) => (Root::Element, 1),
+        ("request", Some("object")) => (PathRoot::Object, 2),
+        ("request", Some("oldObject")) => (PathRoot::OldObject, 2),
+        // The API server refuses expressions that read unknown fields of the request.
+        ("request", Some(field)) if unknown_variable_field("request", &[field.into()]).is_none() => {
+            (PathRoot::Request, 1)
+        }
+        ("element", _) => (PathRoot::Element, 1),
         _ => return None,
     };
     let steps = steps.into_iter().skip(used).collect();
-    Some(Reading { root, steps, default: None, asked: None })
+    Some(PathExpression { root, steps, default: None, asked: None })
 }
 
-struct Cursor<'t> {
+struct PathCursor<'t> {
     rest: &'t str,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> PathCursor<'t> {
     /// Takes `token`, and blanks before it, if it is next.
     fn takes(&mut self, token: &str) -> bool {
         match self.rest.trim_start().strip_prefix(token) {
@@ -149,12 +154,12 @@ impl<'t> Cursor<'t> {
         name.starts_with(is_first).then(|| name.to_owned())
     }
 
-    /// Takes the next step; returns nothing inside when the path ends, and nothing when it is no path.
+    /// Takes the next step; `Some(None)` at the end of the path, `None` when it is not a path.
     #[expect(clippy::option_option, reason = "the end of a path is not the same as something else")]
-    fn step(&mut self) -> Option<Option<Step>> {
+    fn step(&mut self) -> Option<Option<PathExpressionStep>> {
         if self.rest.starts_with("[]") {
             self.rest = self.rest.get(2..)?;
-            return Some(Some(Step::Flatten));
+            return Some(Some(PathExpressionStep::Flatten));
         }
         let Some(rest) = self.rest.strip_prefix('.') else {
             let ends = self.rest.trim_start();
@@ -163,16 +168,16 @@ impl<'t> Cursor<'t> {
         self.rest = rest;
         if !self.takes("[") {
             let key = self.key()?;
-            return (!self.rest.starts_with('(')).then_some(Some(Step::Key(key)));
+            return (!self.rest.starts_with('(')).then_some(Some(PathExpressionStep::Key(key)));
         }
         let mut keys = vec![self.key()?];
         while self.takes(",") {
             keys.push(self.key()?);
         }
-        self.takes("]").then_some(Some(Step::Several(keys)))
+        self.takes("]").then_some(Some(PathExpressionStep::Several(keys)))
     }
 
-    /// Takes a text in which a backslash stands for itself.
+    /// Takes a text in which a backslash is an ordinary character.
     fn raw_literal(&mut self) -> Option<String> {
         let (text, rest) = self.rest.trim_start().strip_prefix('\'')?.split_once('\'')?;
         self.rest = rest;

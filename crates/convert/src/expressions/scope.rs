@@ -6,67 +6,67 @@ use std::rc::Rc;
 use kubewright_value::{Text, Value};
 
 use super::formula::Formula;
-use super::reading::{Reading, Root, Step};
-use super::shape::Shape;
-use super::text::{Field, element_name};
+use super::reading::{PathExpression, PathExpressionStep, PathRoot};
+use super::shape::ValueShape;
+use super::text::{MapField, element_name};
 
-/// What the names in expressions mean at one place of a rule.
+/// The CEL expressions of the variables at one place of a rule.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct TranslationScope {
     /// How the object is written, which is another one on deletions.
     pub(super) object: String,
-    pub(super) shape: Shape,
+    pub(super) shape: ValueShape,
     /// The element of the loop.
-    pub(super) element: Option<(String, Shape)>,
+    pub(super) element: Option<(String, ValueShape)>,
     /// The lists that were put together of others.
     lists: Rc<RefCell<Vec<String>>>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone)]
-pub(super) enum Found {
-    One(One),
-    Many(Many),
+pub(super) enum PathTarget {
+    One(SingleValue),
+    Many(ListElements),
 }
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(super) struct One {
+pub(super) struct SingleValue {
     pub(super) value: String,
-    pub(super) shape: Shape,
+    pub(super) shape: ValueShape,
     /// Whether something is there, which may be null.
     pub(super) there: Formula,
-    /// Whether an object on the way does not have the key; otherwise nothing is there because something is no object.
+    /// Whether an object on the way lacks the key; otherwise the value is missing because its parent is not an object.
     pub(super) missing: Formula,
     /// The path with `.?`, where every step leads through objects.
     pub(super) optional: Option<String>,
 }
 
-/// The elements of lists, and what is below each of them.
+/// The elements of nested lists, with a path below each.
 #[derive(Debug, Clone)]
-pub(super) struct Many {
-    /// The lists, outermost first, each with what must hold before it can be read.
+pub(super) struct ListElements {
+    /// The lists, outermost first, each with the guard of reading it.
     loops: Vec<(Formula, String, String)>,
     pub(super) item: String,
-    pub(super) shape: Shape,
+    pub(super) shape: ValueShape,
     guard: Formula,
 }
 
-impl Many {
+impl ListElements {
     /// Returns whether `each` holds of every item.
     pub(super) fn all(&self, each: Formula) -> Formula {
         self.exists(each.not()).not()
     }
 
     /// Returns the list of the items, for being counted, where they are below the elements of one list.
-    pub(super) fn counted(&self) -> Option<One> {
+    pub(super) fn counted(&self) -> Option<SingleValue> {
         let [(guard, list, name)] = self.loops.as_slice() else { return None };
         let value = match &self.guard {
             Formula::True => list.clone(),
             guard => format!("{list}.filter({name}, {})", guard.written().replace('\n', " ")),
         };
-        let shape = Shape::List(&Shape::Any);
-        Some(One { value, shape, there: guard.clone(), missing: Formula::False, optional: None })
+        let shape = ValueShape::List(&ValueShape::Any);
+        Some(SingleValue { value, shape, there: guard.clone(), missing: Formula::False, optional: None })
     }
 
     /// Returns whether there is an item of which `each` holds.
@@ -79,9 +79,9 @@ impl Many {
     }
 }
 
-impl From<One> for Many {
+impl From<SingleValue> for ListElements {
     /// The elements of a list.
-    fn from(one: One) -> Self {
+    fn from(one: SingleValue) -> Self {
         let item = element_name(one.last_key(), &[]);
         let shape = one.shape.element();
         let (guard, list) = match one.optional {
@@ -92,14 +92,14 @@ impl From<One> for Many {
     }
 }
 
-impl Scope {
+impl TranslationScope {
     /// Returns the scope outside of loops in which `object` is how the object is written.
-    pub(super) fn new(object: &str, shape: Shape) -> Self {
+    pub(super) fn new(object: &str, shape: ValueShape) -> Self {
         Self { object: object.to_owned(), shape, element: None, lists: Rc::default() }
     }
 
     /// Returns the scope in a loop over `elements`.
-    pub(super) fn with_element(&self, elements: &Many) -> Self {
+    pub(super) fn with_element(&self, elements: &ListElements) -> Self {
         Self { element: Some((elements.item.clone(), elements.shape)), ..self.clone() }
     }
 
@@ -113,17 +113,17 @@ impl Scope {
         lists.iter().enumerate().map(|(index, list)| (list.clone(), name(index).into())).collect()
     }
 
-    /// Returns what `reading` leads to; nothing when that cannot be said in CEL.
-    pub(super) fn find(&self, reading: &Reading) -> Option<Found> {
+    /// Returns the target of `reading`; `None` when it cannot be expressed in CEL.
+    pub(super) fn find(&self, reading: &PathExpression) -> Option<PathTarget> {
         let (text, shape) = match reading.root {
-            Root::Object => (self.object.clone(), self.shape),
-            Root::OldObject => ("oldObject".to_owned(), self.shape),
-            Root::Element => self.element.clone()?,
-            Root::Request => ("request".to_owned(), REQUEST),
+            PathRoot::Object => (self.object.clone(), self.shape),
+            PathRoot::OldObject => ("oldObject".to_owned(), self.shape),
+            PathRoot::Element => self.element.clone()?,
+            PathRoot::Request => ("request".to_owned(), REQUEST_SHAPE),
         };
         // Without an old object everything in it is null.
-        let is_old = reading.root == Root::OldObject;
-        let mut one = One {
+        let is_old = reading.root == PathRoot::OldObject;
+        let mut one = SingleValue {
             optional: (!is_old).then(|| text.clone()),
             there: if is_old { Formula::compare("oldObject", "!=", "null") } else { Formula::True },
             value: text,
@@ -135,23 +135,25 @@ impl Scope {
         let mut last_key = "";
         while let Some(step) = steps.next() {
             match step {
-                Step::Key(key) => {
+                PathExpressionStep::Key(key) => {
                     one = one.below(key);
                     last_key = key;
                 }
                 // Flattening a list of scalars changes nothing.
-                Step::Flatten if one.shape.is_list() && loops.is_empty() && steps.peek().is_none() => {
+                PathExpressionStep::Flatten
+                    if one.shape.is_list() && loops.is_empty() && steps.peek().is_none() =>
+                {
                     one.missing = Formula::False;
                 }
-                Step::Flatten if one.shape.is_list() => {
+                PathExpressionStep::Flatten if one.shape.is_list() => {
                     let mut taken: Vec<String> = loops.iter().map(|(_, _, name)| name.clone()).collect();
                     taken.extend(self.element.iter().map(|(name, _)| name.clone()));
                     let name = element_name(last_key, &taken);
                     loops.push((one.there, one.value, name.clone()));
-                    one = One::element(name, &one.shape);
+                    one = SingleValue::element(name, &one.shape);
                 }
-                Step::Several(keys) => {
-                    matches!(steps.next(), Some(Step::Flatten)).then_some(())?;
+                PathExpressionStep::Several(keys) => {
+                    matches!(steps.next(), Some(PathExpressionStep::Flatten)).then_some(())?;
                     one = one.several(keys)?;
                     let mut lists = self.lists.borrow_mut();
                     if !lists.contains(&one.value) {
@@ -162,22 +164,22 @@ impl Scope {
                     if steps.peek().is_some() {
                         let name = element_name(last_key, &[]);
                         loops.push((one.there, one.value, name.clone()));
-                        one = One::element(name, &one.shape);
+                        one = SingleValue::element(name, &one.shape);
                     }
                 }
-                Step::Flatten => return None,
+                PathExpressionStep::Flatten => return None,
             }
         }
         if loops.is_empty() {
-            return Some(Found::One(one));
+            return Some(PathTarget::One(one));
         }
-        Some(Found::Many(Many { loops, item: one.value, shape: one.shape, guard: one.there }))
+        Some(PathTarget::Many(ListElements { loops, item: one.value, shape: one.shape, guard: one.there }))
     }
 }
 
-impl One {
+impl SingleValue {
     /// Returns an element, called `name`, of a list of this shape.
-    fn element(name: String, list: &Shape) -> Self {
+    fn element(name: String, list: &ValueShape) -> Self {
         Self {
             optional: Some(name.clone()),
             value: name,
@@ -194,18 +196,18 @@ impl One {
     }
 
     fn below(self, key: &str) -> Self {
-        let field = Field { parent: &self.value, key };
+        let field = MapField { parent: &self.value, key };
         let is_there = if self.shape.requires(key) { Formula::True } else { field.presence() };
         let is_map = match self.shape {
             shape if shape.is_map() => Formula::True,
-            Shape::Any => Formula::compare(&format!("type({})", self.value), "==", "map"),
+            ValueShape::Any => Formula::compare(&format!("type({})", self.value), "==", "map"),
             _ => Formula::False,
         };
         let around = self.there.and(is_map);
         let optional = match (self.shape.is_map(), self.shape.requires(key)) {
             (false, _) => None,
-            (true, true) => self.optional.as_deref().map(|parent| Field { parent, key }.value()),
-            (true, false) => self.optional.as_deref().map(|parent| Field { parent, key }.optional()),
+            (true, true) => self.optional.as_deref().map(|parent| MapField { parent, key }.value()),
+            (true, false) => self.optional.as_deref().map(|parent| MapField { parent, key }.optional()),
         };
         Self {
             value: field.value(),
@@ -228,7 +230,7 @@ impl One {
             shape = Some(below.shape);
             lists.push(match self.shape.requires(key) {
                 true => below.value,
-                false => format!("{}.orValue([])", Field { parent: &self.value, key }.optional()),
+                false => format!("{}.orValue([])", MapField { parent: &self.value, key }.optional()),
             });
         }
         Some(Self {
@@ -241,26 +243,29 @@ impl One {
     }
 }
 
-/// What is known about a request.
-const REQUEST: Shape = Shape::Map(&[
-    ("operation", Shape::Required(&Shape::Word)),
-    ("name", Shape::Word),
-    ("namespace", Shape::Word),
+/// The known fields of a request.
+const REQUEST_SHAPE: ValueShape = ValueShape::Map(&[
+    ("operation", ValueShape::Required(&ValueShape::Word)),
+    ("name", ValueShape::Word),
+    ("namespace", ValueShape::Word),
     (
         "userInfo",
-        Shape::Required(&Shape::Map(&[("username", Shape::Text), ("groups", Shape::List(&Shape::Text))])),
+        ValueShape::Required(&ValueShape::Map(&[
+            ("username", ValueShape::Text),
+            ("groups", ValueShape::List(&ValueShape::Text)),
+        ])),
     ),
 ]);
 
 /// Returns whether a path always leads to something that is not empty.
-pub(super) fn is_sure(reading: &Reading) -> bool {
-    reading.root == Root::Request && reading.steps == [Step::Key("operation".to_owned())]
+pub(super) fn is_always_present(reading: &PathExpression) -> bool {
+    reading.root == PathRoot::Request && reading.steps == [PathExpressionStep::Key("operation".to_owned())]
 }
 
 /// Returns a constant as a literal, if it is a scalar.
-pub(super) fn constant(value: &Value) -> Option<String> {
+pub(super) fn constant_literal(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(super::text::literal(text)),
+        Value::String(text) => Some(super::text::string_literal(text)),
         Value::Bool(boolean) => Some(boolean.to_string()),
         Value::Number(number) => number.as_i64().map(|number| number.to_string()),
         _ => None,

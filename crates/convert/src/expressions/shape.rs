@@ -1,17 +1,17 @@
-//! What the API server lets stand in the fields of the kinds that come with Kubernetes.
+//! The possible values of fields in built-in kinds, as the API server validates them.
 //!
-//! Where a shape is known, expressions need not ask whether a text is a number; where it is not, they do.
+//! Where a shape is known, expressions need not test whether a text is a number; otherwise they do.
 
 mod schema;
 
-/// What can stand somewhere.
+/// The possible values of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// Anything.
     Any,
     Bool,
     Int,
-    /// A text of letters, digits and few other characters: a name, one of some words, a label.
+    /// A text of letters, digits and few other characters: a name, an enum value, a label.
     Word,
     /// Any text.
     Text,
@@ -19,15 +19,15 @@ pub(super) enum Shape {
     Amount,
     /// A number or a name.
     Port,
-    Map(&'static [(&'static str, Shape)]),
-    MapOf(&'static Shape),
-    List(&'static Shape),
-    /// What is in every object.
-    Required(&'static Shape),
+    Map(&'static [(&'static str, ValueShape)]),
+    MapOf(&'static ValueShape),
+    List(&'static ValueShape),
+    /// The fields of every object.
+    Required(&'static ValueShape),
 }
 
-impl Shape {
-    /// Returns what stands under `key`.
+impl ValueShape {
+    /// Returns the shape of the field `key`.
     pub(super) fn field(self, key: &str) -> Self {
         match self.raw_field(key) {
             Self::Required(shape) => *shape,
@@ -35,7 +35,7 @@ impl Shape {
         }
     }
 
-    /// Returns whether something stands under `key` in every object.
+    /// Returns whether every object has the field `key`.
     pub(super) fn requires(self, key: &str) -> bool {
         matches!(self.raw_field(key), Self::Required(_))
     }
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// Returns what the elements of a list are.
+    /// Returns the shape of the elements of a list.
     pub(super) fn element(self) -> Self {
         if let Self::List(shape) = self { *shape } else { Self::Any }
     }
@@ -68,13 +68,13 @@ impl Shape {
     }
 }
 
-/// Returns what objects look like that are of one of `kinds`, as a rule names them.
-pub(super) fn of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> Shape {
+/// Returns the shape of objects of `kinds`, as a rule names them.
+pub(super) fn shape_of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> ValueShape {
     let known: Option<Vec<&'static str>> = kinds.map(schema::known_kind).collect();
-    known.and_then(|known| schema::of_all(&known)).unwrap_or_else(object_shape)
+    known.and_then(|known| schema::shared_shape(&known)).unwrap_or_else(object_shape)
 }
 
-/// Returns what any object looks like.
-pub(super) fn object_shape() -> Shape {
+/// Returns the shape of any object.
+pub(super) fn object_shape() -> ValueShape {
     schema::any_object()
 }

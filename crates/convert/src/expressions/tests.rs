@@ -2,11 +2,11 @@ use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Budget, Source, Value, yaml};
 
-use super::expressions;
-use super::shape::{Shape, object_shape};
-use crate::{Expressions, Inexpressible};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::notes::Notes;
+use super::shape::{ValueShape, object_shape};
+use super::translate_rule;
+use crate::{ConversionRefusal, RuleExpressions};
+use kubewright_dialect_kit::fields::Located;
+use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::pattern::{PatternVerdict, ValidatePattern};
 use kubewright_kyverno::source;
@@ -19,7 +19,7 @@ pub(super) fn value(text: &str) -> Value {
     kubewright_value::yaml::parse(text).unwrap()
 }
 
-/// Returns what CEL says of `object`.
+/// Returns the decision of the CEL expressions for `object`.
 pub(super) fn in_cel(pass: &CelProgram, skip: &CelProgram, object: &Value) -> Result<&'static str, String> {
     let holds = |program: &CelProgram| match program
         .evaluate(&CelBindings::new().with("object", object), &mut CelCost::new(10_000_000))
@@ -37,9 +37,9 @@ pub(super) fn in_cel(pass: &CelProgram, skip: &CelProgram, object: &Value) -> Re
     })
 }
 
-pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(CelProgram, CelProgram), String> {
-    let placed = Placed { value: pattern.clone(), path: Vec::new() };
-    let checked = super::one_pattern_in(&placed, false, "object", shape, &JmesPathFunctions::kubernetes())
+pub(super) fn compiled(pattern: &Value, shape: ValueShape) -> Result<(CelProgram, CelProgram), String> {
+    let placed = Located { value: pattern.clone(), path: Vec::new() };
+    let checked = super::pattern_formulas(&placed, false, "object", shape, &JmesPathFunctions::kubernetes())
         .map_err(|bad| bad.why)?;
     let environment = CelEnvironment::kubernetes().variable("object");
     let applies = checked.skip.clone().not().simplified();
@@ -52,15 +52,15 @@ pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(CelProgram, Cel
 
 pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
     let compiled = ValidatePattern::compile(&Tainted::Own(pattern.clone()));
-    match compiled.check(object, &mut Budget::default(), &mut Notes::off()).unwrap() {
+    match compiled.check(object, &mut Budget::default(), &mut TraceNotes::off()).unwrap() {
         PatternVerdict::Pass => "pass",
         PatternVerdict::Skip { .. } => "skip",
         PatternVerdict::Error { .. } | PatternVerdict::Fail(_) => "fail",
     }
 }
 
-/// Returns the expressions of a rule about `kinds`, whose `rest` is written in YAML.
-fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
+/// Returns the expressions of a rule for `kinds`, whose `rest` is written in YAML.
+fn made(kinds: &str, rest: &str) -> Result<RuleExpressions, ConversionRefusal> {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
          match: {{any: [{{resources: {{kinds: [{kinds}]}}}}]}}, {rest}}}]}}}}"
@@ -68,7 +68,7 @@ fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
     let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
     let (policy, problems) = source::read_policy_document(&document);
     assert!(problems.is_empty(), "{problems:?}");
-    expressions(policy.unwrap().rules.first().unwrap(), &JmesPathFunctions::kubernetes())
+    translate_rule(policy.unwrap().rules.first().unwrap(), &JmesPathFunctions::kubernetes())
 }
 
 /// Checks that a rule is written as `want`: its conditions, each behind `?`, and its validation, on one line.

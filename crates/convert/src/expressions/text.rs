@@ -3,7 +3,7 @@
 use kubewright_cel::RESERVED_WORDS;
 
 /// Returns `text` as a literal.
-pub(crate) fn literal(text: &str) -> String {
+pub(crate) fn string_literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {
@@ -22,7 +22,7 @@ pub(crate) fn literal(text: &str) -> String {
 }
 
 /// Returns a double as a literal that is a whole number where it is one.
-pub(super) fn double(number: f64) -> String {
+pub(super) fn double_literal(number: f64) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return format!("{number:.0}").replace("-0", "0");
@@ -31,46 +31,46 @@ pub(super) fn double(number: f64) -> String {
 }
 
 /// A key of a map that an expression leads to.
-pub(super) struct Field<'f> {
+pub(super) struct MapField<'f> {
     pub(super) parent: &'f str,
     pub(super) key: &'f str,
 }
 
-impl Field<'_> {
+impl MapField<'_> {
     /// `parent.key`
     pub(super) fn value(&self) -> String {
-        match is_name(self.key) {
+        match is_selectable_key(self.key) {
             true => format!("{}.{}", self.parent, self.key),
-            false => format!("{}[{}]", self.parent, literal(self.key)),
+            false => format!("{}[{}]", self.parent, string_literal(self.key)),
         }
     }
 
     /// `parent.?key`
     pub(super) fn optional(&self) -> String {
-        match is_name(self.key) {
+        match is_selectable_key(self.key) {
             true => format!("{}.?{}", self.parent, self.key),
-            false => format!("{}[?{}]", self.parent, literal(self.key)),
+            false => format!("{}[?{}]", self.parent, string_literal(self.key)),
         }
     }
 
     /// `has(parent.key)`
     pub(super) fn presence(&self) -> super::formula::Formula {
-        match is_name(self.key) {
+        match is_selectable_key(self.key) {
             true => super::formula::Formula::call(format!("has({}.{})", self.parent, self.key)),
-            false => super::formula::Formula::compare(&literal(self.key), "in", self.parent),
+            false => super::formula::Formula::compare(&string_literal(self.key), "in", self.parent),
         }
     }
 }
 
 /// Returns whether `key` can be written behind a point.
-fn is_name(key: &str) -> bool {
+fn is_selectable_key(key: &str) -> bool {
     let starts_well = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts_well
         && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !["true", "false", "null", "in"].contains(&key)
 }
 
-/// Returns what to call an element of the list under `key`, other than `taken` names.
+/// Returns a variable name for an element of the list `key`, other than `taken` names.
 pub(super) fn element_name(key: &str, taken: &[String]) -> String {
     let word_start = key.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);
     let word = key.get(word_start..).unwrap_or_default().to_ascii_lowercase();
@@ -78,7 +78,9 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
         Some(singular) if singular.len() > 1 && !singular.ends_with('s') => singular,
         _ => "item",
     };
-    let is_fine = is_name(singular) && !RESERVED_WORDS.contains(&singular) && !TAKEN.contains(&singular);
+    let is_fine = is_selectable_key(singular)
+        && !RESERVED_WORDS.contains(&singular)
+        && !RESERVED_NAMES.contains(&singular);
     let name = if is_fine { singular } else { "item" };
     if !taken.iter().any(|taken| taken == name) {
         return name.to_owned();
@@ -86,8 +88,8 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
     (2..).map(|number| format!("{name}{number}")).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// What an element must not be called besides: it means something else.
-const TAKEN: &[&str] = &[
+/// Further names that an element must not have, because they mean something else.
+const RESERVED_NAMES: &[&str] = &[
     "object",
     "request",
     "param",

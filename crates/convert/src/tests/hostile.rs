@@ -1,14 +1,15 @@
-//! Policies that would become far too much. Each ends soon, and is told or stays readable.
+//! Policies whose translation would be far too large. Each ends quickly, with a message or a readable result.
 
 use super::*;
 
-/// Returns why the rule with this `validate` is not converted, or what it becomes.
+/// Returns why the rule with this `validate` is not converted, or its conversion.
 fn converted(rule: &str) -> Result<Value, String> {
     let text = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, {rule}}}]}}}}"
     );
     let document = kubewright_value::yaml::read(&Source::new("policy.yaml", text)).documents.remove(0);
-    let mut conversion = convert(&document, Target::ValidatingPolicy, &[], Default::default()).unwrap();
+    let mut conversion =
+        convert_policy(&document, ConversionTarget::ValidatingPolicy, &[], Default::default()).unwrap();
     match conversion.refused.pop() {
         Some(refused) => Err(refused.why),
         None => Ok(conversion.written.remove(0).documents.remove(0)),

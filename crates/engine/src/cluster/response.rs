@@ -3,13 +3,13 @@
 use kubewright_value::{Text, Value};
 
 use super::RuleReport;
-use crate::Outcome;
+use crate::RuleOutcome;
 use kubewright_k8s::AdmissionRequest;
 
 /// The words of a rule language for what its rules decided.
 pub trait ResponseWording: Send + Sync {
     /// Returns the parts of the AdmissionResponse that come from `outcomes` of its rules.
-    fn response(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts;
+    fn response(&self, request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts;
 
     /// Returns the `status` of a rule object, as its definition has it.
     fn status(&self, report: &RuleReport) -> Value {

@@ -1,7 +1,7 @@
 use kubewright_value::{Location, Map, Position, Source, Text};
 
 use super::*;
-use crate::{KindScope, NamespaceScope, RuleId, Scope};
+use crate::{KindScope, NamespaceScope, RuleId, RuleScope};
 
 /// A rule that appends its name to `/log`, unless what it wants is `!error`, `!reject` or a `query` first. Any other
 /// word it wants must stand in the object.
@@ -10,7 +10,7 @@ struct Appends {
     wants: Option<&'static str>,
 }
 
-impl Program for Appends {
+impl RuleProgram for Appends {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         match self.wants {
             Some("query") => evaluation.namespace().map(|_| Applies::Yes),
@@ -44,7 +44,7 @@ impl Program for Appends {
             }
             _ => {}
         }
-        let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;
+        let log = object.str_at(&["log"]).to_owned() + &self.name;
         object.as_object_mut().unwrap().insert("log".into(), log.into());
         Ok(Effect::Patch(vec![]))
     }
@@ -57,7 +57,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
     let wants = words.get(4).copied();
     Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: words[0].into() }.into(),
-        scope: Scope {
+        scope: RuleScope {
             kinds: if named(words[2]) {
                 KindScope::Named(words[2].split(',').map(Text::from).collect())
             } else {
@@ -68,7 +68,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
             } else {
                 NamespaceScope::Any
             },
-            ..Scope::default()
+            ..RuleScope::default()
         },
         position: 0,
         metadata: std::sync::Arc::default(),
@@ -97,10 +97,11 @@ pub(crate) fn request(kind: &str, namespace: &str) -> AdmissionRequest {
 #[track_caller]
 fn check(rules: &[&'static str], log: &str, want: &str) {
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
-    let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &Settings::default());
+    let decision =
+        engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &DecisionSettings::default());
     let statuses: Vec<_> =
         decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
-    assert_eq!(decision.object.get("log").and_then(Value::as_str).unwrap_or_default(), log);
+    assert_eq!(decision.object.str_at(&["log"]), log);
     assert_eq!(statuses.join(" "), want);
 }
 
@@ -116,7 +117,7 @@ fn a_later_tier_sees_what_an_earlier_one_did() {
 }
 
 #[test]
-fn a_failing_rule_changes_nothing_and_stops_nobody() {
+fn failing_rule_changes_nothing_and_other_rules_run() {
     check(&["a * *", "b * * 0 !error", "c * *", "r * * 0 !reject"], "ac", "a=pass b=error c=pass r=fail");
 }
 
@@ -126,7 +127,7 @@ fn a_refusal_denies_and_an_error_does_not() {
         Engine::new(vec![rule(text)]).decide(
             &request("Pod", "x"),
             &crate::ClosedWorld::default(),
-            &Settings::default(),
+            &DecisionSettings::default(),
         )
     };
     assert!(!decide("r * * 0 !reject").is_allowed);
@@ -137,13 +138,13 @@ fn a_refusal_denies_and_an_error_does_not() {
 fn what_the_world_does_not_know_comes_back_as_a_query_once() {
     let engine = Engine::new(vec![rule("a * * 0 query"), rule("b * * 0 query")]);
     let mut world = crate::OpenWorld::default();
-    let decision = engine.decide(&request("Pod", "x"), &world, &Settings::default());
+    let decision = engine.decide(&request("Pod", "x"), &world, &DecisionSettings::default());
     assert_eq!(decision.queries, [Query::namespace("x")]);
-    assert_eq!(decision.with_status(Status::Error).count(), 2);
+    assert_eq!(decision.with_status(RuleStatus::Error).count(), 2);
     world.learn(Query::namespace("x"), None);
-    let decision = engine.decide(&request("Pod", "x"), &world, &Settings::default());
+    let decision = engine.decide(&request("Pod", "x"), &world, &DecisionSettings::default());
     assert_eq!(decision.queries, []);
-    assert_eq!(decision.with_status(Status::Pass).count(), 2);
+    assert_eq!(decision.with_status(RuleStatus::Pass).count(), 2);
 }
 
 #[test]
@@ -151,7 +152,10 @@ fn all_rules_together_have_a_limit_too() {
     let rules =
         ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "e * * 0 !spend", "f * *"];
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
-    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, ..Settings::default() };
+    let settings = DecisionSettings {
+        limits: Limits { steps: 100, ..Limits::default() },
+        ..DecisionSettings::default()
+    };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     let statuses: Vec<_> =
         decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
@@ -163,7 +167,10 @@ fn all_rules_together_have_a_limit_too() {
 fn what_others_spent_does_not_keep_a_rule_from_refusing() {
     let rules = ["a * * 0 !spend", "b * * 0 !spend", "c * * 0 !spend", "d * * 0 !spend", "r * * 0 !reject"];
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
-    let settings = Settings { limits: Limits { steps: 100, ..Limits::default() }, ..Settings::default() };
+    let settings = DecisionSettings {
+        limits: Limits { steps: 100, ..Limits::default() },
+        ..DecisionSettings::default()
+    };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     assert!(!decision.is_allowed);
 }
@@ -173,7 +180,7 @@ fn a_decision_that_takes_more_than_it_may_in_all_is_unfinished_and_says_so() {
     let rules = ["a * * 0 !spend", "b * * 0 !spend", "r * * 0 !reject"];
     let engine = Engine::new(rules.iter().map(|text| rule(text)).collect());
     let decide = |total| {
-        let settings = Settings { total: Some(total), ..Settings::default() };
+        let settings = DecisionSettings { total: Some(total), ..DecisionSettings::default() };
         engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
     };
     for total in [0, 89, 90, 179, 180, 269] {
@@ -191,7 +198,7 @@ fn a_decision_whose_deadline_has_passed_is_unfinished() {
         Engine::new(vec![rule])
     };
     let decide = |engine: &Engine, deadline| {
-        let settings = Settings { deadline, ..Settings::default() };
+        let settings = DecisionSettings { deadline, ..DecisionSettings::default() };
         engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
     };
     let now = Deadline { at: 0, now: || 0 };
@@ -206,7 +213,7 @@ fn a_decision_whose_deadline_has_passed_is_unfinished() {
 /// Spends steps one by one.
 struct Spends(u64);
 
-impl Program for Spends {
+impl RuleProgram for Spends {
     fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         Ok(Applies::Yes)
     }
@@ -223,24 +230,24 @@ impl Program for Spends {
 fn a_rule_that_uses_up_what_is_its_own_leaves_the_decision_finished() {
     let engine = Engine::new(vec![rule("a * * 0 !spend"), rule("b * *")]);
     let limits = Limits { steps: 50, ..Limits::default() };
-    let settings = Settings { limits, total: Some(1000), ..Settings::default() };
+    let settings = DecisionSettings { limits, total: Some(1000), ..DecisionSettings::default() };
     let decision = engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings);
     assert!(!decision.is_unfinished);
     let statuses: Vec<_> = decision.outcomes.iter().map(|outcome| outcome.status).collect();
-    assert_eq!(statuses, [Status::Error, Status::Pass]);
+    assert_eq!(statuses, [RuleStatus::Error, RuleStatus::Pass]);
 }
 
 #[test]
 fn a_rule_that_changes_who_an_object_is_fails_where_that_matters() {
     let engine = Engine::new(vec![rule("a * *"), rule("b * * 0 !rename"), rule("c * *")]);
     let decide = |keeps_identity| {
-        let settings = Settings { keeps_identity, ..Settings::default() };
+        let settings = DecisionSettings { keeps_identity, ..DecisionSettings::default() };
         engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &settings)
     };
     let kept = decide(true);
     assert_eq!(kept.object.get("log").and_then(Value::as_str), Some("ac"));
     assert_eq!(kept.object.at(&["metadata", "name"]), None);
-    let failure = kept.with_status(Status::Error).next().unwrap();
+    let failure = kept.with_status(RuleStatus::Error).next().unwrap();
     assert_eq!(failure.message, "a rule may not change `metadata.name` of an object in a cluster");
     assert_eq!(decide(false).object.at(&["metadata", "name"]).and_then(Value::as_str), Some("b"));
 }

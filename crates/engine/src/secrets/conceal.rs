@@ -6,11 +6,11 @@ use std::sync::Arc;
 use kubewright_value::{Location, Text, Value};
 
 use super::SECRET_MARK;
-use crate::{Decision, Outcome, Rule, Status, TraceNode, Verdict};
+use crate::{Decision, Rule, RuleOutcome, RuleStatus, TraceNode, TraceVerdict};
 use kubewright_k8s::AdmissionRequest;
 
 /// What is said where nothing that a rule says may be shown.
-const HIDDEN: &str = "(hidden: what the rule says depends on the values of a Secret)";
+const HIDDEN_MESSAGE: &str = "(hidden: what the rule says depends on the values of a Secret)";
 
 /// Replaces every text of `decision` that may depend on the values of a Secret. `others` are the decisions about the
 /// same request with other values, `rules` those that may have an outcome in it.
@@ -34,7 +34,11 @@ pub(crate) fn conceal(
 }
 
 /// Returns the outcome of the same rule. Outcomes stand in the same order, though some may be missing.
-fn next_of<'o>(outcomes: &'o [Outcome], outcome: &Outcome, place: &mut usize) -> Option<&'o Outcome> {
+fn next_of<'o>(
+    outcomes: &'o [RuleOutcome],
+    outcome: &RuleOutcome,
+    place: &mut usize,
+) -> Option<&'o RuleOutcome> {
     let rest = outcomes.get(*place..)?;
     let found = rest.iter().position(|other| Arc::ptr_eq(&other.rule, &outcome.rule))?;
     *place += found + 1;
@@ -43,8 +47,8 @@ fn next_of<'o>(outcomes: &'o [Outcome], outcome: &Outcome, place: &mut usize) ->
 
 /// Keeps the verdict of `outcome`; all else of it becomes what `others` have alike, or what `rule` says by itself.
 fn conceal_outcome(
-    outcome: &mut Outcome,
-    others: Option<(&Outcome, &Outcome)>,
+    outcome: &mut RuleOutcome,
+    others: Option<(&RuleOutcome, &RuleOutcome)>,
     rule: Option<&Rule>,
     request: &AdmissionRequest,
 ) {
@@ -52,7 +56,7 @@ fn conceal_outcome(
     let shown = alike.and_then(|(one, two)| Some((one, same_parts(one, two)?)));
     match shown {
         Some((one, message)) => {
-            outcome.denial = with_message(one.denial.clone(), &one.message, &message);
+            outcome.denial = replace_in_denial(one.denial.clone(), &one.message, &message);
             outcome.message = message;
             outcome.path.clone_from(&one.path);
         }
@@ -76,18 +80,18 @@ fn conceal_outcome(
     }
 }
 
-fn same_template<'o>(one: &'o Outcome, two: &Outcome) -> Option<&'o str> {
+fn same_template<'o>(one: &'o RuleOutcome, two: &RuleOutcome) -> Option<&'o str> {
     (one.template == two.template).then_some(one.template.as_str())
 }
 
-fn same_place(one: &Outcome, two: &Outcome) -> Option<Location> {
-    let position = |outcome: &Outcome| outcome.location.as_ref().map(|location| location.position);
+fn same_place(one: &RuleOutcome, two: &RuleOutcome) -> Option<Location> {
+    let position = |outcome: &RuleOutcome| outcome.location.as_ref().map(|location| location.position);
     one.location.clone().filter(|_| position(one) == position(two))
 }
 
 /// Returns what two outcomes with other values say alike, with a mark in place of what each expression of their message
 /// makes of the values; nothing where the two cannot be told apart by the author's words.
-fn same_parts(one: &Outcome, two: &Outcome) -> Option<Text> {
+fn same_parts(one: &RuleOutcome, two: &RuleOutcome) -> Option<Text> {
     if one.path != two.path {
         return None;
     }
@@ -121,14 +125,14 @@ fn literals(template: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the requester's words, which may have `old` in them, with `new` in its place.
-fn with_message(denial: Option<String>, old: &str, new: &str) -> Option<String> {
+fn replace_in_denial(denial: Option<String>, old: &str, new: &str) -> Option<String> {
     denial.map(|denial| if old.is_empty() { denial } else { denial.replace(old, new) })
 }
 
 /// Replaces the texts of an outcome that depends on values. Which of several messages of a rule it would be depends on
 /// them too: it is `template`, which all other values lead to, or the only one that the rule has.
 fn conceal_texts(
-    outcome: &mut Outcome,
+    outcome: &mut RuleOutcome,
     template: Option<&str>,
     rule: Option<&Rule>,
     request: &AdmissionRequest,
@@ -136,10 +140,10 @@ fn conceal_texts(
     let template = template.unwrap_or_else(|| rule.map_or("", |rule| rule.program.message()));
     let message: Text = match outcome.status {
         // That the object is fine is said without its values.
-        Status::Pass => Text::default(),
-        Status::Skip | Status::Error => HIDDEN.into(),
-        Status::Fail | Status::Warn if template.is_empty() => HIDDEN.into(),
-        Status::Fail | Status::Warn => masked(template, request).into(),
+        RuleStatus::Pass => Text::default(),
+        RuleStatus::Skip | RuleStatus::Error => HIDDEN_MESSAGE.into(),
+        RuleStatus::Fail | RuleStatus::Warn if template.is_empty() => HIDDEN_MESSAGE.into(),
+        RuleStatus::Fail | RuleStatus::Warn => mask_expressions(template, request).into(),
     };
     let denial = outcome.denial.take();
     outcome.denial = denial.and_then(|_| rule?.program.denial(&message, request));
@@ -149,13 +153,13 @@ fn conceal_texts(
 
 /// Returns the author's words with a mark in place of every expression, but for those that name parts of the request
 /// which are never secret.
-fn masked(template: &str, request: &AdmissionRequest) -> String {
+fn mask_expressions(template: &str, request: &AdmissionRequest) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
         let (expression, behind) = behind.split_once("}}").unwrap_or((behind, ""));
         text.push_str(before);
-        match public(expression.trim(), request) {
+        match public_expression(expression.trim(), request) {
             Some(value) => text.push_str(&value),
             None => text.push_str(SECRET_MARK),
         }
@@ -167,7 +171,7 @@ fn masked(template: &str, request: &AdmissionRequest) -> String {
 
 /// Returns what `expression` stands for, if it is a plain path to something that is never secret. The paths are those of
 /// JMESPath and of Go templates.
-fn public(expression: &str, request: &AdmissionRequest) -> Option<Text> {
+fn public_expression(expression: &str, request: &AdmissionRequest) -> Option<Text> {
     let path = expression.strip_prefix('.').unwrap_or(expression);
     let path = path.strip_prefix("request.").unwrap_or(path);
     let keys: Vec<&str> = path.split('.').collect();
@@ -219,10 +223,10 @@ fn same_node(one: &TraceNode, two: &TraceNode) -> TraceNode {
 
 fn hidden_node() -> TraceNode {
     TraceNode {
-        what: HIDDEN.to_owned(),
+        what: HIDDEN_MESSAGE.to_owned(),
         found: String::new(),
         wanted: String::new(),
-        verdict: Verdict::NotLooked,
+        verdict: TraceVerdict::NotLooked,
         location: None,
         children: Vec::new(),
     }

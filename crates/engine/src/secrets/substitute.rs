@@ -64,7 +64,7 @@ impl Substitute {
         };
         for (part, text) in [("data", self.encoded), ("stringData", self.text)] {
             if let Some(values) = members.get_mut(part) {
-                *values = replaced(values, text);
+                *values = replace_values(values, text);
             }
         }
         if let Some(annotation) = members
@@ -88,7 +88,7 @@ impl Substitute {
 }
 
 /// Returns `values` with `text` in place of every value; the keys stay.
-fn replaced(values: &Value, text: &'static str) -> Value {
+fn replace_values(values: &Value, text: &'static str) -> Value {
     match values {
         Value::Object(map) => {
             let all: Map = map.iter().map(|(key, _)| (Text::clone(key), Value::from(text))).collect();

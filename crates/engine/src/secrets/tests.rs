@@ -10,7 +10,7 @@ type Says = fn(&Value, WorldView<'_>) -> Result<(String, &'static str), EvalErro
 /// A rule that fails every object with what its function makes of it, and the message that its author wrote.
 struct Saying(Says, &'static str);
 
-impl Program for Saying {
+impl RuleProgram for Saying {
     fn message(&self) -> &str {
         self.1
     }
@@ -30,7 +30,7 @@ impl Program for Saying {
             what: "object".to_owned(),
             found,
             wanted: String::new(),
-            verdict: Verdict::No,
+            verdict: TraceVerdict::No,
             location: None,
             children: Vec::new(),
         });
@@ -40,18 +40,18 @@ impl Program for Saying {
     }
 }
 
-fn decided(object: &str, reads_secrets: bool, says: Says) -> Outcome {
+fn decided(object: &str, reads_secrets: bool, says: Says) -> RuleOutcome {
     decided_with(object, reads_secrets, "", says)
 }
 
-fn decided_with(object: &str, reads_secrets: bool, message: &'static str, says: Says) -> Outcome {
+fn decided_with(object: &str, reads_secrets: bool, message: &'static str, says: Says) -> RuleOutcome {
     decided_by(object, reads_secrets, Box::new(Saying(says, message)))
 }
 
-fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn Program>) -> Outcome {
+fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn RuleProgram>) -> RuleOutcome {
     let rule = Rule {
         id: Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: Text::default() }),
-        scope: Scope::default(),
+        scope: RuleScope::default(),
         action: RuleAction::Validate,
         phase: crate::AdmissionPhase::Validating,
         tier: 0,
@@ -68,7 +68,7 @@ fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn Program>) -> O
     };
     let world = ClosedWorld::new([json::parse(SECRET).expect("JSON")]);
     let request = AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
-    let settings = Settings { is_traced: true, ..Settings::default() };
+    let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
     let mut decision = Engine::new(vec![rule]).decide(&request, &world, &settings);
     decision.outcomes.pop().expect("an outcome")
 }
@@ -80,7 +80,7 @@ const SECRET: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"d
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#;
 
 fn password(object: &Value) -> &str {
-    object.at(&["data", "password"]).and_then(Value::as_str).unwrap_or_default()
+    object.str_at(&["data", "password"])
 }
 
 #[track_caller]
@@ -103,7 +103,7 @@ fn what_does_not_depend_on_a_value_is_said() {
 }
 
 #[test]
-fn whatever_is_made_of_a_value_is_masked_whole() {
+fn text_derived_from_a_secret_is_masked_whole() {
     check(|object, _| Ok((format!("it is {}!", password(object)), "it is {{ x }}!")), "it is (secret)!");
     check(
         |object, _| Ok((format!("{} letters", password(object).len()), "{{ x }} letters")),
@@ -163,7 +163,7 @@ fn a_message_that_is_also_in_the_rule_s_name_is_not_found_there() {
 #[test]
 fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
     struct Looks;
-    impl Program for Looks {
+    impl RuleProgram for Looks {
         fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
             Ok(Applies::Yes)
         }
@@ -174,7 +174,7 @@ fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
                     what: format!("letter {number}"),
                     found: String::new(),
                     wanted: String::new(),
-                    verdict: Verdict::Yes,
+                    verdict: TraceVerdict::Yes,
                     location: None,
                     children: Vec::new(),
                 });
@@ -203,7 +203,7 @@ fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
 #[test]
 fn an_error_that_depends_on_a_value_is_hidden() {
     let outcome = decided(SECRET, false, |object, _| Err(EvalError::new(password(object))));
-    assert_eq!(outcome.status, Status::Error);
+    assert_eq!(outcome.status, RuleStatus::Error);
     assert!(outcome.message.starts_with("(hidden"), "{}", outcome.message);
     assert!(outcome.is_refusal, "the verdict stays");
     let outcome = decided(SECRET, false, |_, _| Err(EvalError::new("always")));
@@ -213,8 +213,8 @@ fn an_error_that_depends_on_a_value_is_hidden() {
 const LOOKED_UP: Says = |_, world| {
     let query = Query::Api(ApiCall::resource("GET", "/api/v1/namespaces/shop/secrets/db", Text::default()));
     match world.get(&query) {
-        Answer::Found(secret) => Ok((format!("found {}", password(&secret)), "found {{ x }}")),
-        Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
+        QueryAnswer::Found(secret) => Ok((format!("found {}", password(&secret)), "found {{ x }}")),
+        QueryAnswer::Refused(why) => Err(EvalError::refused(&query, &why)),
         _ => Ok(("nothing".to_owned(), "")),
     }
 };
@@ -227,7 +227,7 @@ fn a_secret_that_is_looked_up_is_masked_likewise() {
 #[test]
 fn a_rule_that_does_not_name_secrets_finds_none() {
     let outcome = decided(POD, false, LOOKED_UP);
-    assert_eq!(outcome.status, Status::Error);
+    assert_eq!(outcome.status, RuleStatus::Error);
     assert!(outcome.message.contains("names the resource `secrets`"), "{}", outcome.message);
 }
 

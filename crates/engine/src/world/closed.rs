@@ -7,7 +7,7 @@ use kubewright_value::{Map, Text, Value};
 
 use kubewright_k8s::ObjectName;
 
-use super::{Answer, ApiCall, Query, World};
+use super::{ApiCall, Query, QueryAnswer, World};
 use kubewright_k8s::resource_name;
 
 /// A world in which exactly the given objects exist, and in which calls have the given answers.
@@ -18,7 +18,7 @@ pub struct ClosedWorld {
     by_name: HashMap<ObjectName, usize>,
     answers: HashMap<Query, Value>,
     /// Answers to calls, which rules repeat for every object.
-    calls: RwLock<HashMap<ApiCall, Answer>>,
+    calls: RwLock<HashMap<ApiCall, QueryAnswer>>,
 }
 
 /// How many answers to calls are cached.
@@ -49,8 +49,8 @@ impl ClosedWorld {
     /// Returns whether there is any object, in whatever namespace, of the resource that `call` is about.
     #[must_use]
     pub fn has_any(&self, call: &ApiCall) -> bool {
-        let Some(path) = Path::of(call) else { return false };
-        let path = Path { namespace: None, name: None, labels: Vec::new(), ..path };
+        let Some(path) = ObjectPath::of(call) else { return false };
+        let path = ObjectPath { namespace: None, name: None, labels: Vec::new(), ..path };
         self.objects.iter().any(|object| path.selects(object))
     }
 
@@ -61,23 +61,23 @@ impl ClosedWorld {
 }
 
 impl World for ClosedWorld {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         if let Some(answer) = self.answers.get(query) {
-            return Answer::Found(answer.clone());
+            return QueryAnswer::Found(answer.clone());
         }
         match query {
             Query::Object(name) => {
                 let object = self.by_name.get(name).and_then(|place| self.objects.get(*place));
-                object.cloned().map_or(Answer::Absent, Answer::Found)
+                object.cloned().map_or(QueryAnswer::Absent, QueryAnswer::Found)
             }
             Query::Api(call) => self.cached_call(call),
-            Query::Http(_) | Query::Image(_) | Query::Shared(_) => Answer::Unknown,
+            Query::Http(_) | Query::Image(_) | Query::Shared(_) => QueryAnswer::Unknown,
         }
     }
 }
 
 impl ClosedWorld {
-    fn cached_call(&self, call: &ApiCall) -> Answer {
+    fn cached_call(&self, call: &ApiCall) -> QueryAnswer {
         if let Some(answer) = self.calls.read().ok().and_then(|calls| calls.get(call).cloned()) {
             return answer;
         }
@@ -91,26 +91,26 @@ impl ClosedWorld {
     }
 
     /// Answers as an API server that holds exactly these objects; calls of services are unknown.
-    fn call(&self, call: &ApiCall) -> Answer {
-        let Some(path) = Path::of(call) else { return Answer::Unknown };
+    fn call(&self, call: &ApiCall) -> QueryAnswer {
+        let Some(path) = ObjectPath::of(call) else { return QueryAnswer::Unknown };
         if call.method != "GET" {
-            return Answer::Unknown;
+            return QueryAnswer::Unknown;
         }
         let mut found = self.objects.iter().filter(|object| path.selects(object)).cloned();
         match path.name {
-            Some(_) => found.next().map_or(Answer::Absent, Answer::Found),
-            None => Answer::Found(list(found.collect())),
+            Some(_) => found.next().map_or(QueryAnswer::Absent, QueryAnswer::Found),
+            None => QueryAnswer::Found(list_value(found.collect())),
         }
     }
 }
 
-fn list(items: Vec<Value>) -> Value {
+fn list_value(items: Vec<Value>) -> Value {
     Map::from([("apiVersion", Value::from("v1")), ("kind", "List".into()), ("items", Value::array(items))])
         .into()
 }
 
 /// The parts of a path on the API server.
-struct Path<'p> {
+struct ObjectPath<'p> {
     group: &'p str,
     namespace: Option<&'p str>,
     resource: &'p str,
@@ -118,7 +118,7 @@ struct Path<'p> {
     labels: Vec<(&'p str, &'p str)>,
 }
 
-impl<'p> Path<'p> {
+impl<'p> ObjectPath<'p> {
     fn of(call: &'p ApiCall) -> Option<Self> {
         let path = call.path.as_ref().filter(|path| path.is_resource() && path.subresource.is_empty())?;
         let some = |text: &'p Text| Some(text.as_str()).filter(|text| !text.is_empty());
@@ -164,7 +164,7 @@ mod tests {
             ),
         ]);
         let count = |url: &str| match world.get(&Query::Api(ApiCall::resource("GET", url, Text::default()))) {
-            Answer::Found(found) => found.get("items").and_then(Value::as_array).map_or(1, <[_]>::len),
+            QueryAnswer::Found(found) => found.get("items").and_then(Value::as_array).map_or(1, <[_]>::len),
             _ => 99,
         };
         assert_eq!(count("/api/v1/pods"), 2);

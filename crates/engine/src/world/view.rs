@@ -8,7 +8,7 @@ use kubewright_value::{Text, Value, json};
 
 use kubewright_k8s::ObjectName;
 
-use super::{Answer, ApiCall, Query, World};
+use super::{ApiCall, Query, QueryAnswer, World};
 use crate::RuleId;
 use kubewright_k8s::{AdmissionRequest, ApiPath, GroupVersionKind, is_cluster_scoped, kind_of_resource};
 
@@ -32,11 +32,11 @@ impl<'w> WorldView<'w> {
         self.home
     }
 
-    /// Returns what is known about `query`, or [`Answer::Refused`] where the rule may not ask.
+    /// Returns what is known about `query`, or [`QueryAnswer::Refused`] where the rule may not ask.
     #[must_use]
-    pub fn get(&self, query: &Query) -> Answer {
-        match self.home.and_then(|home| refusal(query, home)) {
-            Some(why) => Answer::Refused(why.into()),
+    pub fn get(&self, query: &Query) -> QueryAnswer {
+        match self.home.and_then(|home| refuse_query(query, home)) {
+            Some(why) => QueryAnswer::Refused(why.into()),
             None => self.world.get(query),
         }
     }
@@ -49,7 +49,7 @@ impl<'w> WorldView<'w> {
 
     /// Returns the Namespace of the object under review, which is part of the request: every rule may read it, also one
     /// of another namespace.
-    pub(crate) fn namespace_of_request(&self, name: &str) -> Answer {
+    pub(crate) fn namespace_of_request(&self, name: &str) -> QueryAnswer {
         self.world.get(&Query::namespace(name))
     }
 }
@@ -58,7 +58,7 @@ impl<'w> WorldView<'w> {
 const ACCESS_REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
 
 /// Returns why a policy in the namespace `home` may not send `query`; nothing where it may.
-fn refusal(query: &Query, home: &Text) -> Option<String> {
+fn refuse_query(query: &Query, home: &Text) -> Option<String> {
     match query {
         Query::Object(name) => refused_object(name, home),
         Query::Api(call) if call.service.is_some() => Some(refused_service(call, home)),

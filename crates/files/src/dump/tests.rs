@@ -5,9 +5,9 @@ use super::*;
 /// Returns the first words of the items of `text`, with their lines, after it was made large.
 fn cut(text: &str) -> Option<Vec<(u32, String)>> {
     let large = format!("{text}{}", "# padding\n".repeat(LARGE / 10 + 1));
-    let chunk = Chunk { range: 0..large.len(), line: 1 };
+    let chunk = StreamChunk { range: 0..large.len(), line: 1 };
     let (_, items) = items(&large, &chunk)?;
-    let first = |item: &Chunk| (item.line, large.get(item.range.clone()).unwrap_or_default());
+    let first = |item: &StreamChunk| (item.line, large.get(item.range.clone()).unwrap_or_default());
     Some(
         items
             .iter()
@@ -48,5 +48,5 @@ fn anything_else_is_left_whole() {
 #[test]
 fn a_small_list_is_left_whole() {
     let text = "kind: List\nitems:\n- a: 1\n";
-    assert!(items(text, &Chunk { range: 0..text.len(), line: 1 }).is_none());
+    assert!(items(text, &StreamChunk { range: 0..text.len(), line: 1 }).is_none());
 }

@@ -5,31 +5,31 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// How deep groups may nest.
+/// The maximum nesting depth of groups.
 const MAX_DEPTH: u32 = 64;
 
-pub(super) enum Node {
-    Sequence(Vec<Node>),
-    Either(Vec<Node>),
-    Repeat { inner: Box<Node>, least: u32, most: Option<u32> },
-    One(Choice),
+pub(super) enum GrammarNode {
+    Sequence(Vec<GrammarNode>),
+    Either(Vec<GrammarNode>),
+    Repeat { inner: Box<GrammarNode>, least: u32, most: Option<u32> },
+    One(CharacterChoice),
 }
 
-/// The characters that may stand in a place, as ranges.
+/// The characters that are possible in a place, as ranges.
 #[derive(Default)]
-pub(super) struct Choice(Vec<(char, char)>);
+pub(super) struct CharacterChoice(Vec<(char, char)>);
 
-impl Choice {
+impl CharacterChoice {
     pub(super) fn len(&self) -> usize {
-        self.0.iter().map(|(from, to)| span(*from, *to)).sum()
+        self.0.iter().map(|(from, to)| char_span(*from, *to)).sum()
     }
 
     pub(super) fn get(&self, mut place: usize) -> Option<char> {
         for (from, to) in &self.0 {
-            let size = span(*from, *to);
+            let size = char_span(*from, *to);
             if place < size {
                 let code = u32::from(*from) + u32::try_from(place).ok()?;
-                // Between the ends there can be a gap of what is no character.
+                // Between the ends there can be surrogates, which are not characters.
                 return char::from_u32(code).or(Some(*from));
             }
             place -= size;
@@ -50,27 +50,27 @@ impl Choice {
     }
 }
 
-fn span(from: char, to: char) -> usize {
+fn char_span(from: char, to: char) -> usize {
     (u32::from(to).saturating_sub(u32::from(from)) as usize).saturating_add(1)
 }
 
 /// Reads `pattern`.
-pub(super) fn parse(pattern: &str) -> Result<Node, String> {
-    let mut reader = Reader { rest: pattern.chars().peekable(), depth: 0 };
+pub(super) fn parse_grammar(pattern: &str) -> Result<GrammarNode, String> {
+    let mut reader = GrammarReader { rest: pattern.chars().peekable(), depth: 0 };
     let node = reader.either()?;
     match reader.rest.next() {
         None => Ok(node),
-        Some(c) => Err(unsupported(&c.to_string())),
+        Some(c) => Err(unsupported_syntax(&c.to_string())),
     }
 }
 
-struct Reader<'p> {
+struct GrammarReader<'p> {
     rest: Peekable<Chars<'p>>,
     depth: u32,
 }
 
-impl Reader<'_> {
-    fn either(&mut self) -> Result<Node, String> {
+impl GrammarReader<'_> {
+    fn either(&mut self) -> Result<GrammarNode, String> {
         if self.depth == MAX_DEPTH {
             return Err(format!("groups nest deeper than {MAX_DEPTH} levels"));
         }
@@ -81,36 +81,36 @@ impl Reader<'_> {
         }
         self.depth -= 1;
         Ok(match branches.len() {
-            1 => branches.pop().unwrap_or(Node::Sequence(Vec::new())),
-            _ => Node::Either(branches),
+            1 => branches.pop().unwrap_or(GrammarNode::Sequence(Vec::new())),
+            _ => GrammarNode::Either(branches),
         })
     }
 
-    fn sequence(&mut self) -> Result<Node, String> {
+    fn sequence(&mut self) -> Result<GrammarNode, String> {
         let mut parts = Vec::new();
         while let Some(c) = self.rest.next_if(|c| !matches!(c, '|' | ')')) {
             let node = match c {
                 '(' => self.group()?,
-                '[' => Node::One(self.class()?),
-                '.' => Node::One(Choice(vec![(' ', '~')])),
+                '[' => GrammarNode::One(self.class()?),
+                '.' => GrammarNode::One(CharacterChoice(vec![(' ', '~')])),
                 '^' | '$' => continue,
                 '\\' => match self.escape()? {
-                    Some(choice) => Node::One(choice),
+                    Some(choice) => GrammarNode::One(choice),
                     None => continue,
                 },
-                c => Node::One(Choice::single(c)),
+                c => GrammarNode::One(CharacterChoice::single(c)),
             };
             parts.push(self.repeated(node));
         }
-        Ok(Node::Sequence(parts))
+        Ok(GrammarNode::Sequence(parts))
     }
 
-    fn group(&mut self) -> Result<Node, String> {
+    fn group(&mut self) -> Result<GrammarNode, String> {
         if self.rest.next_if_eq(&'?').is_some() {
             match self.rest.next() {
                 Some(':') => {}
                 Some('P' | '<') => while self.rest.next().is_some_and(|c| c != '>') {},
-                _ => return Err(unsupported("flags")),
+                _ => return Err(unsupported_syntax("flags")),
             }
         }
         let inner = self.either()?;
@@ -119,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// Repetitions cannot be repeated themselves, so there is one at most.
-    fn repeated(&mut self, node: Node) -> Node {
+    fn repeated(&mut self, node: GrammarNode) -> GrammarNode {
         let (least, most) = match self.rest.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
@@ -133,10 +133,10 @@ impl Reader<'_> {
         self.rest.next();
         // Whether it takes many or few makes no difference.
         self.rest.next_if_eq(&'?');
-        Node::Repeat { inner: Box::new(node), least, most }
+        GrammarNode::Repeat { inner: Box::new(node), least, most }
     }
 
-    /// Reads `{2,3}` up to its closing brace; anything else in braces stands for itself.
+    /// Reads `{2,3}` up to its closing brace; anything else in braces is literal.
     fn counts(&mut self) -> Option<(u32, Option<u32>)> {
         let text: String = self.rest.clone().skip(1).take_while(|c| *c != '}').collect();
         let (least, most) = match text.split_once(',') {
@@ -150,9 +150,9 @@ impl Reader<'_> {
         Some((least, most))
     }
 
-    fn class(&mut self) -> Result<Choice, String> {
+    fn class(&mut self) -> Result<CharacterChoice, String> {
         let is_negated = self.rest.next_if_eq(&'^').is_some();
-        let mut choice = Choice::default();
+        let mut choice = CharacterChoice::default();
         let mut is_first = true;
         while let Some(c) = self.rest.next() {
             if c == ']' && !is_first {
@@ -195,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    fn named(&mut self) -> Result<Choice, String> {
+    fn named(&mut self) -> Result<CharacterChoice, String> {
         let name: String = self.rest.by_ref().take_while(|c| *c != ']').collect();
         let name = name.trim_matches(':');
         let (name, is_negated) = name.strip_prefix('^').map_or((name, false), |name| (name, true));
@@ -211,17 +211,17 @@ impl Reader<'_> {
             "space" | "blank" => &[(' ', ' ')],
             "print" | "ascii" => &[(' ', '~')],
             "graph" => &[('!', '~')],
-            other => return Err(unsupported(&format!("[:{other}:]"))),
+            other => return Err(unsupported_syntax(&format!("[:{other}:]"))),
         };
-        let choice = Choice(ranges.to_vec());
+        let choice = CharacterChoice(ranges.to_vec());
         Ok(if is_negated { choice.not() } else { choice })
     }
 
-    /// Reads what stands behind a backslash; nothing for what has no length, as `\b`.
-    fn escape(&mut self) -> Result<Option<Choice>, String> {
-        let digits = || Choice(vec![('0', '9')]);
-        let word = || Choice(vec![('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
-        let space = || Choice::single(' ');
+    /// Reads an escape after its backslash; nothing for one without length, as `\b`.
+    fn escape(&mut self) -> Result<Option<CharacterChoice>, String> {
+        let digits = || CharacterChoice(vec![('0', '9')]);
+        let word = || CharacterChoice(vec![('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
+        let space = || CharacterChoice::single(' ');
         Ok(Some(match self.rest.next() {
             Some('d') => digits(),
             Some('D') => digits().not(),
@@ -230,19 +230,19 @@ impl Reader<'_> {
             Some('s') => space(),
             Some('S') => space().not(),
             Some('b' | 'B' | 'A' | 'z') => return Ok(None),
-            Some('n') => Choice::single('\n'),
-            Some('t') => Choice::single('\t'),
-            Some('r') => Choice::single('\r'),
-            Some('f') => Choice::single('\u{c}'),
-            Some('v') => Choice::single('\u{b}'),
-            Some('a') => Choice::single('\u{7}'),
-            Some(c) if c.is_ascii_alphanumeric() => return Err(unsupported(&format!("\\{c}"))),
-            Some(c) => Choice::single(c),
+            Some('n') => CharacterChoice::single('\n'),
+            Some('t') => CharacterChoice::single('\t'),
+            Some('r') => CharacterChoice::single('\r'),
+            Some('f') => CharacterChoice::single('\u{c}'),
+            Some('v') => CharacterChoice::single('\u{b}'),
+            Some('a') => CharacterChoice::single('\u{7}'),
+            Some(c) if c.is_ascii_alphanumeric() => return Err(unsupported_syntax(&format!("\\{c}"))),
+            Some(c) => CharacterChoice::single(c),
             None => return Ok(None),
         }))
     }
 }
 
-fn unsupported(what: &str) -> String {
+fn unsupported_syntax(what: &str) -> String {
     format!("`random` cannot make up texts for `{what}`")
 }

@@ -8,18 +8,18 @@ use std::fmt::Write as _;
 /// A class that no character is in.
 const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 
-/// What is wrong, with the text it is about and where that starts.
+/// An error with the text it is about and where that starts.
 #[derive(Clone, Copy)]
-pub(super) struct Failed<'p> {
+pub(super) struct ClassError<'p> {
     pub(super) message: &'static str,
     pub(super) text: &'p str,
     pub(super) at: &'p str,
 }
 
-type Read<'p, T> = Result<(T, &'p str), Failed<'p>>;
+type ClassResult<'p, T> = Result<(T, &'p str), ClassError<'p>>;
 
 /// Returns the character with this number as a pattern. Half of a surrogate pair matches nothing.
-pub(super) fn literal(code: u32) -> String {
+pub(super) fn class_literal(code: u32) -> String {
     match char::from_u32(code) {
         Some(c) if c.is_ascii_alphanumeric() || !c.is_ascii() => c.to_string(),
         Some(_) => format!(r"\x{{{code:X}}}"),
@@ -27,16 +27,16 @@ pub(super) fn literal(code: u32) -> String {
     }
 }
 
-/// Reads an escape that may stand inside and outside of brackets. `text` starts with its backslash.
-pub(super) fn escape(text: &str) -> Read<'_, String> {
-    match named(text)? {
+/// Reads an escape that is valid inside and outside of brackets. `text` starts with its backslash.
+pub(super) fn read_class_escape(text: &str) -> ClassResult<'_, String> {
+    match read_named_class(text)? {
         Some(class) => Ok(class),
-        None => character_escape(text).map(|(code, rest)| (literal(code), rest)),
+        None => character_escape(text).map(|(code, rest)| (class_literal(code), rest)),
     }
 }
 
 /// Reads a bracketed class. `text` starts with its `[`.
-pub(super) fn bracketed(text: &str) -> Read<'_, String> {
+pub(super) fn read_bracketed_class(text: &str) -> ClassResult<'_, String> {
     let mut out = String::from("[");
     let mut rest = text.get(1..).unwrap_or_default();
     if let Some(after) = rest.strip_prefix('^') {
@@ -46,43 +46,43 @@ pub(super) fn bracketed(text: &str) -> Read<'_, String> {
     let mut first = true;
     while first || !rest.starts_with(']') {
         first = false;
-        rest = member(rest, text, &mut out)?;
+        rest = read_class_member(rest, text, &mut out)?;
     }
     out.push(']');
     Ok((out, rest.get(1..).unwrap_or_default()))
 }
 
 /// Reads one member of the class that starts at `class`.
-fn member<'p>(text: &'p str, class: &'p str, out: &mut String) -> Result<&'p str, Failed<'p>> {
-    if let Some((name, rest)) = posix(text)? {
+fn read_class_member<'p>(text: &'p str, class: &'p str, out: &mut String) -> Result<&'p str, ClassError<'p>> {
+    if let Some((name, rest)) = posix_class(text)? {
         out.push_str(name);
         return Ok(rest);
     }
-    if let Some((name, rest)) = named(text)? {
+    if let Some((name, rest)) = read_named_class(text)? {
         out.push_str(&name);
         return Ok(rest);
     }
-    let (low, rest) = character(text, class)?;
-    // `[a-]` ends with a dash, so that is no range.
+    let (low, rest) = read_class_character(text, class)?;
+    // `[a-]` ends with a dash, so this is not a range.
     match rest.strip_prefix('-') {
         Some(after) if !after.is_empty() && !after.starts_with(']') => {
-            let (high, rest) = character(after, class)?;
+            let (high, rest) = read_class_character(after, class)?;
             if high < low {
                 let range = text.get(..text.len() - rest.len()).unwrap_or(text);
-                return Err(Failed { message: "invalid character class range", text: range, at: text });
+                return Err(ClassError { message: "invalid character class range", text: range, at: text });
             }
-            range(low, high, out);
+            write_class_range(low, high, out);
             Ok(rest)
         }
         _ => {
-            out.push_str(&literal(low));
+            out.push_str(&class_literal(low));
             Ok(rest)
         }
     }
 }
 
 /// Writes a range. Its ends may be halves of surrogate pairs, which no text contains.
-fn range(low: u32, high: u32, out: &mut String) {
+fn write_class_range(low: u32, high: u32, out: &mut String) {
     let surrogates = 0xD800..=0xDFFF;
     let low = if surrogates.contains(&low) { 0xE000 } else { low };
     let high = if surrogates.contains(&high) { 0xD7FF } else { high };
@@ -94,27 +94,27 @@ fn range(low: u32, high: u32, out: &mut String) {
 }
 
 /// Reads one character inside the class that starts at `class`.
-fn character<'p>(text: &'p str, class: &'p str) -> Read<'p, u32> {
+fn read_class_character<'p>(text: &'p str, class: &'p str) -> ClassResult<'p, u32> {
     let mut chars = text.chars();
     match chars.next() {
-        None => Err(Failed { message: "missing closing ]", text: class, at: class }),
+        None => Err(ClassError { message: "missing closing ]", text: class, at: class }),
         Some('\\') => character_escape(text),
         Some(c) => Ok((u32::from(c), chars.as_str())),
     }
 }
 
 /// Reads an escape that means one character.
-fn character_escape(text: &str) -> Read<'_, u32> {
+fn character_escape(text: &str) -> ClassResult<'_, u32> {
     let mut chars = text.get(1..).unwrap_or_default().chars();
     let Some(c) = chars.next() else {
-        return Err(Failed { message: "trailing backslash at end of expression", text: "", at: text });
+        return Err(ClassError { message: "trailing backslash at end of expression", text: "", at: text });
     };
     let rest = chars.as_str();
     let code = match c {
         // One digit from 1 on would be a back reference, which is not supported.
-        '1'..='7' if !rest.starts_with(|c| matches!(c, '0'..='7')) => return Err(invalid(text, rest)),
-        '0'..='7' => return Ok(octal(u32::from(c) - u32::from('0'), rest)),
-        'x' => return hexadecimal(text, rest),
+        '1'..='7' if !rest.starts_with(|c| matches!(c, '0'..='7')) => return Err(invalid_escape(text, rest)),
+        '0'..='7' => return Ok(read_octal(u32::from(c) - u32::from('0'), rest)),
+        'x' => return read_hexadecimal(text, rest),
         'a' => 0x07,
         'f' => 0x0C,
         'n' => 0x0A,
@@ -122,13 +122,13 @@ fn character_escape(text: &str) -> Read<'_, u32> {
         't' => 0x09,
         'v' => 0x0B,
         c if c.is_ascii() && !c.is_ascii_alphanumeric() => u32::from(c),
-        _ => return Err(invalid(text, rest)),
+        _ => return Err(invalid_escape(text, rest)),
     };
     Ok((code, rest))
 }
 
 /// Reads up to two more octal digits.
-fn octal(mut code: u32, mut rest: &str) -> (u32, &str) {
+fn read_octal(mut code: u32, mut rest: &str) -> (u32, &str) {
     for _ in 0..2 {
         let mut chars = rest.chars();
         let Some(digit) = chars.next().and_then(|c| c.to_digit(8)) else { break };
@@ -139,10 +139,10 @@ fn octal(mut code: u32, mut rest: &str) -> (u32, &str) {
 }
 
 /// Reads `41` or `{1F600}`.
-fn hexadecimal<'p>(text: &'p str, rest: &'p str) -> Read<'p, u32> {
+fn read_hexadecimal<'p>(text: &'p str, rest: &'p str) -> ClassResult<'p, u32> {
     let (digits, after) = match rest.strip_prefix('{') {
-        Some(inner) => inner.split_once('}').ok_or_else(|| invalid(text, ""))?,
-        None => rest.split_at_checked(2).ok_or_else(|| invalid(text, ""))?,
+        Some(inner) => inner.split_once('}').ok_or_else(|| invalid_escape(text, ""))?,
+        None => rest.split_at_checked(2).ok_or_else(|| invalid_escape(text, ""))?,
     };
     let code = if digits.bytes().all(|c| c.is_ascii_hexdigit()) {
         u32::from_str_radix(digits, 16).ok()
@@ -151,12 +151,12 @@ fn hexadecimal<'p>(text: &'p str, rest: &'p str) -> Read<'p, u32> {
     };
     match code {
         Some(code) if code <= 0x0010_FFFF => Ok((code, after)),
-        _ => Err(invalid(text, after)),
+        _ => Err(invalid_escape(text, after)),
     }
 }
 
 /// Reads `\d` and its like, or a Unicode class such as `\pL` or `\p{Greek}`; `None` for anything else.
-fn named(text: &str) -> Result<Option<(String, &str)>, Failed<'_>> {
+fn read_named_class(text: &str) -> Result<Option<(String, &str)>, ClassError<'_>> {
     let Some(escape) = text.strip_prefix('\\') else { return Ok(None) };
     let mut chars = escape.chars();
     let kind = chars.next();
@@ -168,16 +168,16 @@ fn named(text: &str) -> Result<Option<(String, &str)>, Failed<'_>> {
         Some('S') => r"[^\t\n\f\r ]",
         Some('w') => "[0-9A-Za-z_]",
         Some('W') => "[^0-9A-Za-z_]",
-        Some('p') => return unicode(text, rest, false).map(Some),
-        Some('P') => return unicode(text, rest, true).map(Some),
+        Some('p') => return unicode_class(text, rest, false).map(Some),
+        Some('P') => return unicode_class(text, rest, true).map(Some),
         _ => return Ok(None),
     };
     Ok(Some((class.to_owned(), rest)))
 }
 
 /// Reads the name of a Unicode class: a letter, or a name in braces that a `^` may negate.
-fn unicode<'p>(text: &'p str, rest: &'p str, negated: bool) -> Read<'p, String> {
-    let unknown = |after: &str| Failed {
+fn unicode_class<'p>(text: &'p str, rest: &'p str, negated: bool) -> ClassResult<'p, String> {
+    let unknown = |after: &str| ClassError {
         message: "invalid character class range",
         text: text.get(..text.len() - after.len()).unwrap_or(text),
         at: text,
@@ -198,14 +198,14 @@ fn unicode<'p>(text: &'p str, rest: &'p str, negated: bool) -> Read<'p, String> 
 }
 
 /// Reads a class such as `[:alpha:]` or `[:^alpha:]`; `None` when the text does not look like one.
-fn posix(text: &str) -> Result<Option<(&str, &str)>, Failed<'_>> {
+fn posix_class(text: &str) -> Result<Option<(&str, &str)>, ClassError<'_>> {
     let Some(end) = text.strip_prefix("[:").and_then(|inner| inner.find(":]")) else { return Ok(None) };
     let Some((class, rest)) = text.split_at_checked(end + 4) else { return Ok(None) };
     let name = class.trim_start_matches("[:").trim_end_matches(":]");
     if POSIX.contains(&name.strip_prefix('^').unwrap_or(name)) {
         Ok(Some((class, rest)))
     } else {
-        Err(Failed { message: "invalid character class range", text: class, at: text })
+        Err(ClassError { message: "invalid character class range", text: class, at: text })
     }
 }
 
@@ -214,7 +214,7 @@ const POSIX: [&str; 14] = [
     "upper", "word", "xdigit",
 ];
 
-fn invalid<'p>(text: &'p str, rest: &str) -> Failed<'p> {
+fn invalid_escape<'p>(text: &'p str, rest: &str) -> ClassError<'p> {
     let escape = text.get(..text.len() - rest.len()).unwrap_or(text);
-    Failed { message: "invalid escape sequence", text: escape, at: text }
+    ClassError { message: "invalid escape sequence", text: escape, at: text }
 }

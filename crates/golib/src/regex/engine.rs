@@ -12,34 +12,34 @@ use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind};
 
-use super::simulate::{Simulation, Slots};
+use super::simulate::{GroupSlots, Simulation};
 use super::translate;
 
-/// How large the complete DFA of an expression may be; for a larger one the NFA is simulated.
+/// The maximum size of the complete DFA of an expression; for a larger one the NFA is simulated.
 const MAX_DFA_BYTES: usize = 64 << 10;
 
-/// How much memory making the DFA may take.
+/// The memory that making the DFA may take.
 const MAX_DETERMINIZE_BYTES: usize = 256 << 10;
 
-/// How many states an expression may have, times its groups: a search has so many places to remember.
+/// The maximum number of states of an expression, times its groups: a search has so many places to remember.
 const MAX_GROUP_STATES: usize = 1 << 17;
 
-/// How many bytes the DFA looks at in a step.
+/// The number of bytes the DFA reads in a step.
 const DFA_BYTES_PER_STEP: u64 = 32;
 
-/// What an expression is run with.
-pub(super) struct Engine {
+/// The automata that run an expression.
+pub(super) struct RegexEngine {
     nfa: NFA,
     dfa: Option<dense::DFA<Vec<u32>>>,
 }
 
-/// Why there is no engine for an expression.
+/// The reason why no engine could be built for an expression.
 pub(super) enum BuildFailure {
     TooLarge,
     Unsupported,
 }
 
-impl Engine {
+impl RegexEngine {
     /// Builds the automata of `text`, which is in the syntax of `regex`, with an NFA of at most `max_bytes`.
     pub(super) fn build(text: &str, max_bytes: usize) -> Result<Self, BuildFailure> {
         let nfa = NFA::compiler()
@@ -68,7 +68,7 @@ impl Engine {
         self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage)
     }
 
-    /// Returns how many steps building the automata took, as far as their sizes tell.
+    /// Returns how many steps building the automata took, estimated from their sizes.
     pub(super) fn build_steps(&self) -> u64 {
         // A DFA that became too large was built up to its limit.
         let dfa = self.dfa.as_ref().map_or(MAX_DETERMINIZE_BYTES, dense::DFA::memory_usage);
@@ -86,7 +86,7 @@ impl Engine {
             return Ok(self.simulate(text, 0, text.len(), 0, meter)?.is_some());
         };
         meter.take(1 + text.len() as u64 / DFA_BYTES_PER_STEP)?;
-        // The DFA has no byte at which it gives up, so there is no error to be had.
+        // The DFA has no byte at which it gives up, so it cannot fail.
         Ok(dfa.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|end| end.is_some()))
     }
 
@@ -97,14 +97,14 @@ impl Engine {
         at: usize,
         groups: usize,
         meter: &mut M,
-    ) -> Result<Option<Slots>, M::Stopped> {
+    ) -> Result<Option<GroupSlots>, M::Stopped> {
         let Some(dfa) = &self.dfa else { return self.simulate(text, at, text.len(), groups * 2, meter) };
         let mut from = at;
         while let Some(end) = match_end(dfa, text, from, meter)? {
             if text.is_char_boundary(end) {
                 return self.simulate(text, from, end, groups * 2, meter);
             }
-            // An empty match inside of a character is none.
+            // An empty match inside of a character does not count.
             from = end + 1;
         }
         Ok(None)
@@ -117,7 +117,7 @@ impl Engine {
         end: usize,
         slots: usize,
         meter: &mut M,
-    ) -> Result<Option<Slots>, M::Stopped> {
+    ) -> Result<Option<GroupSlots>, M::Stopped> {
         Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter)
     }
 }

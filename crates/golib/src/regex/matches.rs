@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use kubewright_value::StepMeter;
 
-use super::engine::Engine;
-use super::simulate::{Slots, UNSET};
+use super::engine::RegexEngine;
+use super::simulate::{GroupSlots, UNSET_SLOT};
 
-/// The matches in a text, left to right, without overlap. Each is searched for, and paid for, when it is asked for.
-pub struct Matches<'r, 't> {
-    engine: &'r Engine,
+/// The matches in a text, left to right, without overlap. Each is searched for, and charged for, when it is taken.
+pub struct MatchIterator<'r, 't> {
+    engine: &'r RegexEngine,
     text: &'t str,
     groups: usize,
     /// Where the next search begins; behind the text when there is nothing left.
@@ -20,13 +20,13 @@ pub struct Matches<'r, 't> {
 
 /// A match and its groups.
 #[derive(Debug, Clone)]
-pub struct Groups<'t> {
+pub struct MatchGroups<'t> {
     text: &'t str,
-    slots: Slots,
+    slots: GroupSlots,
 }
 
-impl<'r, 't> Matches<'r, 't> {
-    pub(super) fn new(engine: &'r Engine, text: &'t str) -> Self {
+impl<'r, 't> MatchIterator<'r, 't> {
+    pub(super) fn new(engine: &'r RegexEngine, text: &'t str) -> Self {
         Self { engine, text, groups: engine.group_count(), at: 0, last_end: None }
     }
 
@@ -40,13 +40,13 @@ impl<'r, 't> Matches<'r, 't> {
     ///
     /// # Errors
     /// When `meter` has too few steps left for the search.
-    pub fn next<M: StepMeter>(&mut self, meter: &mut M) -> Result<Option<Groups<'t>>, M::Stopped> {
+    pub fn next<M: StepMeter>(&mut self, meter: &mut M) -> Result<Option<MatchGroups<'t>>, M::Stopped> {
         while self.at <= self.text.len() {
             let Some(slots) = self.engine.search(self.text, self.at, self.groups, meter)? else {
                 self.at = self.text.len() + 1;
                 break;
             };
-            let found = Groups { text: self.text, slots };
+            let found = MatchGroups { text: self.text, slots };
             let range = found.range();
             let is_empty = range.is_empty();
             // A character is behind an empty match, or the end.
@@ -62,7 +62,7 @@ impl<'r, 't> Matches<'r, 't> {
     }
 }
 
-impl<'t> Groups<'t> {
+impl<'t> MatchGroups<'t> {
     /// Returns the whole match.
     #[must_use]
     pub fn whole(&self) -> &'t str {
@@ -84,14 +84,14 @@ impl<'t> Groups<'t> {
     fn range_of(&self, number: usize) -> Option<Range<usize>> {
         let start = number.checked_mul(2)?;
         match *self.slots.get(start..start.checked_add(2)?)? {
-            [UNSET, _] | [_, UNSET] => None,
+            [UNSET_SLOT, _] | [_, UNSET_SLOT] => None,
             [start, end] => Some(start as usize..end as usize),
             _ => None,
         }
     }
 }
 
-/// Returns where the next character begins; behind the text where there is none.
+/// Returns where the next character begins; behind the text after the last one.
 fn next_boundary(text: &str, at: usize) -> usize {
     at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
 }

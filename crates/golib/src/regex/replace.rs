@@ -2,10 +2,10 @@
 
 use kubewright_value::{Budget, Exhausted, StepMeter};
 
-use super::{Groups, Matches, Regex};
+use super::{MatchGroups, MatchIterator, Regex};
 
 /// Returns `text` with every match replaced by `template`, in which `$1`, `$name` and
-/// `${name}` stand for groups and `$$` for a dollar sign. An unknown group is empty text.
+/// `${name}` mean groups and `$$` for a dollar sign. An unknown group is empty text.
 ///
 /// # Errors
 /// When `budget` has too few steps left for the search, or too few bytes for the result.
@@ -17,10 +17,12 @@ pub fn replace_all(
 ) -> Result<String, Exhausted> {
     let matches =
         if template.contains('$') { regex.matches(text) } else { regex.matches(text).without_groups() };
-    replace_with(matches, text, budget, |groups, out, budget| expand(regex, groups, template, out, budget))
+    replace_with(matches, text, budget, |groups, out, budget| {
+        expand_template(regex, groups, template, out, budget)
+    })
 }
 
-/// Returns `text` with every match replaced by `replacement` as it stands.
+/// Returns `text` with every match replaced by the literal text `replacement`.
 ///
 /// # Errors
 /// When `budget` has too few steps left for the search, or too few bytes for the result.
@@ -31,7 +33,7 @@ pub fn replace_all_literal(
     budget: &mut Budget,
 ) -> Result<String, Exhausted> {
     let matches = regex.matches(text).without_groups();
-    replace_with(matches, text, budget, |_, out, budget| push(out, replacement, budget))
+    replace_with(matches, text, budget, |_, out, budget| push_charged(out, replacement, budget))
 }
 
 /// Returns a pattern that matches `text` and nothing else.
@@ -48,7 +50,7 @@ pub fn quote_meta(text: &str) -> String {
 }
 
 /// Splits as Go's `Split`: an empty match at the start separates nothing.
-pub(super) fn split<'t, M: StepMeter>(
+pub(super) fn split_by_matches<'t, M: StepMeter>(
     regex: &Regex,
     text: &'t str,
     limit: Option<usize>,
@@ -78,10 +80,10 @@ pub(super) fn split<'t, M: StepMeter>(
 }
 
 fn replace_with(
-    mut matches: Matches<'_, '_>,
+    mut matches: MatchIterator<'_, '_>,
     text: &str,
     budget: &mut Budget,
-    mut write: impl FnMut(&Groups<'_>, &mut String, &mut Budget) -> Result<(), Exhausted>,
+    mut write: impl FnMut(&MatchGroups<'_>, &mut String, &mut Budget) -> Result<(), Exhausted>,
 ) -> Result<String, Exhausted> {
     budget.produce(text.len())?;
     let mut out = String::with_capacity(text.len());
@@ -97,15 +99,15 @@ fn replace_with(
 }
 
 /// Adds text to what is made, and charges for it.
-fn push(out: &mut String, text: &str, budget: &mut Budget) -> Result<(), Exhausted> {
+fn push_charged(out: &mut String, text: &str, budget: &mut Budget) -> Result<(), Exhausted> {
     budget.produce(text.len())?;
     out.push_str(text);
     Ok(())
 }
 
-fn expand(
+fn expand_template(
     regex: &Regex,
-    groups: &Groups<'_>,
+    groups: &MatchGroups<'_>,
     template: &str,
     out: &mut String,
     budget: &mut Budget,
@@ -113,9 +115,9 @@ fn expand(
     let mut rest = template;
     budget.step(1 + template.len() as u64 / 16)?;
     while let Some((before, after)) = rest.split_once('$') {
-        push(out, before, budget)?;
+        push_charged(out, before, budget)?;
         if let Some(tail) = after.strip_prefix('$') {
-            push(out, "$", budget)?;
+            push_charged(out, "$", budget)?;
             rest = tail;
         } else if let Some((name, tail)) = group_name(after) {
             budget.step(1)?;
@@ -123,14 +125,14 @@ fn expand(
                 Some(number) => groups.get(number),
                 None => regex.group_named(groups, name),
             };
-            push(out, group.unwrap_or_default(), budget)?;
+            push_charged(out, group.unwrap_or_default(), budget)?;
             rest = tail;
         } else {
-            push(out, "$", budget)?;
+            push_charged(out, "$", budget)?;
             rest = after;
         }
     }
-    push(out, rest, budget)
+    push_charged(out, rest, budget)
 }
 
 /// Splits the group's name off what follows a dollar sign.

@@ -1,41 +1,41 @@
 //! Runs an NFA over a text, all its states at once, and counts the states it visits.
 //!
-//! A thread is a state of the NFA and where the groups on the way to it began and ended. Threads stand in the
+//! A thread is a state of the NFA and where the groups on the way to it began and ended. Threads are in the
 //! order in which Go prefers them, so the first that reaches a match decides, and those behind it are dropped.
 
 use kubewright_value::StepMeter;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
-/// How many visits of a state are a step.
+/// The number of visits of a state that count as a step.
 const VISITS_PER_STEP: u64 = 8;
 
-/// How many slots are copied in the time of a visit.
+/// The number of slots that can be copied in the time of a visit.
 const SLOTS_PER_VISIT: u64 = 8;
 
 /// After how many visits they are paid for.
 const VISITS_PER_CHARGE: u64 = 4096;
 
-/// Where groups begin and end: two entries for each, the whole match first; [`UNSET`] for a group that took no part.
-pub(super) type Slots = Box<[u32]>;
+/// The offsets at which groups begin and end: two entries for each, the whole match first; [`UNSET_SLOT`] for a group that took no part.
+pub(super) type GroupSlots = Box<[u32]>;
 
 /// No offset. Half as large as an `Option<usize>`, because there is a row of them for every state.
-pub(super) const UNSET: u32 = u32::MAX;
+pub(super) const UNSET_SLOT: u32 = u32::MAX;
 
 /// One search.
 pub(super) struct Simulation<'n, 't> {
     nfa: &'n NFA,
     text: &'t [u8],
     slots: usize,
-    current: Threads,
-    next: Threads,
-    stack: Vec<Frame>,
+    current: SimulationThreads,
+    next: SimulationThreads,
+    stack: Vec<SimulationFrame>,
     visits: u64,
 }
 
 /// The threads at one position of the text, the preferred ones first.
-struct Threads {
-    // INVARIANT: `sparse[state]` is where `state` stands in `dense`, if it does.
+struct SimulationThreads {
+    // INVARIANT: `sparse[state]` is the index of `state` in `dense`, if it is there.
     dense: Vec<StateID>,
     sparse: Vec<u32>,
     /// The slots of each state, one row for each.
@@ -43,8 +43,8 @@ struct Threads {
     row: usize,
 }
 
-/// What is left to do while the states that need no byte are followed.
-enum Frame {
+/// The work left to do while the states that need no byte are followed.
+enum SimulationFrame {
     Explore(StateID),
     /// Puts back a slot that belongs to the way just followed.
     Restore {
@@ -61,8 +61,8 @@ impl<'n, 't> Simulation<'n, 't> {
             nfa,
             text,
             slots,
-            current: Threads::new(states, slots),
-            next: Threads::new(states, slots),
+            current: SimulationThreads::new(states, slots),
+            next: SimulationThreads::new(states, slots),
             stack: Vec::new(),
             // Making room for the states is work too.
             visits: states as u64 / 16,
@@ -75,17 +75,17 @@ impl<'n, 't> Simulation<'n, 't> {
         start: usize,
         end: usize,
         meter: &mut M,
-    ) -> Result<Option<Slots>, M::Stopped> {
+    ) -> Result<Option<GroupSlots>, M::Stopped> {
         let is_anchored = self.nfa.is_always_start_anchored();
         let mut found = None;
-        let mut row = vec![UNSET; self.slots];
+        let mut row = vec![UNSET_SLOT; self.slots];
         for at in start..=end {
             if self.current.dense.is_empty() && (found.is_some() || (is_anchored && at > 0)) {
                 break;
             }
-            // An empty match inside of a character is none.
+            // An empty match inside of a character does not count.
             if found.is_none() && !(is_anchored && at > 0) && self.is_boundary(at) {
-                row.fill(UNSET);
+                row.fill(UNSET_SLOT);
                 self.follow(self.nfa.start_anchored(), at, &mut row, true);
             }
             if self.step(at, at < end, &mut row) {
@@ -136,15 +136,15 @@ impl<'n, 't> Simulation<'n, 't> {
 
     /// Adds `state` and all that is reached from it without a byte, to the threads of this position or of the next.
     fn follow(&mut self, state: StateID, at: usize, row: &mut [u32], is_current: bool) {
-        self.stack.push(Frame::Explore(state));
+        self.stack.push(SimulationFrame::Explore(state));
         while let Some(frame) = self.stack.pop() {
             match frame {
-                Frame::Restore { slot, offset } => {
+                SimulationFrame::Restore { slot, offset } => {
                     if let Some(place) = row.get_mut(slot) {
                         *place = offset;
                     }
                 }
-                Frame::Explore(state) => self.explore(state, at, row, is_current),
+                SimulationFrame::Explore(state) => self.explore(state, at, row, is_current),
             }
         }
     }
@@ -172,18 +172,18 @@ impl<'n, 't> Simulation<'n, 't> {
                 State::Union { alternates } => {
                     let Some((first, rest)) = alternates.split_first() else { return };
                     self.visits += rest.len() as u64;
-                    self.stack.extend(rest.iter().rev().map(|state| Frame::Explore(*state)));
+                    self.stack.extend(rest.iter().rev().map(|state| SimulationFrame::Explore(*state)));
                     id = *first;
                 }
                 State::BinaryUnion { alt1, alt2 } => {
-                    self.stack.push(Frame::Explore(*alt2));
+                    self.stack.push(SimulationFrame::Explore(*alt2));
                     id = *alt1;
                 }
                 State::Capture { next, slot, .. } => {
                     let slot = slot.as_usize();
                     if let Some(place) = row.get_mut(slot) {
-                        let offset = std::mem::replace(place, u32::try_from(at).unwrap_or(UNSET));
-                        self.stack.push(Frame::Restore { slot, offset });
+                        let offset = std::mem::replace(place, u32::try_from(at).unwrap_or(UNSET_SLOT));
+                        self.stack.push(SimulationFrame::Restore { slot, offset });
                     }
                     id = *next;
                 }
@@ -192,7 +192,7 @@ impl<'n, 't> Simulation<'n, 't> {
     }
 }
 
-impl Threads {
+impl SimulationThreads {
     fn new(states: usize, row: usize) -> Self {
         let slots = vec![0; states.saturating_mul(row)];
         Self { dense: Vec::new(), sparse: vec![0; states], slots, row }

@@ -5,7 +5,7 @@ use super::*;
 /// Checks what `pattern` finds first in each text; `-` for nothing.
 #[track_caller]
 fn finds(pattern: &str, cases: &[(&str, &str)]) {
-    let regex = compile(pattern).unwrap();
+    let regex = compile_regex(pattern).unwrap();
     for (text, want) in cases {
         let Ok(found) = regex.find(text, &mut StepCounter::default());
         assert_eq!(found.unwrap_or("-"), *want, "`{pattern}` on {text:?}");
@@ -15,13 +15,13 @@ fn finds(pattern: &str, cases: &[(&str, &str)]) {
 /// Checks that `pattern` is refused with this message at this offset.
 #[track_caller]
 fn refuses(pattern: &str, message: &str, offset: usize) {
-    let error = compile(pattern).expect_err(pattern);
+    let error = compile_regex(pattern).expect_err(pattern);
     assert_eq!((error.message.as_str(), error.offset), (message, offset));
 }
 
 #[track_caller]
 fn replaces(pattern: &str, text: &str, template: &str, want: &str) {
-    let regex = compile(pattern).unwrap();
+    let regex = compile_regex(pattern).unwrap();
     assert_eq!(replace_all(&regex, text, template, &mut Budget::default()).unwrap(), want);
 }
 
@@ -109,12 +109,12 @@ fn what_go_refuses_is_refused() {
 fn hostile_patterns_are_refused_and_not_run() {
     refuses(r"(?:\pL{100}\pN{100}){10}", "expression too large", 0);
     let deep = format!("{}a{}", "(".repeat(90), ")".repeat(90));
-    assert!(compile(&deep).unwrap_err().message.starts_with("expression nests too deeply"));
+    assert!(compile_regex(&deep).unwrap_err().message.starts_with("expression nests too deeply"));
     let fits = format!("{}a{}", "(".repeat(60), ")*".repeat(60));
     finds(&fits, &[("aaa", "aaa")]);
     let stacked = format!("a{}", r"*\Q\E".repeat(5000));
-    assert!(compile(&stacked).unwrap_err().message.starts_with("expression nests too deeply"));
-    assert!(compile(&"(".repeat(100_000)).is_err());
+    assert!(compile_regex(&stacked).unwrap_err().message.starts_with("expression nests too deeply"));
+    assert!(compile_regex(&"(".repeat(100_000)).is_err());
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn templates_name_groups_as_go_does() {
     replaces("a", "a", "${", "${");
     replaces("b*", "abc", "-", "-a-c-");
     assert_eq!(
-        replace_all_literal(&compile("a").unwrap(), "bab", "$1", &mut Budget::default()).unwrap(),
+        replace_all_literal(&compile_regex("a").unwrap(), "bab", "$1", &mut Budget::default()).unwrap(),
         "b$1b"
     );
 }
@@ -141,7 +141,7 @@ fn quoted_metacharacters_match_themselves() {
 #[test]
 fn splitting_leaves_out_the_empty_match_at_the_start() {
     let split = |pattern: &str, text: &'static str, limit| {
-        let Ok(parts) = compile(pattern).unwrap().split(text, limit, &mut StepCounter::default());
+        let Ok(parts) = compile_regex(pattern).unwrap().split(text, limit, &mut StepCounter::default());
         parts
     };
     assert_eq!(split("b*", "abc", None), ["a", "c"]);
@@ -203,8 +203,8 @@ fn matches_are_those_of_the_regex_crate() {
         "abc123äöü456",
     ];
     for pattern in patterns {
-        let ours = compile(pattern).unwrap();
-        let theirs = regex::Regex::new(&translate::translate(pattern).unwrap().text).unwrap();
+        let ours = compile_regex(pattern).unwrap();
+        let theirs = regex::Regex::new(&translate::translate_pattern(pattern).unwrap().text).unwrap();
         for text in texts {
             let (mut found, mut matches) = (Vec::new(), ours.matches(text));
             while let Ok(Some(groups)) = matches.next(&mut StepCounter::default()) {
@@ -224,7 +224,7 @@ fn matches_are_those_of_the_regex_crate() {
 /// Returns the steps that finding out whether `pattern` matches `text` takes.
 fn steps(pattern: &str, text: &str) -> u64 {
     let mut counter = StepCounter::default();
-    let Ok(_) = compile(pattern).unwrap().is_match(text, &mut counter);
+    let Ok(_) = compile_regex(pattern).unwrap().is_match(text, &mut counter);
     counter.0
 }
 
@@ -245,21 +245,21 @@ fn an_expression_without_a_small_automaton_costs_what_its_states_take() {
 fn a_search_that_reads_to_the_end_for_each_match_is_charged_for_that() {
     let steps = |length: usize| {
         let text = "a".repeat(length);
-        let regex = compile("a.*c|a").unwrap();
+        let regex = compile_regex("a.*c|a").unwrap();
         let (mut counter, mut matches) = (StepCounter::default(), regex.matches(&text));
         while let Ok(Some(_)) = matches.next(&mut counter) {}
         counter.0
     };
     assert!(steps(4_000) > 3 * steps(2_000));
     let mut budget = Budget::new(Limits { steps: 200_000, ..Limits::default() });
-    let replaced = replace_all(&compile("a.*c|a").unwrap(), &"a".repeat(80_000), "b", &mut budget);
+    let replaced = replace_all(&compile_regex("a.*c|a").unwrap(), &"a".repeat(80_000), "b", &mut budget);
     assert!(replaced.is_err(), "{replaced:?}");
 }
 
 #[test]
 fn what_is_not_looked_at_costs_nothing() {
     let text = "a".repeat(100_000);
-    let regex = compile("a").unwrap();
+    let regex = compile_regex("a").unwrap();
     let mut counter = StepCounter::default();
     let Ok(_) = regex.find(&text, &mut counter);
     assert!(counter.0 < 4, "{}", counter.0);

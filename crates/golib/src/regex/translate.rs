@@ -7,33 +7,33 @@
 use super::RegexError;
 use super::class;
 
-/// How deep the written text may nest, as `regex` counts: a group, the alternatives in
+/// The maximum nesting depth of the written text, as `regex` counts: a group, the alternatives in
 /// it, the sequence in each and a repetition are four levels. Go allows some thousand,
 /// but `regex` compiles by recursion and would run out of stack.
 pub(super) const NEST_LIMIT: u32 = 250;
 
-/// How often anything may be repeated by count, nested counts multiplied.
+/// The maximum number of repetitions by count, nested counts multiplied.
 const MAX_REPEAT: u32 = 1000;
 
 /// A pattern in the syntax of `regex`.
-pub(super) struct Translated {
+pub(super) struct TranslatedPattern {
     pub(super) text: String,
-    /// How many classes such as `\pL` are written in it.
+    /// The number of classes such as `\pL` are written in it.
     pub(super) unicode_classes: u32,
     /// The name of each group, group 0 first.
     pub(super) names: Vec<Option<Box<str>>>,
 }
 
 /// Translates `pattern`.
-pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
-    let mut translator = Translator::new(pattern);
+pub(super) fn translate_pattern(pattern: &str) -> Result<TranslatedPattern, RegexError> {
+    let mut translator = PatternTranslator::new(pattern);
     while !translator.rest.is_empty() {
         translator.item()?;
     }
     if let Some(group) = translator.open.last() {
         return Err(RegexError { message: format!("missing closing ): `{pattern}`"), offset: group.at });
     }
-    Ok(Translated {
+    Ok(TranslatedPattern {
         text: translator.out,
         unicode_classes: translator.unicode_classes,
         names: translator.names,
@@ -42,7 +42,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
 
 /// The flags in force, Go's `imsU`.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Flags {
+pub(super) struct PatternFlags {
     pub(super) ignore_case: bool,
     multi_line: bool,
     dot_newline: bool,
@@ -51,22 +51,22 @@ pub(super) struct Flags {
 
 /// Something a repetition can be applied to.
 #[derive(Debug, Clone, Copy)]
-struct Atom {
+struct PatternAtom {
     /// Where it starts in the text written. It always ends where the text does.
     start: usize,
-    size: Size,
+    size: PatternSize,
     repeated: bool,
 }
 
-/// What Go's limits are about.
+/// The sizes that Go limits.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+struct PatternSize {
     height: u32,
     /// The largest product of nested repeat counts.
     repeats: u32,
 }
 
-impl Size {
+impl PatternSize {
     fn merge(&mut self, other: Self) {
         self.height = self.height.max(other.height);
         self.repeats = self.repeats.max(other.repeats);
@@ -74,31 +74,31 @@ impl Size {
 }
 
 /// A group that is still open, and what was known outside.
-struct Open {
+struct OpenGroup {
     /// Where it starts in the text written.
     start: usize,
     /// Where it starts in the pattern.
     at: usize,
-    outer_flags: Flags,
-    outer_size: Size,
+    outer_flags: PatternFlags,
+    outer_size: PatternSize,
 }
 
-struct Translator<'p> {
+struct PatternTranslator<'p> {
     pattern: &'p str,
     rest: &'p str,
     out: String,
     names: Vec<Option<Box<str>>>,
     unicode_classes: u32,
-    flags: Flags,
-    open: Vec<Open>,
+    flags: PatternFlags,
+    open: Vec<OpenGroup>,
     /// Of the group being read.
-    size: Size,
-    last: Option<Atom>,
+    size: PatternSize,
+    last: Option<PatternAtom>,
     /// Where the repetition just read starts, if the last item was one.
     last_repeat: Option<&'p str>,
 }
 
-impl<'p> Translator<'p> {
+impl<'p> PatternTranslator<'p> {
     fn new(pattern: &'p str) -> Self {
         Self {
             pattern,
@@ -106,9 +106,9 @@ impl<'p> Translator<'p> {
             out: String::with_capacity(pattern.len() * 2),
             names: vec![None],
             unicode_classes: 0,
-            flags: Flags::default(),
+            flags: PatternFlags::default(),
             open: Vec::new(),
-            size: Size::default(),
+            size: PatternSize::default(),
             last: None,
             last_repeat: None,
         }
@@ -131,13 +131,13 @@ impl<'p> Translator<'p> {
             '^' => self.atom(if self.flags.multi_line { "(?m:^)" } else { r"\A" }),
             '$' => self.atom(if self.flags.multi_line { "(?m:$)" } else { r"\z" }),
             '[' => {
-                let (text, rest) = class::bracketed(before).map_err(|e| self.failed(e))?;
+                let (text, rest) = class::read_bracketed_class(before).map_err(|e| self.failed(e))?;
                 self.rest = rest;
                 self.folded(&text)
             }
-            '*' => self.repeat(before, repeat_before, "*", Repeat::Any),
-            '+' => self.repeat(before, repeat_before, "+", Repeat::Any),
-            '?' => self.repeat(before, repeat_before, "?", Repeat::Any),
+            '*' => self.repeat(before, repeat_before, "*", RepeatCounts::Any),
+            '+' => self.repeat(before, repeat_before, "+", RepeatCounts::Any),
+            '?' => self.repeat(before, repeat_before, "?", RepeatCounts::Any),
             '{' => self.braces(before, repeat_before),
             '\\' => self.escape(before),
             _ => self.literal(c),
@@ -165,8 +165,8 @@ impl<'p> Translator<'p> {
         let classes = text.matches(r"\p").count() + text.matches(r"\P").count();
         self.unicode_classes =
             self.unicode_classes.saturating_add(u32::try_from(classes).unwrap_or(u32::MAX));
-        let size = Size { height: 2, repeats: 1 };
-        self.last = Some(Atom { start: self.out.len(), size, repeated: false });
+        let size = PatternSize { height: 2, repeats: 1 };
+        self.last = Some(PatternAtom { start: self.out.len(), size, repeated: false });
         self.size.merge(size);
         self.out.push_str(text);
         Ok(())
@@ -178,7 +178,7 @@ impl<'p> Translator<'p> {
     }
 
     fn literal(&mut self, c: char) -> Result<(), RegexError> {
-        self.folded(&class::literal(u32::from(c)))
+        self.folded(&class::class_literal(u32::from(c)))
     }
 
     fn escape(&mut self, before: &'p str) -> Result<(), RegexError> {
@@ -194,7 +194,7 @@ impl<'p> Translator<'p> {
                 quoted.chars().try_for_each(|c| self.literal(c))
             }
             _ => {
-                let (text, rest) = class::escape(before).map_err(|e| self.failed(e))?;
+                let (text, rest) = class::read_class_escape(before).map_err(|e| self.failed(e))?;
                 self.rest = rest;
                 self.folded(&text)
             }
@@ -207,23 +207,23 @@ impl<'p> Translator<'p> {
     }
 
     fn braces(&mut self, before: &'p str, repeat_before: Option<&'p str>) -> Result<(), RegexError> {
-        let Some((least, most, rest)) = counts(self.rest) else { return self.literal('{') };
+        let Some((least, most, rest)) = read_repeat_counts(self.rest) else { return self.literal('{') };
         self.rest = rest;
         let limit = |count: Option<u32>| count.is_none_or(|count| count > MAX_REPEAT);
-        let reversed = matches!((least, most), (Some(least), Most::Count(Some(most))) if least > most);
-        let too_many = matches!(most, Most::Count(count) if limit(count));
+        let reversed = matches!((least, most), (Some(least), UpperBound::Count(Some(most))) if least > most);
+        let too_many = matches!(most, UpperBound::Count(count) if limit(count));
         if limit(least) || too_many || reversed {
             return Err(self.error("invalid repeat count", before));
         }
         let least = least.unwrap_or_default();
         let (text, times) = match most {
-            Most::Same => (format!("{{{least}}}"), least),
-            Most::Unbounded => (format!("{{{least},}}"), least.max(1)),
-            Most::Count(count) => {
+            UpperBound::Same => (format!("{{{least}}}"), least),
+            UpperBound::Unbounded => (format!("{{{least},}}"), least.max(1)),
+            UpperBound::Count(count) => {
                 (format!("{{{least},{}}}", count.unwrap_or_default()), count.unwrap_or_default())
             }
         };
-        self.repeat(before, repeat_before, &text, Repeat::Times(times))
+        self.repeat(before, repeat_before, &text, RepeatCounts::Times(times))
     }
 
     fn repeat(
@@ -231,7 +231,7 @@ impl<'p> Translator<'p> {
         before: &'p str,
         repeat_before: Option<&'p str>,
         operator: &str,
-        kind: Repeat,
+        kind: RepeatCounts,
     ) -> Result<(), RegexError> {
         let lazy = self.take("?") != self.flags.ungreedy;
         if let Some(start) = repeat_before {
@@ -249,7 +249,7 @@ impl<'p> Translator<'p> {
         if lazy {
             self.out.push('?');
         }
-        if let Repeat::Times(times) = kind {
+        if let RepeatCounts::Times(times) = kind {
             // What is repeated no times at all does not count.
             atom.size.repeats = if times == 0 { 1 } else { atom.size.repeats.saturating_mul(times) };
             if times >= 2 && atom.size.repeats > MAX_REPEAT {
@@ -289,8 +289,13 @@ impl<'p> Translator<'p> {
         }
     }
 
-    fn start_group(&mut self, text: &str, outer_flags: Flags, before: &'p str) -> Result<(), RegexError> {
-        self.open.push(Open {
+    fn start_group(
+        &mut self,
+        text: &str,
+        outer_flags: PatternFlags,
+        before: &'p str,
+    ) -> Result<(), RegexError> {
+        self.open.push(OpenGroup {
             start: self.out.len(),
             at: self.offset(before),
             outer_flags,
@@ -318,7 +323,7 @@ impl<'p> Translator<'p> {
         size.height += 3;
         size.repeats = size.repeats.max(1);
         self.size.merge(size);
-        self.last = Some(Atom { start: group.start, size, repeated: false });
+        self.last = Some(PatternAtom { start: group.start, size, repeated: false });
         self.check_height(before)
     }
 
@@ -365,7 +370,7 @@ impl<'p> Translator<'p> {
         RegexError { message: format!("{message}: `{text}`"), offset: self.offset(start) }
     }
 
-    fn failed(&self, error: class::Failed<'p>) -> RegexError {
+    fn failed(&self, error: class::ClassError<'p>) -> RegexError {
         let message = match error.text {
             "" => error.message.to_owned(),
             text => format!("{}: `{text}`", error.message),
@@ -375,7 +380,7 @@ impl<'p> Translator<'p> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Repeat {
+enum RepeatCounts {
     /// `*`, `+`, `?`
     Any,
     /// Braces with this largest count.
@@ -383,28 +388,28 @@ enum Repeat {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Most {
+enum UpperBound {
     Same,
     Unbounded,
     /// `None` when the number is too big to hold.
     Count(Option<u32>),
 }
 
-/// Reads `2}`, `2,}` or `2,3}`; `None` when the text is none of them and the brace is text.
-fn counts(text: &str) -> Option<(Option<u32>, Most, &str)> {
-    let (least, text) = count(text)?;
+/// Reads `2}`, `2,}` or `2,3}`; `None` when the text has none of these forms and the brace is literal.
+fn read_repeat_counts(text: &str) -> Option<(Option<u32>, UpperBound, &str)> {
+    let (least, text) = read_repeat_count(text)?;
     let Some(text) = text.strip_prefix(',') else {
-        return Some((least, Most::Same, text.strip_prefix('}')?));
+        return Some((least, UpperBound::Same, text.strip_prefix('}')?));
     };
     if let Some(rest) = text.strip_prefix('}') {
-        return Some((least, Most::Unbounded, rest));
+        return Some((least, UpperBound::Unbounded, rest));
     }
-    let (most, text) = count(text)?;
-    Some((least, Most::Count(most), text.strip_prefix('}')?))
+    let (most, text) = read_repeat_count(text)?;
+    Some((least, UpperBound::Count(most), text.strip_prefix('}')?))
 }
 
 /// Reads a number without leading zeros.
-fn count(text: &str) -> Option<(Option<u32>, &str)> {
+fn read_repeat_count(text: &str) -> Option<(Option<u32>, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
     let valid = digits == "0" || !(digits.is_empty() || digits.starts_with('0'));

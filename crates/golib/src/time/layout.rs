@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Time;
+use super::GoTime;
 
 /// The names of the months.
 pub const MONTHS: [&str; 12] = [
@@ -22,9 +22,9 @@ pub const MONTHS: [&str; 12] = [
 /// The names of the days of the week, Sunday first.
 pub const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A part of a layout that stands for a part of the time.
+/// A part of a layout, such as the year or the month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum LayoutPart {
     LongMonth,
     Month,
     NumMonth,
@@ -62,57 +62,57 @@ pub(super) enum Part {
 }
 
 /// Names that are tried first where they start alike.
-const PARTS: [(&str, Part); 34] = [
-    ("January", Part::LongMonth),
-    ("Jan", Part::Month),
-    ("Monday", Part::LongDay),
-    ("Mon", Part::Weekday),
-    ("MST", Part::ZoneName),
-    ("002", Part::ZeroYearDay),
-    ("01", Part::ZeroMonth),
-    ("02", Part::ZeroDay),
-    ("03", Part::ZeroHour12),
-    ("04", Part::ZeroMinute),
-    ("05", Part::ZeroSecond),
-    ("06", Part::Year),
-    ("15", Part::Hour24),
-    ("1", Part::NumMonth),
-    ("2006", Part::LongYear),
-    ("2", Part::Day),
-    ("__2", Part::UnderYearDay),
-    ("_2", Part::UnderDay),
-    ("3", Part::Hour12),
-    ("4", Part::Minute),
-    ("5", Part::Second),
-    ("PM", Part::UpperPm),
-    ("pm", Part::LowerPm),
-    ("-07:00:00", Part::Offset { z: false, colon: true, units: 3 }),
-    ("-070000", Part::Offset { z: false, colon: false, units: 3 }),
-    ("-07:00", Part::Offset { z: false, colon: true, units: 2 }),
-    ("-0700", Part::Offset { z: false, colon: false, units: 2 }),
-    ("-07", Part::Offset { z: false, colon: false, units: 1 }),
-    ("Z07:00:00", Part::Offset { z: true, colon: true, units: 3 }),
-    ("Z070000", Part::Offset { z: true, colon: false, units: 3 }),
-    ("Z07:00", Part::Offset { z: true, colon: true, units: 2 }),
-    ("Z0700", Part::Offset { z: true, colon: false, units: 2 }),
-    ("Z07", Part::Offset { z: true, colon: false, units: 1 }),
-    ("\0", Part::ZoneName),
+const PARTS: [(&str, LayoutPart); 34] = [
+    ("January", LayoutPart::LongMonth),
+    ("Jan", LayoutPart::Month),
+    ("Monday", LayoutPart::LongDay),
+    ("Mon", LayoutPart::Weekday),
+    ("MST", LayoutPart::ZoneName),
+    ("002", LayoutPart::ZeroYearDay),
+    ("01", LayoutPart::ZeroMonth),
+    ("02", LayoutPart::ZeroDay),
+    ("03", LayoutPart::ZeroHour12),
+    ("04", LayoutPart::ZeroMinute),
+    ("05", LayoutPart::ZeroSecond),
+    ("06", LayoutPart::Year),
+    ("15", LayoutPart::Hour24),
+    ("1", LayoutPart::NumMonth),
+    ("2006", LayoutPart::LongYear),
+    ("2", LayoutPart::Day),
+    ("__2", LayoutPart::UnderYearDay),
+    ("_2", LayoutPart::UnderDay),
+    ("3", LayoutPart::Hour12),
+    ("4", LayoutPart::Minute),
+    ("5", LayoutPart::Second),
+    ("PM", LayoutPart::UpperPm),
+    ("pm", LayoutPart::LowerPm),
+    ("-07:00:00", LayoutPart::Offset { z: false, colon: true, units: 3 }),
+    ("-070000", LayoutPart::Offset { z: false, colon: false, units: 3 }),
+    ("-07:00", LayoutPart::Offset { z: false, colon: true, units: 2 }),
+    ("-0700", LayoutPart::Offset { z: false, colon: false, units: 2 }),
+    ("-07", LayoutPart::Offset { z: false, colon: false, units: 1 }),
+    ("Z07:00:00", LayoutPart::Offset { z: true, colon: true, units: 3 }),
+    ("Z070000", LayoutPart::Offset { z: true, colon: false, units: 3 }),
+    ("Z07:00", LayoutPart::Offset { z: true, colon: true, units: 2 }),
+    ("Z0700", LayoutPart::Offset { z: true, colon: false, units: 2 }),
+    ("Z07", LayoutPart::Offset { z: true, colon: false, units: 1 }),
+    ("\0", LayoutPart::ZoneName),
 ];
 
 /// Splits a layout at its first part: the text before, the part, the layout after it.
-pub(super) fn next_part(layout: &str) -> (&str, Option<Part>, &str) {
+pub(super) fn next_part(layout: &str) -> (&str, Option<LayoutPart>, &str) {
     for (at, _) in layout.char_indices() {
         let (before, rest) = layout.split_at(at);
         // `_2006` is an underscore and a year.
         if rest.starts_with("_2006") {
             continue;
         }
-        if let Some(found) = fraction(rest) {
+        if let Some(found) = fraction_part(rest) {
             return (before, Some(found.0), found.1);
         }
         for (name, part) in PARTS {
             let Some(after) = rest.strip_prefix(name) else { continue };
-            let is_longer_word = matches!(part, Part::Month | Part::Weekday)
+            let is_longer_word = matches!(part, LayoutPart::Month | LayoutPart::Weekday)
                 && after.starts_with(|c: char| c.is_ascii_lowercase());
             if !is_longer_word {
                 return (before, Some(part), after);
@@ -122,18 +122,18 @@ pub(super) fn next_part(layout: &str) -> (&str, Option<Part>, &str) {
     (layout, None, "")
 }
 
-fn fraction(text: &str) -> Option<(Part, &str)> {
+fn fraction_part(text: &str) -> Option<(LayoutPart, &str)> {
     let digits = text.strip_prefix(['.', ','])?;
     let kind = digits.chars().next().filter(|c| matches!(c, '0' | '9'))?;
     let after = digits.trim_start_matches(kind);
     if after.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    Some((Part::Fraction { digits: digits.len() - after.len(), nines: kind == '9' }, after))
+    Some((LayoutPart::Fraction { digits: digits.len() - after.len(), nines: kind == '9' }, after))
 }
 
 /// Writes `time` by `layout`.
-pub(super) fn format(time: &Time, layout: &str) -> String {
+pub(super) fn format_time(time: &GoTime, layout: &str) -> String {
     let mut out = String::with_capacity(layout.len() + 8);
     let mut rest = layout;
     loop {
@@ -149,47 +149,47 @@ pub(super) fn format(time: &Time, layout: &str) -> String {
     }
 }
 
-fn write_part(out: &mut String, time: &Time, part: Part, separator: char) {
+fn write_part(out: &mut String, time: &GoTime, part: LayoutPart, separator: char) {
     let civil = time.civil();
     let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
     let weekday = DAYS.get(civil.weekday as usize).copied().unwrap_or_default();
     let hour12 = (civil.hour + 11) % 12 + 1;
     // Writing to a string cannot fail.
     let _ = match part {
-        Part::LongMonth => out.write_str(month),
-        Part::Month => out.write_str(month.get(..3).unwrap_or(month)),
-        Part::NumMonth => write!(out, "{}", civil.month),
-        Part::ZeroMonth => write!(out, "{:02}", civil.month),
-        Part::LongDay => out.write_str(weekday),
-        Part::Weekday => out.write_str(weekday.get(..3).unwrap_or(weekday)),
-        Part::Day => write!(out, "{}", civil.day),
-        Part::UnderDay => write!(out, "{:2}", civil.day),
-        Part::ZeroDay => write!(out, "{:02}", civil.day),
-        Part::UnderYearDay => write!(out, "{:3}", civil.day_of_year),
-        Part::ZeroYearDay => write!(out, "{:03}", civil.day_of_year),
-        Part::Hour24 => write!(out, "{:02}", civil.hour),
-        Part::Hour12 => write!(out, "{hour12}"),
-        Part::ZeroHour12 => write!(out, "{hour12:02}"),
-        Part::Minute => write!(out, "{}", civil.minute),
-        Part::ZeroMinute => write!(out, "{:02}", civil.minute),
-        Part::Second => write!(out, "{}", civil.second),
-        Part::ZeroSecond => write!(out, "{:02}", civil.second),
-        Part::LongYear if civil.year < 0 => write!(out, "-{:04}", civil.year.unsigned_abs()),
-        Part::LongYear => write!(out, "{:04}", civil.year),
-        Part::Year => write!(out, "{:02}", civil.year.rem_euclid(100)),
-        Part::UpperPm => out.write_str(if civil.hour >= 12 { "PM" } else { "AM" }),
-        Part::LowerPm => out.write_str(if civil.hour >= 12 { "pm" } else { "am" }),
-        Part::ZoneName if time.zone.is_empty() => {
+        LayoutPart::LongMonth => out.write_str(month),
+        LayoutPart::Month => out.write_str(month.get(..3).unwrap_or(month)),
+        LayoutPart::NumMonth => write!(out, "{}", civil.month),
+        LayoutPart::ZeroMonth => write!(out, "{:02}", civil.month),
+        LayoutPart::LongDay => out.write_str(weekday),
+        LayoutPart::Weekday => out.write_str(weekday.get(..3).unwrap_or(weekday)),
+        LayoutPart::Day => write!(out, "{}", civil.day),
+        LayoutPart::UnderDay => write!(out, "{:2}", civil.day),
+        LayoutPart::ZeroDay => write!(out, "{:02}", civil.day),
+        LayoutPart::UnderYearDay => write!(out, "{:3}", civil.day_of_year),
+        LayoutPart::ZeroYearDay => write!(out, "{:03}", civil.day_of_year),
+        LayoutPart::Hour24 => write!(out, "{:02}", civil.hour),
+        LayoutPart::Hour12 => write!(out, "{hour12}"),
+        LayoutPart::ZeroHour12 => write!(out, "{hour12:02}"),
+        LayoutPart::Minute => write!(out, "{}", civil.minute),
+        LayoutPart::ZeroMinute => write!(out, "{:02}", civil.minute),
+        LayoutPart::Second => write!(out, "{}", civil.second),
+        LayoutPart::ZeroSecond => write!(out, "{:02}", civil.second),
+        LayoutPart::LongYear if civil.year < 0 => write!(out, "-{:04}", civil.year.unsigned_abs()),
+        LayoutPart::LongYear => write!(out, "{:04}", civil.year),
+        LayoutPart::Year => write!(out, "{:02}", civil.year.rem_euclid(100)),
+        LayoutPart::UpperPm => out.write_str(if civil.hour >= 12 { "PM" } else { "AM" }),
+        LayoutPart::LowerPm => out.write_str(if civil.hour >= 12 { "pm" } else { "am" }),
+        LayoutPart::ZoneName if time.zone.is_empty() => {
             write_offset(out, time.offset, false, 2);
             Ok(())
         }
-        Part::ZoneName => out.write_str(&time.zone),
-        Part::Offset { z: true, .. } if time.offset == 0 => out.write_str("Z"),
-        Part::Offset { colon, units, .. } => {
+        LayoutPart::ZoneName => out.write_str(&time.zone),
+        LayoutPart::Offset { z: true, .. } if time.offset == 0 => out.write_str("Z"),
+        LayoutPart::Offset { colon, units, .. } => {
             write_offset(out, time.offset, colon, units);
             Ok(())
         }
-        Part::Fraction { digits, nines } => {
+        LayoutPart::Fraction { digits, nines } => {
             let known = format!("{:09}", civil.nanosecond);
             let shown: String = known.chars().chain(std::iter::repeat('0')).take(digits).collect();
             let shown = if nines { shown.trim_end_matches('0') } else { &shown };

@@ -2,15 +2,15 @@
 
 use kubewright_value::Text;
 
-use super::layout::{DAYS, MONTHS, Part, next_part};
-use super::{DAY, SECOND, Time, days_from_civil};
+use super::layout::{DAYS, LayoutPart, MONTHS, next_part};
+use super::{DAY, GoTime, SECOND, days_from_civil};
 
 /// Reads `text` by `layout`.
 ///
 /// # Errors
 /// When a part does not fit; it says which.
-pub fn parse(layout: &str, text: &str) -> Result<Time, String> {
-    let mut fields = Fields::default();
+pub fn parse_time(layout: &str, text: &str) -> Result<GoTime, String> {
+    let mut fields = TimeFields::default();
     let mut rest = layout;
     let mut value = text;
     let problem = |value: &str, part: &str| {
@@ -18,7 +18,7 @@ pub fn parse(layout: &str, text: &str) -> Result<Time, String> {
     };
     loop {
         let (before, part, after) = next_part(rest);
-        value = skip(value, before).ok_or_else(|| problem(value, before))?;
+        value = skip_literal(value, before).ok_or_else(|| problem(value, before))?;
         let Some(part) = part else {
             if !value.is_empty() {
                 return Err(format!("parsing time {text:?}: extra text: {value:?}"));
@@ -31,8 +31,8 @@ pub fn parse(layout: &str, text: &str) -> Result<Time, String> {
     }
 }
 
-/// Skips the literal part of a layout; a space in it stands for any number of spaces.
-fn skip<'t>(mut value: &'t str, mut prefix: &str) -> Option<&'t str> {
+/// Skips the literal part of a layout; a space in it matches any number of spaces.
+fn skip_literal<'t>(mut value: &'t str, mut prefix: &str) -> Option<&'t str> {
     while let Some(c) = prefix.chars().next() {
         if c == ' ' {
             if !value.is_empty() && !value.starts_with(' ') {
@@ -49,7 +49,7 @@ fn skip<'t>(mut value: &'t str, mut prefix: &str) -> Option<&'t str> {
 }
 
 #[derive(Default)]
-struct Fields {
+struct TimeFields {
     year: i64,
     month: Option<u32>,
     day: Option<u32>,
@@ -63,90 +63,94 @@ struct Fields {
     zone: Option<Text>,
 }
 
-impl Fields {
+impl TimeFields {
     /// Takes `part` from the start of `value`; returns what is left.
-    fn read<'t>(&mut self, part: Part, value: &'t str, layout_after: &str) -> Option<&'t str> {
+    fn read<'t>(&mut self, part: LayoutPart, value: &'t str, layout_after: &str) -> Option<&'t str> {
         match part {
-            Part::LongYear => {
-                let (digits, rest) = split(value, 4)?;
+            LayoutPart::LongYear => {
+                let (digits, rest) = split_at_byte(value, 4)?;
                 self.year = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
                 Some(rest)
             }
-            Part::Year => {
-                let (digits, rest) = split(value, 2)?;
+            LayoutPart::Year => {
+                let (digits, rest) = split_at_byte(value, 2)?;
                 let year: i64 = digits.parse().ok()?;
                 self.year = if year >= 69 { year + 1900 } else { year + 2000 };
                 Some(rest)
             }
-            Part::Month => self.name(value, &MONTHS, true).map(|(month, rest)| {
+            LayoutPart::Month => self.name(value, &MONTHS, true).map(|(month, rest)| {
                 self.month = Some(month + 1);
                 rest
             }),
-            Part::LongMonth => self.name(value, &MONTHS, false).map(|(month, rest)| {
+            LayoutPart::LongMonth => self.name(value, &MONTHS, false).map(|(month, rest)| {
                 self.month = Some(month + 1);
                 rest
             }),
-            Part::Weekday => self.name(value, &DAYS, true).map(|(_, rest)| rest),
-            Part::LongDay => self.name(value, &DAYS, false).map(|(_, rest)| rest),
-            Part::NumMonth | Part::ZeroMonth => {
-                let (month, rest) = number(value, part == Part::ZeroMonth)?;
+            LayoutPart::Weekday => self.name(value, &DAYS, true).map(|(_, rest)| rest),
+            LayoutPart::LongDay => self.name(value, &DAYS, false).map(|(_, rest)| rest),
+            LayoutPart::NumMonth | LayoutPart::ZeroMonth => {
+                let (month, rest) = read_two_digits(value, part == LayoutPart::ZeroMonth)?;
                 self.month = Some(month).filter(|m| (1..=12).contains(m));
                 self.month.map(|_| rest)
             }
-            Part::Day | Part::UnderDay | Part::ZeroDay => {
-                let value =
-                    if part == Part::UnderDay { value.strip_prefix(' ').unwrap_or(value) } else { value };
-                let (day, rest) = number(value, part == Part::ZeroDay)?;
+            LayoutPart::Day | LayoutPart::UnderDay | LayoutPart::ZeroDay => {
+                let value = if part == LayoutPart::UnderDay {
+                    value.strip_prefix(' ').unwrap_or(value)
+                } else {
+                    value
+                };
+                let (day, rest) = read_two_digits(value, part == LayoutPart::ZeroDay)?;
                 self.day = Some(day);
                 Some(rest)
             }
-            Part::UnderYearDay | Part::ZeroYearDay => {
-                let (digits, rest) = split(value, 3)?;
+            LayoutPart::UnderYearDay | LayoutPart::ZeroYearDay => {
+                let (digits, rest) = split_at_byte(value, 3)?;
                 self.day_of_year = Some(digits.trim_start_matches(' ').parse().ok()?);
                 Some(rest)
             }
-            Part::Hour24 => below(number(value, false)?, 24, &mut self.hour),
-            Part::Hour12 | Part::ZeroHour12 => {
-                below(number(value, part == Part::ZeroHour12)?, 13, &mut self.hour)
+            LayoutPart::Hour24 => set_below(read_two_digits(value, false)?, 24, &mut self.hour),
+            LayoutPart::Hour12 | LayoutPart::ZeroHour12 => {
+                set_below(read_two_digits(value, part == LayoutPart::ZeroHour12)?, 13, &mut self.hour)
             }
-            Part::Minute | Part::ZeroMinute => {
-                below(number(value, part == Part::ZeroMinute)?, 60, &mut self.minute)
+            LayoutPart::Minute | LayoutPart::ZeroMinute => {
+                set_below(read_two_digits(value, part == LayoutPart::ZeroMinute)?, 60, &mut self.minute)
             }
-            Part::Second | Part::ZeroSecond => {
-                let rest = below(number(value, part == Part::ZeroSecond)?, 60, &mut self.second)?;
-                let expects = matches!(next_part(layout_after), ("", Some(Part::Fraction { .. }), _));
+            LayoutPart::Second | LayoutPart::ZeroSecond => {
+                let rest =
+                    set_below(read_two_digits(value, part == LayoutPart::ZeroSecond)?, 60, &mut self.second)?;
+                let expects = matches!(next_part(layout_after), ("", Some(LayoutPart::Fraction { .. }), _));
                 let is_fraction = rest.starts_with(['.', ','])
                     && rest.get(1..).is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
                 if expects || !is_fraction { Some(rest) } else { self.fraction(rest, None) }
             }
-            Part::UpperPm | Part::LowerPm => {
-                let (mark, rest) = split(value, 2)?;
+            LayoutPart::UpperPm | LayoutPart::LowerPm => {
+                let (mark, rest) = split_at_byte(value, 2)?;
                 self.is_pm = match (part, mark) {
-                    (Part::UpperPm, "PM") | (Part::LowerPm, "pm") => Some(true),
-                    (Part::UpperPm, "AM") | (Part::LowerPm, "am") => Some(false),
+                    (LayoutPart::UpperPm, "PM") | (LayoutPart::LowerPm, "pm") => Some(true),
+                    (LayoutPart::UpperPm, "AM") | (LayoutPart::LowerPm, "am") => Some(false),
                     _ => return None,
                 };
                 Some(rest)
             }
-            Part::Fraction { nines: true, .. } => {
+            LayoutPart::Fraction { nines: true, .. } => {
                 let has = value.starts_with(['.', ','])
                     && value.get(1..).is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
                 if has { self.fraction(value, None) } else { Some(value) }
             }
-            Part::Fraction { digits, nines: false } => self.fraction(value, Some(digits)),
-            Part::Offset { z: true, .. } if value.starts_with('Z') => {
+            LayoutPart::Fraction { digits, nines: false } => self.fraction(value, Some(digits)),
+            LayoutPart::Offset { z: true, .. } if value.starts_with('Z') => {
                 self.offset = Some(0);
                 value.strip_prefix('Z')
             }
-            Part::Offset { colon, units, .. } => self.read_offset(value, colon, units),
-            Part::ZoneName => self.zone_name(value),
+            LayoutPart::Offset { colon, units, .. } => self.read_offset(value, colon, units),
+            LayoutPart::ZoneName => self.zone_name(value),
         }
     }
 
     fn name<'t>(&self, value: &'t str, names: &[&str], short: bool) -> Option<(u32, &'t str)> {
         names.iter().enumerate().find_map(|(i, name)| {
             let name = if short { name.get(..3)? } else { name };
-            let (start, rest) = split(value, name.len())?;
+            let (start, rest) = split_at_byte(value, name.len())?;
             start.eq_ignore_ascii_case(name).then(|| (u32::try_from(i).unwrap_or(0), rest))
         })
     }
@@ -157,7 +161,7 @@ impl Fields {
             Some(digits) => digits,
             None => tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len()),
         };
-        let (shown, rest) = split(tail, end)?;
+        let (shown, rest) = split_at_byte(tail, end)?;
         let nine: String = shown.chars().chain("000000000".chars()).take(9).collect();
         self.nanosecond = nine.parse().ok()?;
         Some(rest)
@@ -175,7 +179,7 @@ impl Fields {
             if unit > 0 && colon {
                 rest = rest.strip_prefix(':')?;
             }
-            let (digits, after) = split(rest, 2)?;
+            let (digits, after) = split_at_byte(rest, 2)?;
             let amount: i32 = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
             seconds += amount * [3600, 60, 1].get(usize::from(unit)).copied().unwrap_or(0);
             rest = after;
@@ -193,12 +197,12 @@ impl Fields {
         if !(3..=5).contains(&length) {
             return None;
         }
-        let (name, rest) = split(value, length)?;
+        let (name, rest) = split_at_byte(value, length)?;
         self.zone = Some(Text::new(name));
         Some(rest)
     }
 
-    fn time(&self) -> Option<Time> {
+    fn time(&self) -> Option<GoTime> {
         let hour = match self.is_pm {
             Some(true) if self.hour < 12 => self.hour + 12,
             Some(false) if self.hour == 12 => 0,
@@ -227,25 +231,25 @@ impl Fields {
             (_, Some(zone)) => zone.clone(),
             (Some(_), None) => Text::default(),
         };
-        Some(Time { nanoseconds: i128::from(seconds) * SECOND + i128::from(self.nanosecond), offset, zone })
+        Some(GoTime { nanoseconds: i128::from(seconds) * SECOND + i128::from(self.nanosecond), offset, zone })
     }
 }
 
 /// Reads one or two digits; exactly two when `fixed`.
-fn number(value: &str, fixed: bool) -> Option<(u32, &str)> {
+fn read_two_digits(value: &str, fixed: bool) -> Option<(u32, &str)> {
     let digits = value.bytes().take(2).take_while(u8::is_ascii_digit).count();
     if digits == 0 || (fixed && digits < 2) {
         return None;
     }
-    let (shown, rest) = split(value, digits)?;
+    let (shown, rest) = split_at_byte(value, digits)?;
     Some((shown.parse().ok()?, rest))
 }
 
-fn below<'t>((value, rest): (u32, &'t str), limit: u32, field: &mut u32) -> Option<&'t str> {
+fn set_below<'t>((value, rest): (u32, &'t str), limit: u32, field: &mut u32) -> Option<&'t str> {
     *field = value;
     (value < limit).then_some(rest)
 }
 
-fn split(value: &str, at: usize) -> Option<(&str, &str)> {
+fn split_at_byte(value: &str, at: usize) -> Option<(&str, &str)> {
     value.split_at_checked(at)
 }

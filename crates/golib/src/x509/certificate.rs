@@ -3,9 +3,9 @@
 use der::Tag;
 use kubewright_value::Value;
 
-use super::reader::{CertificateReader, constructed_tag, malformed, primitive_tag};
-use super::{Fields, bytes, extension, extensions, key, list, name};
-use crate::time::Time;
+use super::reader::{CertificateReader, constructed_tag, malformed_der, primitive_tag};
+use super::{ObjectFields, bytes_to_base64, extensions, key, list_or_null, name, read_extension};
+use crate::time::GoTime;
 
 /// Go writes no zeros at the end of a second.
 const LAYOUT: &str = "2006-01-02T15:04:05.999999999Z07:00";
@@ -51,7 +51,7 @@ const FALSES: &[&str] = &[
 ];
 
 /// Reads a certificate.
-pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
+pub(super) fn decode_certificate(der: &[u8]) -> Result<Value, String> {
     let mut input = CertificateReader(der);
     let raw = input.whole(Tag::Sequence, "certificate")?;
     if !input.is_empty() {
@@ -60,31 +60,31 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
     let mut outer = CertificateReader(raw).inner(Tag::Sequence, "certificate")?;
     let raw_signed = outer.whole(Tag::Sequence, "tbs certificate")?;
     let mut signed = CertificateReader(raw_signed).inner(Tag::Sequence, "tbs certificate")?;
-    let mut fields = Fields::default();
+    let mut fields = ObjectFields::default();
     fields.names(NULLS);
     ZEROS.iter().for_each(|name| fields.set(name, 0_i64));
     FALSES.iter().for_each(|name| fields.set(name, false));
-    fields.set("Raw", bytes(raw));
-    fields.set("RawTBSCertificate", bytes(raw_signed));
-    let version = version(&mut signed)?;
+    fields.set("Raw", bytes_to_base64(raw));
+    fields.set("RawTBSCertificate", bytes_to_base64(raw_signed));
+    let version = read_version(&mut signed)?;
     fields.set("Version", version);
-    fields.set("SerialNumber", key::number(signed.natural("serial number")?)?);
+    fields.set("SerialNumber", key::number_of_bytes(signed.natural("serial number")?)?);
     let algorithm = signed.inner(Tag::Sequence, "signature algorithm identifier")?;
     if outer.take(Tag::Sequence, "algorithm identifier")? != algorithm.0 {
         return Err("x509: inner and outer signature algorithm identifiers don't match".to_owned());
     }
     fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
     let issuer = signed.whole(Tag::Sequence, "issuer")?;
-    fields.set("RawIssuer", bytes(issuer));
-    fields.set("Issuer", name::object(issuer)?);
+    fields.set("RawIssuer", bytes_to_base64(issuer));
+    fields.set("Issuer", name::read_name(issuer)?);
     let mut validity = signed.inner(Tag::Sequence, "validity")?;
-    fields.set("NotBefore", shown(&validity.time()?));
-    fields.set("NotAfter", shown(&validity.time()?));
+    fields.set("NotBefore", format_certificate_time(&validity.time()?));
+    fields.set("NotAfter", format_certificate_time(&validity.time()?));
     let subject = signed.whole(Tag::Sequence, "subject")?;
-    fields.set("RawSubject", bytes(subject));
-    fields.set("Subject", name::object(subject)?);
+    fields.set("RawSubject", bytes_to_base64(subject));
+    fields.set("Subject", name::read_name(subject)?);
     let public_key = signed.whole(Tag::Sequence, "spki")?;
-    fields.set("RawSubjectPublicKeyInfo", bytes(public_key));
+    fields.set("RawSubjectPublicKeyInfo", bytes_to_base64(public_key));
     fields.set("PublicKeyAlgorithm", key::RSA);
     fields.set("PublicKey", key::public_key(public_key)?);
     if version > 1 {
@@ -94,11 +94,11 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
     if version == 3 {
         read_extensions(&mut signed, &mut fields)?;
     }
-    fields.set("Signature", bytes(&key::signature(&mut outer)?));
+    fields.set("Signature", bytes_to_base64(&key::read_signature(&mut outer)?));
     Ok(fields.object())
 }
 
-fn version(signed: &mut CertificateReader<'_>) -> Result<i64, String> {
+fn read_version(signed: &mut CertificateReader<'_>) -> Result<i64, String> {
     let version = match signed.optional(constructed_tag(0), "version")? {
         Some(version) => CertificateReader(version).small("version")?,
         None => 0,
@@ -106,14 +106,14 @@ fn version(signed: &mut CertificateReader<'_>) -> Result<i64, String> {
     if version > 2 { Err("x509: invalid version".to_owned()) } else { Ok(version + 1) }
 }
 
-fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let Some(all) = signed.optional(constructed_tag(3), "extensions")? else { return Ok(()) };
     let mut all = CertificateReader(all).inner(Tag::Sequence, "extensions")?;
     let mut found = Vec::new();
     while !all.is_empty() {
-        let extension = extension(&mut all)?;
+        let extension = read_extension(&mut all)?;
         if found.len() == extensions::MOST {
-            return Err(malformed("extensions: there are too many"));
+            return Err(malformed_der("extensions: there are too many"));
         }
         found.push(extension);
     }
@@ -123,10 +123,10 @@ fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut Fields) -> R
             return Err(format!("x509: certificate contains duplicate extension with OID \"{id}\""));
         }
     }
-    fields.set("Extensions", list(found.iter().map(super::Extension::object).collect()));
-    extensions::read(&found, fields)
+    fields.set("Extensions", list_or_null(found.iter().map(super::CertificateExtension::object).collect()));
+    extensions::set_extension_fields(&found, fields)
 }
 
-fn shown(time: &Time) -> String {
+fn format_certificate_time(time: &GoTime) -> String {
     time.format(LAYOUT)
 }

@@ -3,8 +3,8 @@
 use der::Tag;
 use kubewright_value::{Number, Value};
 
-use super::Fields;
-use super::reader::{CertificateReader, constructed_tag, malformed};
+use super::ObjectFields;
+use super::reader::{CertificateReader, constructed_tag, malformed_der};
 
 /// How many bits a key may have: turning it into a decimal takes the square of that.
 const LARGEST: usize = 16_384;
@@ -30,8 +30,8 @@ pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
     if modulus.len() * 8 > LARGEST {
         return Err(format!("an RSA key of more than {LARGEST} bits is not read"));
     }
-    let mut fields = Fields::default();
-    fields.set("N", decimal(modulus));
+    let mut fields = ObjectFields::default();
+    fields.set("N", decimal_of_bytes(modulus));
     fields.set("E", exponent);
     Ok(fields.object())
 }
@@ -76,7 +76,7 @@ fn probabilistic(mut identifier: CertificateReader<'_>) -> Option<i64> {
 }
 
 /// Reads a signature, aligned to whole bytes.
-pub(super) fn signature(reader: &mut CertificateReader<'_>) -> Result<Vec<u8>, String> {
+pub(super) fn read_signature(reader: &mut CertificateReader<'_>) -> Result<Vec<u8>, String> {
     let (bytes, unused) = reader.bits("signature")?;
     if unused == 0 {
         return Ok(bytes.to_vec());
@@ -93,19 +93,19 @@ pub(super) fn signature(reader: &mut CertificateReader<'_>) -> Result<Vec<u8>, S
 }
 
 /// Returns a number of any size; a double when it is a large one.
-pub(super) fn number(bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn number_of_bytes(bytes: &[u8]) -> Result<Value, String> {
     if bytes.len() * 8 > LARGEST {
-        return Err(malformed("serial number"));
+        return Err(malformed_der("serial number"));
     }
-    let text = decimal(bytes);
+    let text = decimal_of_bytes(bytes);
     let number = text.parse().map(|int: u64| Number::from(int)).ok();
     let number =
         number.or_else(|| text.parse().ok().filter(|double: &f64| double.is_finite()).map(Number::Float));
-    number.map(Value::from).ok_or_else(|| malformed("serial number"))
+    number.map(Value::from).ok_or_else(|| malformed_der("serial number"))
 }
 
 /// Returns the decimal digits of a number that is given by its bytes.
-fn decimal(bytes: &[u8]) -> String {
+fn decimal_of_bytes(bytes: &[u8]) -> String {
     const GROUP: u64 = 1_000_000_000;
     let mut groups = vec![0_u64];
     for byte in bytes {

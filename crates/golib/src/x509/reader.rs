@@ -3,7 +3,7 @@
 use der::asn1::{AnyRef, BitStringRef, UintRef};
 use der::{Decode as _, Tag, TagNumber, Tagged as _};
 
-use crate::time::{self, Time};
+use crate::time::{self, GoTime};
 
 /// Elements one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -45,13 +45,13 @@ impl<'a> CertificateReader<'a> {
 
     /// Takes the next element if it is of type `tag`; the error names `what` it should be.
     pub(super) fn take(&mut self, tag: Tag, what: &str) -> Result<&'a [u8], String> {
-        self.optional(tag, what)?.ok_or_else(|| malformed(what))
+        self.optional(tag, what)?.ok_or_else(|| malformed_der(what))
     }
 
     /// Takes the next element with its type and length.
     pub(super) fn whole(&mut self, tag: Tag, what: &str) -> Result<&'a [u8], String> {
         let mut ahead = *self;
-        let element = ahead.any().filter(|element| element.tag == tag).ok_or_else(|| malformed(what))?;
+        let element = ahead.any().filter(|element| element.tag == tag).ok_or_else(|| malformed_der(what))?;
         *self = ahead;
         Ok(element.whole)
     }
@@ -61,7 +61,7 @@ impl<'a> CertificateReader<'a> {
         if !self.is_next(tag) {
             return Ok(None);
         }
-        self.any().map(|element| Some(element.content)).ok_or_else(|| malformed(what))
+        self.any().map(|element| Some(element.content)).ok_or_else(|| malformed_der(what))
     }
 
     /// Takes the next element and returns what it consists of.
@@ -71,70 +71,72 @@ impl<'a> CertificateReader<'a> {
 
     pub(super) fn boolean(&mut self, what: &str) -> Result<bool, String> {
         let content = self.take(Tag::Boolean, what)?;
-        typed(Tag::Boolean, content).and_then(|any| any.decode_as().ok()).ok_or_else(|| malformed(what))
+        typed_value(Tag::Boolean, content)
+            .and_then(|any| any.decode_as().ok())
+            .ok_or_else(|| malformed_der(what))
     }
 
     /// Takes an integer that is not negative, as bytes without leading zeros.
     pub(super) fn natural(&mut self, what: &str) -> Result<&'a [u8], String> {
-        natural(self.take(Tag::Integer, what)?).ok_or_else(|| malformed(what))
+        unsigned_bytes(self.take(Tag::Integer, what)?).ok_or_else(|| malformed_der(what))
     }
 
     /// Takes an integer that is not negative and less than 2⁵⁶.
     pub(super) fn small(&mut self, what: &str) -> Result<i64, String> {
-        small(self.take(Tag::Integer, what)?).ok_or_else(|| malformed(what))
+        small_integer(self.take(Tag::Integer, what)?).ok_or_else(|| malformed_der(what))
     }
 
     /// Takes a string of bits: the bytes, and how many bits of the last one do not count.
     pub(super) fn bits(&mut self, what: &str) -> Result<(&'a [u8], u8), String> {
         let content = self.take(Tag::BitString, what)?;
         let bits: Option<BitStringRef<'a>> =
-            typed(Tag::BitString, content).and_then(|any| any.decode_as().ok());
-        let bits = bits.ok_or_else(|| malformed(what))?;
+            typed_value(Tag::BitString, content).and_then(|any| any.decode_as().ok());
+        let bits = bits.ok_or_else(|| malformed_der(what))?;
         // Go refuses bits that are set and do not count.
         let is_clean =
             bits.raw_bytes().last().is_none_or(|last| last.trailing_zeros() >= u32::from(bits.unused_bits()));
-        if is_clean { Ok((bits.raw_bytes(), bits.unused_bits())) } else { Err(malformed(what)) }
+        if is_clean { Ok((bits.raw_bytes(), bits.unused_bits())) } else { Err(malformed_der(what)) }
     }
 
     pub(super) fn object_identifier(&mut self, what: &str) -> Result<Vec<u64>, String> {
         let id = self.take(Tag::ObjectIdentifier, what)?;
-        object_identifier(id).ok_or_else(|| malformed(what))
+        parse_object_identifier(id).ok_or_else(|| malformed_der(what))
     }
 
-    pub(super) fn time(&mut self) -> Result<Time, String> {
+    pub(super) fn time(&mut self) -> Result<GoTime, String> {
         let element = self.any().ok_or("x509: unsupported time format")?;
         let text = std::str::from_utf8(element.content).unwrap_or_default();
         match element.tag {
-            Tag::UtcTime => utc_time(text).ok_or_else(|| malformed("UTCTime")),
+            Tag::UtcTime => parse_utc_time(text).ok_or_else(|| malformed_der("UTCTime")),
             Tag::GeneralizedTime => {
-                time::parse("20060102150405Z0700", text).map_err(|_| malformed("GeneralizedTime"))
+                time::parse_time("20060102150405Z0700", text).map_err(|_| malformed_der("GeneralizedTime"))
             }
             _ => Err("x509: unsupported time format".to_owned()),
         }
     }
 }
 
-fn typed(tag: Tag, content: &[u8]) -> Option<AnyRef<'_>> {
+fn typed_value(tag: Tag, content: &[u8]) -> Option<AnyRef<'_>> {
     AnyRef::new(tag, content).ok()
 }
 
 /// Reads the content of an integer that is not negative.
-pub(super) fn natural(content: &[u8]) -> Option<&[u8]> {
-    let number: UintRef<'_> = typed(Tag::Integer, content)?.decode_as().ok()?;
+pub(super) fn unsigned_bytes(content: &[u8]) -> Option<&[u8]> {
+    let number: UintRef<'_> = typed_value(Tag::Integer, content)?.decode_as().ok()?;
     // Zero is written as one byte.
     Some(number.as_bytes().strip_prefix(&[0]).unwrap_or(number.as_bytes()))
 }
 
 /// Reads the content of an integer that is not negative and less than 2⁵⁶.
-pub(super) fn small(content: &[u8]) -> Option<i64> {
-    let digits = natural(content).filter(|digits| digits.len() < 8)?;
+pub(super) fn small_integer(content: &[u8]) -> Option<i64> {
+    let digits = unsigned_bytes(content).filter(|digits| digits.len() < 8)?;
     Some(digits.iter().fold(0, |number, digit| number << 8 | i64::from(*digit)))
 }
 
 /// Reads the numbers of an object identifier.
 ///
 /// `const-oid` has at most 39 bytes and nothing below 2.40, such as 2.999, which Go reads.
-pub(super) fn object_identifier(content: &[u8]) -> Option<Vec<u64>> {
+pub(super) fn parse_object_identifier(content: &[u8]) -> Option<Vec<u64>> {
     let mut parts = Vec::new();
     let mut part = 0_u64;
     let mut is_open = false;
@@ -161,13 +163,15 @@ pub(super) fn object_identifier(content: &[u8]) -> Option<Vec<u64>> {
 /// Reads a time whose year has two digits: from 50 on they are those of the last century.
 ///
 /// `der` wants seconds and `Z`; Go also reads times without seconds and with an offset.
-fn utc_time(text: &str) -> Option<Time> {
+fn parse_utc_time(text: &str) -> Option<GoTime> {
     let year: u32 = text.get(..2)?.parse().ok()?;
     let century = if year >= 50 { "19" } else { "20" };
     let full = format!("{century}{text}");
-    ["20060102150405Z0700", "200601021504Z0700"].iter().find_map(|layout| time::parse(layout, &full).ok())
+    ["20060102150405Z0700", "200601021504Z0700"]
+        .iter()
+        .find_map(|layout| time::parse_time(layout, &full).ok())
 }
 
-pub(super) fn malformed(what: &str) -> String {
+pub(super) fn malformed_der(what: &str) -> String {
     format!("x509: malformed {what}")
 }

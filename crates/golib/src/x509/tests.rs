@@ -10,7 +10,7 @@ const REQUEST: &str = include_str!("fixtures/request.pem");
 /// Decodes `text` and compares what stands at `path`, with dots, with the JSON `want`.
 #[track_caller]
 fn check(text: &str, path: &str, want: &str) {
-    let decoded = decode(text).expect("a certificate");
+    let decoded = decode_pem(text).expect("a certificate");
     let keys: Vec<&str> = path.split('.').collect();
     assert_eq!(decoded.at(&keys).map(json::to_string).as_deref(), Some(want), "{path}");
 }
@@ -49,7 +49,7 @@ fn its_extensions_are_fields() {
     check(CERTIFICATE, "EmailAddresses", "null");
     check(CERTIFICATE, "UnhandledCriticalExtensions", "null");
     let uri =
-        decode(CERTIFICATE).expect("a certificate").at(&["URIs"]).and_then(|uris| uris.item(0)).cloned();
+        decode_pem(CERTIFICATE).expect("a certificate").at(&["URIs"]).and_then(|uris| uris.item(0)).cloned();
     assert_eq!(uri.as_ref().and_then(|uri| uri.get("Host")), Some(&Value::from("shop")));
 }
 
@@ -74,7 +74,7 @@ fn text_around_a_block_does_not_matter() {
 
 #[test]
 fn what_is_no_certificate_is_said() {
-    let refused = |text: &str| decode(text).expect_err(text);
+    let refused = |text: &str| decode_pem(text).expect_err(text);
     assert_eq!(refused(""), "failed to decode PEM block");
     assert_eq!(refused("-----BEGIN CERTIFICATE-----\nYQ==\n-----END X-----"), "failed to decode PEM block");
     let other = "-----BEGIN KEY-----\nYQ==\n-----END KEY-----";
@@ -87,7 +87,9 @@ fn what_is_no_certificate_is_said() {
 fn no_broken_certificate_is_more_than_an_error() {
     for text in [CERTIFICATE, REQUEST] {
         let whole = pem::first_block(text).expect("a block").bytes;
-        let read = |bytes: &[u8]| (certificate::decode(bytes).is_ok(), request::decode(bytes).is_ok());
+        let read = |bytes: &[u8]| {
+            (certificate::decode_certificate(bytes).is_ok(), request::decode_request(bytes).is_ok())
+        };
         for at in 0..whole.len() {
             read(&whole[..at]);
             for change in [0, 0x30, 0x84] {
@@ -101,9 +103,12 @@ fn no_broken_certificate_is_more_than_an_error() {
 
 #[test]
 fn numbers_of_any_size_are_decimals() {
-    assert_eq!(key::number(&[]).map(|n| n.to_string()), Ok("0".to_owned()));
-    assert_eq!(key::number(&[1, 0]).map(|n| n.to_string()), Ok("256".to_owned()));
-    assert_eq!(key::number(&[0xff; 8]).map(|n| n.to_string()), Ok("18446744073709551615".to_owned()));
-    assert_eq!(key::number(&[1; 20]).map(|n| n.to_string()), Ok("5.73137896992511e+45".to_owned()));
-    assert!(key::number(&[1; 4000]).is_err());
+    assert_eq!(key::number_of_bytes(&[]).map(|n| n.to_string()), Ok("0".to_owned()));
+    assert_eq!(key::number_of_bytes(&[1, 0]).map(|n| n.to_string()), Ok("256".to_owned()));
+    assert_eq!(
+        key::number_of_bytes(&[0xff; 8]).map(|n| n.to_string()),
+        Ok("18446744073709551615".to_owned())
+    );
+    assert_eq!(key::number_of_bytes(&[1; 20]).map(|n| n.to_string()), Ok("5.73137896992511e+45".to_owned()));
+    assert!(key::number_of_bytes(&[1; 4000]).is_err());
 }

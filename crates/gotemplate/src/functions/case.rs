@@ -2,27 +2,33 @@
 //!
 //! Go maps characters one by one, so `ß` stays as it is.
 
-use super::super::call::{Call, Outcome};
-use super::super::item::Item;
-use super::arguments::text;
-use super::{Function, Type, function};
+use super::super::call::{CallResult, FunctionCall};
+use super::super::item::TemplateItem;
+use super::arguments::text_argument;
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("upper", &[Type::Text], |_, a| {
-        Ok(Item::text(text(a, 0).chars().map(upper).collect::<String>()))
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("upper", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(text_argument(a, 0).chars().map(upper_char).collect::<String>()))
     }),
-    function("lower", &[Type::Text], |_, a| {
-        Ok(Item::text(text(a, 0).chars().map(lower).collect::<String>()))
+    fixed_function("lower", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(text_argument(a, 0).chars().map(lower_char).collect::<String>()))
     }),
-    function("title", &[Type::Text], title),
-    function("untitle", &[Type::Text], untitle),
-    function("swapcase", &[Type::Text], swapcase),
-    function("camelcase", &[Type::Text], |_, a| Ok(Item::text(camel(text(a, 0))))),
-    function("snakecase", &[Type::Text], |_, a| Ok(Item::text(connected(text(a, 0), '_')))),
-    function("kebabcase", &[Type::Text], |_, a| Ok(Item::text(connected(text(a, 0), '-')))),
+    fixed_function("title", &[ParameterType::Text], sprig_title),
+    fixed_function("untitle", &[ParameterType::Text], untitle),
+    fixed_function("swapcase", &[ParameterType::Text], swapcase),
+    fixed_function("camelcase", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(camel(text_argument(a, 0))))
+    }),
+    fixed_function("snakecase", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(join_words_with(text_argument(a, 0), '_')))
+    }),
+    fixed_function("kebabcase", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(join_words_with(text_argument(a, 0), '-')))
+    }),
 ];
 
-fn upper(c: char) -> char {
+fn upper_char(c: char) -> char {
     let mut mapped = c.to_uppercase();
     match (mapped.next(), mapped.next()) {
         (Some(only), None) => only,
@@ -30,45 +36,45 @@ fn upper(c: char) -> char {
     }
 }
 
-fn lower(c: char) -> char {
+fn lower_char(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-fn title(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn sprig_title(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     let mut previous = ' ';
-    let titled = text(arguments, 0).chars().map(|c| {
-        let starts = separates(previous);
+    let titled = text_argument(arguments, 0).chars().map(|c| {
+        let starts = is_title_separator(previous);
         previous = c;
-        if starts { upper(c) } else { c }
+        if starts { upper_char(c) } else { c }
     });
-    Ok(Item::text(titled.collect::<String>()))
+    Ok(TemplateItem::text(titled.collect::<String>()))
 }
 
-fn separates(c: char) -> bool {
+fn is_title_separator(c: char) -> bool {
     if c.is_ascii() { !(c.is_ascii_alphanumeric() || c == '_') } else { c.is_whitespace() }
 }
 
-fn untitle(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn untitle(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     let mut at_start = true;
-    let changed = text(arguments, 0).chars().map(|c| {
+    let changed = text_argument(arguments, 0).chars().map(|c| {
         let starts = at_start && !c.is_whitespace();
         at_start = c.is_whitespace() || (at_start && !starts);
-        if starts { lower(c) } else { c }
+        if starts { lower_char(c) } else { c }
     });
-    Ok(Item::text(changed.collect::<String>()))
+    Ok(TemplateItem::text(changed.collect::<String>()))
 }
 
-fn swapcase(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let swapped = text(arguments, 0).chars().map(|c| {
+fn swapcase(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let swapped = text_argument(arguments, 0).chars().map(|c| {
         if c.is_uppercase() {
-            lower(c)
+            lower_char(c)
         } else if c.is_lowercase() {
-            upper(c)
+            upper_char(c)
         } else {
             c
         }
     });
-    Ok(Item::text(swapped.collect::<String>()))
+    Ok(TemplateItem::text(swapped.collect::<String>()))
 }
 
 fn is_connector(c: char) -> bool {
@@ -82,7 +88,7 @@ fn camel(whole: &str) -> String {
     let mut current = None;
     for c in rest.by_ref() {
         if !is_connector(c) {
-            current = Some(upper(c));
+            current = Some(upper_char(c));
             break;
         }
         out.push(c);
@@ -102,9 +108,9 @@ fn camel(whole: &str) -> String {
         if is_connector(c) && is_connector(previous) {
             out.push(previous);
         } else if is_connector(previous) {
-            current = upper(c);
+            current = upper_char(c);
         } else {
-            current = lower(c);
+            current = lower_char(c);
             out.push(previous);
         }
     }
@@ -113,7 +119,7 @@ fn camel(whole: &str) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum WordCase {
     None,
     Number,
     Upper,
@@ -124,29 +130,29 @@ enum Word {
 }
 
 /// Splits into words at changes of case and kind and joins them with `connector`.
-fn connected(whole: &str, connector: char) -> String {
+fn join_words_with(whole: &str, connector: char) -> String {
     let mut out = String::with_capacity(whole.len() + 8);
     let (mut kind, mut word, mut rest) = next_word(whole);
     while !rest.is_empty() {
-        if kind != Word::Connector {
+        if kind != WordCase::Connector {
             push_lower(&mut out, kind, word, connector);
         }
         let (previous, last) = (kind, word);
         (kind, word, rest) = next_word(rest);
         match previous {
-            Word::Number => {
-                while matches!(kind, Word::Alphabet | Word::Number) {
+            WordCase::Number => {
+                while matches!(kind, WordCase::Alphabet | WordCase::Number) {
                     push_lower(&mut out, kind, word, connector);
                     (kind, word, rest) = next_word(rest);
                 }
-                if !matches!(kind, Word::None | Word::Punctuation) {
+                if !matches!(kind, WordCase::None | WordCase::Punctuation) {
                     out.push(connector);
                 }
             }
-            Word::Connector => push_lower(&mut out, previous, last, connector),
-            Word::Punctuation => {}
-            _ if kind != Word::Number => {
-                if !matches!(kind, Word::Connector | Word::Punctuation) {
+            WordCase::Connector => push_lower(&mut out, previous, last, connector),
+            WordCase::Punctuation => {}
+            _ if kind != WordCase::Number => {
+                if !matches!(kind, WordCase::Connector | WordCase::Punctuation) {
                     out.push(connector);
                 }
             }
@@ -154,21 +160,21 @@ fn connected(whole: &str, connector: char) -> String {
             _ => {
                 let number = word;
                 (kind, word, rest) = next_word(rest);
-                if kind != Word::Alphabet {
+                if kind != WordCase::Alphabet {
                     // The number belongs to the word before it: `Bld4Floor` is `bld4_floor`.
-                    push_lower(&mut out, Word::Number, number, connector);
-                    if !matches!(kind, Word::Connector | Word::Punctuation) {
+                    push_lower(&mut out, WordCase::Number, number, connector);
+                    if !matches!(kind, WordCase::Connector | WordCase::Punctuation) {
                         out.push(connector);
                     }
                     continue;
                 }
                 out.push(connector);
-                push_lower(&mut out, Word::Number, number, connector);
-                while matches!(kind, Word::Alphabet | Word::Number) {
+                push_lower(&mut out, WordCase::Number, number, connector);
+                while matches!(kind, WordCase::Alphabet | WordCase::Number) {
                     push_lower(&mut out, kind, word, connector);
                     (kind, word, rest) = next_word(rest);
                 }
-                if !matches!(kind, Word::None | Word::Connector | Word::Punctuation) {
+                if !matches!(kind, WordCase::None | WordCase::Connector | WordCase::Punctuation) {
                     out.push(connector);
                 }
             }
@@ -178,38 +184,38 @@ fn connected(whole: &str, connector: char) -> String {
     out
 }
 
-fn push_lower(out: &mut String, kind: Word, word: &str, connector: char) {
-    if !matches!(kind, Word::Upper | Word::Connector) {
+fn push_lower(out: &mut String, kind: WordCase, word: &str, connector: char) {
+    if !matches!(kind, WordCase::Upper | WordCase::Connector) {
         out.push_str(word);
         return;
     }
     out.extend(word.chars().map(|c| match c {
         c if is_connector(c) => connector,
-        c if c.is_uppercase() => lower(c),
+        c if c.is_uppercase() => lower_char(c),
         c => c,
     }));
 }
 
 /// Takes the first word: its kind, its text, and what follows.
-fn next_word(text: &str) -> (Word, &str, &str) {
+fn next_word(text: &str) -> (WordCase, &str, &str) {
     let Some(first) = text.chars().next() else {
-        return (Word::None, "", "");
+        return (WordCase::None, "", "");
     };
     let while_true = |matches: &dyn Fn(char) -> bool| text.find(|c| !matches(c)).unwrap_or(text.len());
     let small = |c: char| c.is_alphabetic() && !c.is_uppercase();
     let (kind, end) = if is_connector(first) {
-        (Word::Connector, while_true(&is_connector))
+        (WordCase::Connector, while_true(&is_connector))
     } else if is_punctuation(first) {
-        (Word::Punctuation, while_true(&is_punctuation))
+        (WordCase::Punctuation, while_true(&is_punctuation))
     } else if first.is_uppercase() {
-        (Word::Upper, upper_word(text, first))
+        (WordCase::Upper, upper_word(text, first))
     } else if first.is_alphabetic() {
-        (Word::Alphabet, while_true(&small))
+        (WordCase::Alphabet, while_true(&small))
     } else if first.is_numeric() {
-        (Word::Number, while_true(&char::is_numeric))
+        (WordCase::Number, while_true(&char::is_numeric))
     } else {
         let other = |c: char| !(is_connector(c) || c.is_alphabetic() || c.is_numeric() || is_punctuation(c));
-        (Word::Other, while_true(&other))
+        (WordCase::Other, while_true(&other))
     };
     let (word, rest) = text.split_at(end);
     (kind, word, rest)

@@ -2,53 +2,66 @@
 //!
 //! Where Sprig falls back to the current time for a value it does not know, the call is an error.
 
-use kubewright_golib::time::{Time, format_duration, parse, parse_duration};
+use kubewright_golib::time::{GoTime, format_duration, parse_duration, parse_time};
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::{Item, Width};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::{IntegerWidth, TemplateItem};
 use super::super::literal::parse_integer;
-use super::arguments::{any, text};
-use super::{Access, Function, Type, function};
+use super::arguments::{argument_or_nil, text_argument};
+use super::{FunctionAccess, ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("date", &[Type::Text, Type::Any], |_, a| formatted(text(a, 0), any(a, 1), "Local")),
-    function("dateInZone", &[Type::Text, Type::Any, Type::Text], |_, a| {
-        formatted(text(a, 0), any(a, 1), text(a, 2))
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("date", &[ParameterType::Text, ParameterType::Any], |_, a| {
+        format_date(text_argument(a, 0), argument_or_nil(a, 1), "Local")
     }),
-    function("date_in_zone", &[Type::Text, Type::Any, Type::Text], |_, a| {
-        formatted(text(a, 0), any(a, 1), text(a, 2))
+    fixed_function("dateInZone", &[ParameterType::Text, ParameterType::Any, ParameterType::Text], |_, a| {
+        format_date(text_argument(a, 0), argument_or_nil(a, 1), text_argument(a, 2))
     }),
-    function("htmlDate", &[Type::Any], |_, a| formatted("2006-01-02", any(a, 0), "Local")),
-    function("htmlDateInZone", &[Type::Any, Type::Text], |_, a| {
-        formatted("2006-01-02", any(a, 0), text(a, 1))
+    fixed_function(
+        "date_in_zone",
+        &[ParameterType::Text, ParameterType::Any, ParameterType::Text],
+        |_, a| format_date(text_argument(a, 0), argument_or_nil(a, 1), text_argument(a, 2)),
+    ),
+    fixed_function("htmlDate", &[ParameterType::Any], |_, a| {
+        format_date("2006-01-02", argument_or_nil(a, 0), "Local")
     }),
-    function("dateModify", &[Type::Text, Type::Time], |_, a| modified(a, false)),
-    function("date_modify", &[Type::Text, Type::Time], |_, a| modified(a, false)),
-    function("mustDateModify", &[Type::Text, Type::Time], |_, a| modified(a, true)),
-    function("must_date_modify", &[Type::Text, Type::Time], |_, a| modified(a, true)),
-    function("toDate", &[Type::Text, Type::Text], |call, a| {
-        charge_layout(call, text(a, 0))?;
-        Ok(Item::Time(parse(text(a, 0), text(a, 1)).unwrap_or_else(|_| Time::zero())))
+    fixed_function("htmlDateInZone", &[ParameterType::Any, ParameterType::Text], |_, a| {
+        format_date("2006-01-02", argument_or_nil(a, 0), text_argument(a, 1))
     }),
-    function("mustToDate", &[Type::Text, Type::Text], |call, a| {
-        charge_layout(call, text(a, 0))?;
-        Ok(Item::Time(parse(text(a, 0), text(a, 1))?))
+    fixed_function("dateModify", &[ParameterType::Text, ParameterType::Time], |_, a| modify_date(a, false)),
+    fixed_function("date_modify", &[ParameterType::Text, ParameterType::Time], |_, a| modify_date(a, false)),
+    fixed_function("mustDateModify", &[ParameterType::Text, ParameterType::Time], |_, a| {
+        modify_date(a, true)
     }),
-    function("unixEpoch", &[Type::Time], |_, a| match any(a, 0) {
-        Item::Time(time) => Ok(Item::text(time.unix().to_string())),
-        _ => Ok(Item::EMPTY),
+    fixed_function("must_date_modify", &[ParameterType::Text, ParameterType::Time], |_, a| {
+        modify_date(a, true)
     }),
-    function("duration", &[Type::Any], |_, a| {
-        let seconds = match any(a, 0) {
-            Item::Text(text) => saturating(text),
-            Item::Int(Width::Int64, value) => *value,
+    fixed_function("toDate", &[ParameterType::Text, ParameterType::Text], |call, a| {
+        charge_layout(call, text_argument(a, 0))?;
+        Ok(TemplateItem::Time(
+            parse_time(text_argument(a, 0), text_argument(a, 1)).unwrap_or_else(|_| GoTime::zero()),
+        ))
+    }),
+    fixed_function("mustToDate", &[ParameterType::Text, ParameterType::Text], |call, a| {
+        charge_layout(call, text_argument(a, 0))?;
+        Ok(TemplateItem::Time(parse_time(text_argument(a, 0), text_argument(a, 1))?))
+    }),
+    fixed_function("unixEpoch", &[ParameterType::Time], |_, a| match argument_or_nil(a, 0) {
+        TemplateItem::Time(time) => Ok(TemplateItem::text(time.unix().to_string())),
+        _ => Ok(TemplateItem::EMPTY),
+    }),
+    fixed_function("duration", &[ParameterType::Any], |_, a| {
+        let seconds = match argument_or_nil(a, 0) {
+            TemplateItem::Text(text) => saturating(text),
+            TemplateItem::Int(IntegerWidth::Int64, value) => *value,
             _ => 0,
         };
-        Ok(Item::text(format_duration(seconds.wrapping_mul(1_000_000_000))))
+        Ok(TemplateItem::text(format_duration(seconds.wrapping_mul(1_000_000_000))))
     }),
-    function("durationRound", &[Type::Any], duration_round),
-    function("now", &[], |call, _| Ok(Item::Time(now(call)?))).guarded(Access::Unrepeatable),
-    function("ago", &[Type::Any], ago).guarded(Access::Unrepeatable),
+    fixed_function("durationRound", &[ParameterType::Any], duration_round),
+    fixed_function("now", &[], |call, _| Ok(TemplateItem::Time(time_of_rendering(call)?)))
+        .guarded(FunctionAccess::Unrepeatable),
+    fixed_function("ago", &[ParameterType::Any], sprig_ago).guarded(FunctionAccess::Unrepeatable),
 ];
 
 /// Sprig ignores the error of `ParseInt`, whose value is then the nearest number.
@@ -63,45 +76,47 @@ fn saturating(text: &str) -> i64 {
     }
 }
 
-fn formatted(layout: &str, date: &Item, zone: &str) -> Outcome {
-    let time = moment(date).ok_or_else(|| {
+fn format_date(layout: &str, date: &TemplateItem, zone: &str) -> CallResult {
+    let time = time_of_item(date).ok_or_else(|| {
         let found = date.type_name();
-        Failure::from(format!(
+        CallFailure::from(format!(
             "a value of type {found} is no date and the current time is not used instead; convert it with `int64` or `toDate`"
         ))
     })?;
-    Ok(Item::text(time.in_zone(zone)?.format(layout)))
+    Ok(TemplateItem::text(time.in_zone(zone)?.format(layout)))
 }
 
 /// At each character of a layout every word of dates is tried.
-fn charge_layout(call: &mut Call<'_>, layout: &str) -> Result<(), Failure> {
+fn charge_layout(call: &mut FunctionCall<'_>, layout: &str) -> Result<(), CallFailure> {
     Ok(call.budget.step(layout.len() as u64)?)
 }
 
-fn moment(date: &Item) -> Option<Time> {
+fn time_of_item(date: &TemplateItem) -> Option<GoTime> {
     match date {
-        Item::Time(time) => Some(time.clone()),
-        Item::Int(Width::Int | Width::Int64, seconds) => Some(Time::from_unix(*seconds)),
+        TemplateItem::Time(time) => Some(time.clone()),
+        TemplateItem::Int(IntegerWidth::Int | IntegerWidth::Int64, seconds) => {
+            Some(GoTime::from_unix(*seconds))
+        }
         _ => None,
     }
 }
 
-fn modified(arguments: &[Item], must: bool) -> Outcome {
-    let Item::Time(time) = any(arguments, 1) else {
-        return Ok(Item::Nil);
+fn modify_date(arguments: &[TemplateItem], must: bool) -> CallResult {
+    let TemplateItem::Time(time) = argument_or_nil(arguments, 1) else {
+        return Ok(TemplateItem::Nil);
     };
-    match parse_duration(text(arguments, 0)) {
-        Ok(duration) => Ok(Item::Time(time.add(duration))),
+    match parse_duration(text_argument(arguments, 0)) {
+        Ok(duration) => Ok(TemplateItem::Time(time.add(duration))),
         Err(message) if must => Err(message.into()),
-        Err(_) => Ok(Item::Time(time.clone())),
+        Err(_) => Ok(TemplateItem::Time(time.clone())),
     }
 }
 
-fn duration_round(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let nanoseconds = match any(arguments, 0) {
-        Item::Text(text) => parse_duration(text).unwrap_or(0),
-        Item::Int(Width::Int64, value) => *value,
-        Item::Time(time) => since(call, time)?,
+fn duration_round(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let nanoseconds = match argument_or_nil(arguments, 0) {
+        TemplateItem::Text(text) => parse_duration(text).unwrap_or(0),
+        TemplateItem::Int(IntegerWidth::Int64, value) => *value,
+        TemplateItem::Time(time) => duration_since(call, time)?,
         _ => 0,
     };
     let seconds = nanoseconds.unsigned_abs();
@@ -115,26 +130,28 @@ fn duration_round(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         (SECOND, "s"),
     ];
     let found = UNITS.iter().find(|(unit, _)| seconds > *unit);
-    Ok(Item::text(found.map_or_else(|| "0s".to_owned(), |(unit, name)| format!("{}{name}", seconds / unit))))
+    Ok(TemplateItem::text(
+        found.map_or_else(|| "0s".to_owned(), |(unit, name)| format!("{}{name}", seconds / unit)),
+    ))
 }
 
-fn ago(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let time = match moment(any(arguments, 0)) {
+fn sprig_ago(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let time = match time_of_item(argument_or_nil(arguments, 0)) {
         Some(time) => time,
-        None => now(call)?,
+        None => time_of_rendering(call)?,
     };
-    let elapsed = since(call, &time)?;
+    let elapsed = duration_since(call, &time)?;
     const SECOND: i64 = 1_000_000_000;
     let rounded =
         elapsed.saturating_add(if elapsed < 0 { -SECOND / 2 } else { SECOND / 2 }) / SECOND * SECOND;
-    Ok(Item::text(format_duration(rounded)))
+    Ok(TemplateItem::text(format_duration(rounded)))
 }
 
-fn now(call: &Call<'_>) -> Result<Time, Failure> {
-    call.inputs.now.map(Time::utc).ok_or_else(|| "the current time was not given".into())
+fn time_of_rendering(call: &FunctionCall<'_>) -> Result<GoTime, CallFailure> {
+    call.inputs.now.map(GoTime::utc).ok_or_else(|| "the current time was not given".into())
 }
 
-fn since(call: &Call<'_>, time: &Time) -> Result<i64, Failure> {
-    let elapsed = now(call)?.nanoseconds - time.nanoseconds;
+fn duration_since(call: &FunctionCall<'_>, time: &GoTime) -> Result<i64, CallFailure> {
+    let elapsed = time_of_rendering(call)?.nanoseconds - time.nanoseconds;
     Ok(i64::try_from(elapsed).unwrap_or(if elapsed < 0 { i64::MIN } else { i64::MAX }))
 }

@@ -6,27 +6,43 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::Digest as _;
 
-use super::super::item::Item;
-use super::arguments::{bytes, text};
-use super::{Function, Type, function};
+use super::super::item::TemplateItem;
+use super::arguments::{bytes_argument, text_argument};
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("b64enc", &[Type::Bytes], |_, a| Ok(Item::text(STANDARD.encode(bytes(a, 0))))),
-    function("b64dec", &[Type::Text], |_, a| Ok(decoded(base64_decode(text(a, 0))))),
-    function("b32enc", &[Type::Bytes], |_, a| Ok(Item::text(base32_encode(bytes(a, 0))))),
-    function("b32dec", &[Type::Text], |_, a| Ok(decoded(base32_decode(text(a, 0))))),
-    function("sha1sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha1::Sha1::digest(bytes(a, 0)))))),
-    function("sha256sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha256::digest(bytes(a, 0)))))),
-    function("sha512sum", &[Type::Bytes], |_, a| Ok(Item::text(hex(&sha2::Sha512::digest(bytes(a, 0)))))),
-    function("adler32sum", &[Type::Bytes], |_, a| Ok(Item::text(adler32(bytes(a, 0)).to_string()))),
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("b64enc", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(STANDARD.encode(bytes_argument(a, 0))))
+    }),
+    fixed_function("b64dec", &[ParameterType::Text], |_, a| {
+        Ok(decoded_or_message(decode_go_base64(text_argument(a, 0))))
+    }),
+    fixed_function("b32enc", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(base32_encode(bytes_argument(a, 0))))
+    }),
+    fixed_function("b32dec", &[ParameterType::Text], |_, a| {
+        Ok(decoded_or_message(base32_decode(text_argument(a, 0))))
+    }),
+    fixed_function("sha1sum", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(hex_digits(&sha1::Sha1::digest(bytes_argument(a, 0)))))
+    }),
+    fixed_function("sha256sum", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(hex_digits(&sha2::Sha256::digest(bytes_argument(a, 0)))))
+    }),
+    fixed_function("sha512sum", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(hex_digits(&sha2::Sha512::digest(bytes_argument(a, 0)))))
+    }),
+    fixed_function("adler32sum", &[ParameterType::Bytes], |_, a| {
+        Ok(TemplateItem::text(adler32(bytes_argument(a, 0)).to_string()))
+    }),
 ];
 
 /// Sprig gives the error's text as the result.
-fn decoded(result: Result<Vec<u8>, String>) -> Item {
-    result.map_or_else(Item::text, Item::bytes)
+fn decoded_or_message(result: Result<Vec<u8>, String>) -> TemplateItem {
+    result.map_or_else(TemplateItem::text, TemplateItem::bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn hex_digits(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
         out
@@ -43,7 +59,7 @@ fn adler32(bytes: &[u8]) -> u32 {
 }
 
 /// As Go decodes: line breaks are skipped, the error names the byte at fault.
-pub(super) fn base64_decode(text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn decode_go_base64(text: &str) -> Result<Vec<u8>, String> {
     decode_blocks(text, 4, 6, |byte| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a' + 26),

@@ -3,102 +3,116 @@
 use std::fmt::Write as _;
 
 use kubewright_golib::json as gojson;
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::utf8::decode_utf8_lossy;
 use kubewright_value::{Exhausted, Number, bounded};
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::Item;
-use super::arguments::{any, text};
-use super::{Function, Type, function};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::TemplateItem;
+use super::arguments::{argument_or_nil, text_argument};
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("fromJson", &[Type::Text], |call, a| match read(call, text(a, 0)) {
-        Err(Failure::Message(_)) => Ok(Item::Nil),
-        other => other,
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("fromJson", &[ParameterType::Text], |call, a| {
+        match json_to_item(call, text_argument(a, 0)) {
+            Err(CallFailure::Message(_)) => Ok(TemplateItem::Nil),
+            other => other,
+        }
     }),
-    function("mustFromJson", &[Type::Text], |call, a| read(call, text(a, 0))),
+    fixed_function("mustFromJson", &[ParameterType::Text], |call, a| json_to_item(call, text_argument(a, 0))),
     // Without `must`, what cannot be written is empty text.
-    function("toJson", &[Type::Any], |call, a| lenient(written(call, any(a, 0), COMPACT))),
-    function("mustToJson", &[Type::Any], |call, a| written(call, any(a, 0), COMPACT)),
-    function("toPrettyJson", &[Type::Any], |call, a| lenient(written(call, any(a, 0), PRETTY))),
-    function("mustToPrettyJson", &[Type::Any], |call, a| written(call, any(a, 0), PRETTY)),
-    function("toRawJson", &[Type::Any], |call, a| written(call, any(a, 0), RAW)),
-    function("mustToRawJson", &[Type::Any], |call, a| written(call, any(a, 0), RAW)),
+    fixed_function("toJson", &[ParameterType::Any], |call, a| {
+        empty_on_error(item_to_json(call, argument_or_nil(a, 0), COMPACT))
+    }),
+    fixed_function("mustToJson", &[ParameterType::Any], |call, a| {
+        item_to_json(call, argument_or_nil(a, 0), COMPACT)
+    }),
+    fixed_function("toPrettyJson", &[ParameterType::Any], |call, a| {
+        empty_on_error(item_to_json(call, argument_or_nil(a, 0), PRETTY))
+    }),
+    fixed_function("mustToPrettyJson", &[ParameterType::Any], |call, a| {
+        item_to_json(call, argument_or_nil(a, 0), PRETTY)
+    }),
+    fixed_function("toRawJson", &[ParameterType::Any], |call, a| {
+        item_to_json(call, argument_or_nil(a, 0), RAW)
+    }),
+    fixed_function("mustToRawJson", &[ParameterType::Any], |call, a| {
+        item_to_json(call, argument_or_nil(a, 0), RAW)
+    }),
 ];
 
 #[derive(Clone, Copy)]
-struct Style {
+struct JsonStyle {
     is_pretty: bool,
     escapes_html: bool,
 }
 
-const COMPACT: Style = Style { is_pretty: false, escapes_html: true };
-const PRETTY: Style = Style { is_pretty: true, escapes_html: true };
-const RAW: Style = Style { is_pretty: false, escapes_html: false };
+const COMPACT: JsonStyle = JsonStyle { is_pretty: false, escapes_html: true };
+const PRETTY: JsonStyle = JsonStyle { is_pretty: true, escapes_html: true };
+const RAW: JsonStyle = JsonStyle { is_pretty: false, escapes_html: false };
 
-fn read(call: &mut Call<'_>, text: &str) -> Outcome {
-    match bounded::parse_json(text, call.budget)? {
-        Ok(value) => Ok(Item::json(&value)),
+fn json_to_item(call: &mut FunctionCall<'_>, text: &str) -> CallResult {
+    match bounded::parse_bounded_json(text, call.budget)? {
+        Ok(value) => Ok(TemplateItem::json(&value)),
         Err(error) => Err(error.to_string().into()),
     }
 }
 
-fn lenient(outcome: Outcome) -> Outcome {
+fn empty_on_error(outcome: CallResult) -> CallResult {
     match outcome {
-        Err(Failure::Message(_)) => Ok(Item::EMPTY),
+        Err(CallFailure::Message(_)) => Ok(TemplateItem::EMPTY),
         other => other,
     }
 }
 
-fn written(call: &mut Call<'_>, item: &Item, style: Style) -> Outcome {
-    let mut writer = Writer { out: String::new(), style, level: 0 };
+fn item_to_json(call: &mut FunctionCall<'_>, item: &TemplateItem, style: JsonStyle) -> CallResult {
+    let mut writer = StyledJsonWriter { out: String::new(), style, level: 0 };
     writer.write(call, item)?;
-    Ok(Item::text(writer.out))
+    Ok(TemplateItem::text(writer.out))
 }
 
-struct Writer {
+struct StyledJsonWriter {
     out: String,
-    style: Style,
+    style: JsonStyle,
     level: usize,
 }
 
-impl Writer {
-    fn write(&mut self, call: &mut Call<'_>, item: &Item) -> Result<(), Failure> {
+impl StyledJsonWriter {
+    fn write(&mut self, call: &mut FunctionCall<'_>, item: &TemplateItem) -> Result<(), CallFailure> {
         call.budget.step(1)?;
         let start = self.out.len();
         match item {
-            Item::Missing | Item::Nil => self.out.push_str("null"),
+            TemplateItem::Missing | TemplateItem::Nil => self.out.push_str("null"),
             list if list.is_nil_list() => self.out.push_str("null"),
-            Item::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
-            Item::Int(_, value) => {
+            TemplateItem::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
+            TemplateItem::Int(_, value) => {
                 let _ = write!(self.out, "{value}");
             }
-            Item::Float(value) if !value.is_finite() => {
-                let shown = kubewright_golib::float::format(*value, 'g', None);
+            TemplateItem::Float(value) if !value.is_finite() => {
+                let shown = kubewright_golib::float::format_float(*value, 'g', None);
                 return Err(format!("json: unsupported value: {shown}").into());
             }
-            Item::Float(value) => {
+            TemplateItem::Float(value) => {
                 let _ = write!(self.out, "{}", Number::from(*value));
             }
-            Item::Number(number) => {
+            TemplateItem::Number(number) => {
                 let _ = write!(self.out, "{}", number.normalized());
             }
-            Item::Text(text) => self.string(text),
-            Item::Bytes(bytes) => {
-                self.string(&lossy(bytes));
+            TemplateItem::Text(text) => self.string(text),
+            TemplateItem::Bytes(bytes) => {
+                self.string(&decode_utf8_lossy(bytes));
                 let escaped = self.out.split_off(start).replace('\u{fffd}', "\\ufffd");
                 self.out.push_str(&escaped);
             }
-            Item::Time(time) => self.string(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
-            Item::Version(version) => self.string(&version.to_string()),
-            Item::Array(_) | Item::List(_) => {
+            TemplateItem::Time(time) => self.string(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
+            TemplateItem::Version(version) => self.string(&version.to_string()),
+            TemplateItem::Array(_) | TemplateItem::List(_) => {
                 return self.nested(call, |writer, call| writer.list(call, item));
             }
-            Item::Object(_) | Item::Dict(_) => {
+            TemplateItem::Object(_) | TemplateItem::Dict(_) => {
                 let entries = item.sorted_entries().unwrap_or_default();
                 return self.nested(call, |writer, call| writer.entries(call, entries));
             }
-            Item::Root => {
+            TemplateItem::Root => {
                 let entries = call.context.items().map(|(name, item)| (name.clone(), item)).collect();
                 return self.nested(call, |writer, call| writer.entries(call, entries));
             }
@@ -108,9 +122,9 @@ impl Writer {
 
     fn nested(
         &mut self,
-        call: &mut Call<'_>,
-        write: impl FnOnce(&mut Self, &mut Call<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        call: &mut FunctionCall<'_>,
+        write: impl FnOnce(&mut Self, &mut FunctionCall<'_>) -> Result<(), CallFailure>,
+    ) -> Result<(), CallFailure> {
         call.budget.enter()?;
         self.level += 1;
         let result = write(self, call);
@@ -119,21 +133,21 @@ impl Writer {
         result
     }
 
-    fn list(&mut self, call: &mut Call<'_>, item: &Item) -> Result<(), Failure> {
+    fn list(&mut self, call: &mut FunctionCall<'_>, item: &TemplateItem) -> Result<(), CallFailure> {
         let length = item.list_len().unwrap_or(0);
         self.out.push('[');
         for index in 0..length {
             self.separate(call, index)?;
-            self.write(call, &item.element(index).unwrap_or(Item::Nil))?;
+            self.write(call, &item.element(index).unwrap_or(TemplateItem::Nil))?;
         }
         self.close(call, length, ']')
     }
 
     fn entries(
         &mut self,
-        call: &mut Call<'_>,
-        entries: Vec<(kubewright_value::Text, Item)>,
-    ) -> Result<(), Failure> {
+        call: &mut FunctionCall<'_>,
+        entries: Vec<(kubewright_value::Text, TemplateItem)>,
+    ) -> Result<(), CallFailure> {
         let length = entries.len();
         self.out.push('{');
         for (index, (key, value)) in entries.into_iter().enumerate() {
@@ -146,14 +160,19 @@ impl Writer {
         self.close(call, length, '}')
     }
 
-    fn separate(&mut self, call: &mut Call<'_>, index: usize) -> Result<(), Exhausted> {
+    fn separate(&mut self, call: &mut FunctionCall<'_>, index: usize) -> Result<(), Exhausted> {
         if index > 0 {
             self.out.push(',');
         }
         self.new_line(call, self.level)
     }
 
-    fn close(&mut self, call: &mut Call<'_>, length: usize, bracket: char) -> Result<(), Failure> {
+    fn close(
+        &mut self,
+        call: &mut FunctionCall<'_>,
+        length: usize,
+        bracket: char,
+    ) -> Result<(), CallFailure> {
         if length > 0 {
             self.new_line(call, self.level.saturating_sub(1))?;
         }
@@ -161,7 +180,7 @@ impl Writer {
         Ok(call.budget.produce(2)?)
     }
 
-    fn new_line(&mut self, call: &mut Call<'_>, level: usize) -> Result<(), Exhausted> {
+    fn new_line(&mut self, call: &mut FunctionCall<'_>, level: usize) -> Result<(), Exhausted> {
         call.budget.produce(1)?;
         if self.style.is_pretty {
             call.budget.produce(2 * level)?;
@@ -172,6 +191,6 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        gojson::quote(&mut self.out, text, self.style.escapes_html);
+        gojson::quote_go_json(&mut self.out, text, self.style.escapes_html);
     }
 }

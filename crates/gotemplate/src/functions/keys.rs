@@ -15,17 +15,17 @@ use std::net::IpAddr;
 
 use kubewright_golib::inputs::KeySource;
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::{Item, Of};
-use super::arguments::{any, int, text};
-use super::encoding::base64_decode;
-use super::{Access, Function, Type, function};
-use certificate::{Issuer, Subject, issue};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::{ElementType, TemplateItem};
+use super::arguments::{argument_or_nil, int_argument, text_argument};
+use super::encoding::decode_go_base64;
+use super::{FunctionAccess, ParameterType, TemplateFunction, fixed_function};
+use certificate::{CertificateSubject, Issuer, issue};
 use private_key::PrivateKey;
 use rsa::RsaKey;
 use stream::ByteStream;
 
-/// Why there are no DSA keys.
+/// The error for DSA keys.
 const NO_DSA: &str = "DSA keys are not supported, use `rsa`, `ecdsa` or `ed25519`";
 
 /// The steps that an RSA key of 2048 bits is charged. Of other lengths it is more or less by the third power; making one
@@ -39,66 +39,107 @@ const CURVE_STEPS: u64 = 20_000;
 /// The steps of a signature with an RSA key of 2048 bits.
 const RSA_2048_SIGNATURE_STEPS: u64 = 150_000;
 
-const NAMED: &[Type] = &[Type::Text, Type::Any, Type::Any, Type::Int];
+const NAME_PARAMETERS: &[ParameterType] =
+    &[ParameterType::Text, ParameterType::Any, ParameterType::Any, ParameterType::Int];
 
-pub(super) const TABLE: &[Function] = &[
-    function("genPrivateKey", &[Type::Text], private_key).guarded(Access::Unrepeatable),
-    function("genCA", &[Type::Text, Type::Int], |call, a| authority(call, a, None))
-        .guarded(Access::Unrepeatable),
-    function("genCAWithKey", &[Type::Text, Type::Int, Type::Text], |call, a| {
-        authority(call, a, Some(text(a, 2)))
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("genPrivateKey", &[ParameterType::Text], generate_private_key)
+        .guarded(FunctionAccess::Unrepeatable),
+    fixed_function("genCA", &[ParameterType::Text, ParameterType::Int], |call, a| {
+        generate_authority(call, a, None)
     })
-    .guarded(Access::Unrepeatable),
-    function("genSelfSignedCert", NAMED, |call, a| self_signed(call, a, None)).guarded(Access::Unrepeatable),
-    function(
+    .guarded(FunctionAccess::Unrepeatable),
+    fixed_function(
+        "genCAWithKey",
+        &[ParameterType::Text, ParameterType::Int, ParameterType::Text],
+        |call, a| generate_authority(call, a, Some(text_argument(a, 2))),
+    )
+    .guarded(FunctionAccess::Unrepeatable),
+    fixed_function("genSelfSignedCert", NAME_PARAMETERS, |call, a| generate_self_signed(call, a, None))
+        .guarded(FunctionAccess::Unrepeatable),
+    fixed_function(
         "genSelfSignedCertWithKey",
-        &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Text],
-        |call, a| self_signed(call, a, Some(text(a, 4))),
+        &[
+            ParameterType::Text,
+            ParameterType::Any,
+            ParameterType::Any,
+            ParameterType::Int,
+            ParameterType::Text,
+        ],
+        |call, a| generate_self_signed(call, a, Some(text_argument(a, 4))),
     )
-    .guarded(Access::Unrepeatable),
-    function("genSignedCert", &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Any], |call, a| {
-        signed(call, a, None)
-    })
-    .guarded(Access::Unrepeatable),
-    function(
+    .guarded(FunctionAccess::Unrepeatable),
+    fixed_function(
+        "genSignedCert",
+        &[
+            ParameterType::Text,
+            ParameterType::Any,
+            ParameterType::Any,
+            ParameterType::Int,
+            ParameterType::Any,
+        ],
+        |call, a| generate_signed(call, a, None),
+    )
+    .guarded(FunctionAccess::Unrepeatable),
+    fixed_function(
         "genSignedCertWithKey",
-        &[Type::Text, Type::Any, Type::Any, Type::Int, Type::Any, Type::Text],
-        |call, a| signed(call, a, Some(text(a, 5))),
+        &[
+            ParameterType::Text,
+            ParameterType::Any,
+            ParameterType::Any,
+            ParameterType::Int,
+            ParameterType::Any,
+            ParameterType::Text,
+        ],
+        |call, a| generate_signed(call, a, Some(text_argument(a, 5))),
     )
-    .guarded(Access::Unrepeatable),
-    function("buildCustomCert", &[Type::Text, Type::Text], custom),
+    .guarded(FunctionAccess::Unrepeatable),
+    fixed_function("buildCustomCert", &[ParameterType::Text, ParameterType::Text], build_custom_pair),
 ];
 
-fn private_key(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let kind = text(arguments, 0);
+fn generate_private_key(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let kind = text_argument(arguments, 0);
     let key = match kind.as_str() {
         "" | "rsa" => new_rsa(call, 4096, RSA_4096_STEPS)?,
-        "ecdsa" => PrivateKey::new_ecdsa(&mut bytes(call, CURVE_STEPS)?),
-        "ed25519" => PrivateKey::new_ed25519(&mut bytes(call, CURVE_STEPS)?),
+        "ecdsa" => PrivateKey::new_ecdsa(&mut key_bytes(call, CURVE_STEPS)?),
+        "ed25519" => PrivateKey::new_ed25519(&mut key_bytes(call, CURVE_STEPS)?),
         "dsa" => return Err(NO_DSA.into()),
-        other => return Ok(Item::text(format!("Unknown type {other}"))),
+        other => return Ok(TemplateItem::text(format!("Unknown type {other}"))),
     };
-    Ok(Item::text(key.to_pem()))
+    Ok(TemplateItem::text(key.to_pem()))
 }
 
-fn authority(call: &mut Call<'_>, arguments: &[Item], key: Option<&str>) -> Outcome {
+fn generate_authority(
+    call: &mut FunctionCall<'_>,
+    arguments: &[TemplateItem],
+    key: Option<&str>,
+) -> CallResult {
     let key = given_or_new(call, key)?;
-    let mut subject = subject(call, text(arguments, 0), [&Item::Nil, &Item::Nil], int(arguments, 1))?;
+    let mut subject = subject_of_arguments(
+        call,
+        text_argument(arguments, 0),
+        [&TemplateItem::Nil, &TemplateItem::Nil],
+        int_argument(arguments, 1),
+    )?;
     subject.is_authority = true;
-    made(call, &subject, &key, None)
+    issue_with_key(call, &subject, &key, None)
 }
 
-fn self_signed(call: &mut Call<'_>, arguments: &[Item], key: Option<&str>) -> Outcome {
+fn generate_self_signed(
+    call: &mut FunctionCall<'_>,
+    arguments: &[TemplateItem],
+    key: Option<&str>,
+) -> CallResult {
     let key = given_or_new(call, key)?;
-    let lists = [any(arguments, 1), any(arguments, 2)];
-    let subject = subject(call, text(arguments, 0), lists, int(arguments, 3))?;
-    made(call, &subject, &key, None)
+    let lists = [argument_or_nil(arguments, 1), argument_or_nil(arguments, 2)];
+    let subject = subject_of_arguments(call, text_argument(arguments, 0), lists, int_argument(arguments, 3))?;
+    issue_with_key(call, &subject, &key, None)
 }
 
-fn signed(call: &mut Call<'_>, arguments: &[Item], key: Option<&str>) -> Outcome {
-    let authority = any(arguments, 4);
+fn generate_signed(call: &mut FunctionCall<'_>, arguments: &[TemplateItem], key: Option<&str>) -> CallResult {
+    let authority = argument_or_nil(arguments, 4);
     let part = |name: &str| match authority.entry(name) {
-        Some(Item::Text(text)) => Ok(text),
+        Some(TemplateItem::Text(text)) => Ok(text),
         _ => Err("the certificate authority is not what genCA or buildCustomCert returns"),
     };
     let (certificate, signer) = (part("Cert")?, part("Key")?);
@@ -106,15 +147,15 @@ fn signed(call: &mut Call<'_>, arguments: &[Item], key: Option<&str>) -> Outcome
     let issuer = Issuer::of(&certificate)?;
     let signer = read_key(call, &signer, "error parsing private key")?;
     let key = given_or_new(call, key)?;
-    let lists = [any(arguments, 1), any(arguments, 2)];
-    let subject = subject(call, text(arguments, 0), lists, int(arguments, 3))?;
-    made(call, &subject, &key, Some((&issuer, &signer)))
+    let lists = [argument_or_nil(arguments, 1), argument_or_nil(arguments, 2)];
+    let subject = subject_of_arguments(call, text_argument(arguments, 0), lists, int_argument(arguments, 3))?;
+    issue_with_key(call, &subject, &key, Some((&issuer, &signer)))
 }
 
-fn custom(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    call.charge(text(arguments, 0).len() + text(arguments, 1).len())?;
+fn build_custom_pair(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    call.charge(text_argument(arguments, 0).len() + text_argument(arguments, 1).len())?;
     let decoded = |index: usize, what: &str| {
-        let bytes = base64_decode(text(arguments, index)).ok();
+        let bytes = decode_go_base64(text_argument(arguments, index)).ok();
         bytes
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(|| format!("unable to decode base64 {what}"))
@@ -122,72 +163,79 @@ fn custom(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     let (certificate, key) = (decoded(0, "certificate")?, decoded(1, "private key")?);
     Issuer::of(&certificate)?;
     read_key(call, &key, "error parsing private key")?;
-    pair(&certificate, &key)
+    certificate_pair(&certificate, &key)
 }
 
 /// Returns the certificate of `subject`, signed by an authority or by itself, with its key.
-fn made(
-    call: &mut Call<'_>,
-    subject: &Subject,
+fn issue_with_key(
+    call: &mut FunctionCall<'_>,
+    subject: &CertificateSubject,
     key: &PrivateKey,
     authority: Option<(&Issuer, &PrivateKey)>,
-) -> Outcome {
+) -> CallResult {
     let (issuer, signer) = authority.map_or((None, key), |(issuer, signer)| (Some(issuer), signer));
     call.budget.step(match signer {
         PrivateKey::Rsa(key) => RSA_2048_SIGNATURE_STEPS.saturating_mul(key.bits().pow(3)) / 2048_u64.pow(3),
         _ => CURVE_STEPS,
     })?;
-    pair(&issue(subject, key, issuer, signer)?, &key.to_pem())
+    certificate_pair(&issue(subject, key, issuer, signer)?, &key.to_pem())
 }
 
 /// Returns a certificate and its key as templates see them: `.Cert` and `.Key`.
-fn pair(certificate: &str, key: &str) -> Outcome {
-    let entries = BTreeMap::from([("Cert".into(), Item::text(certificate)), ("Key".into(), Item::text(key))]);
-    Ok(Item::dict(Of::Any, entries)?)
+fn certificate_pair(certificate: &str, key: &str) -> CallResult {
+    let entries = BTreeMap::from([
+        ("Cert".into(), TemplateItem::text(certificate)),
+        ("Key".into(), TemplateItem::text(key)),
+    ]);
+    Ok(TemplateItem::dict(ElementType::Any, entries)?)
 }
 
-fn given_or_new(call: &mut Call<'_>, pem: Option<&str>) -> Result<PrivateKey, Failure> {
+fn given_or_new(call: &mut FunctionCall<'_>, pem: Option<&str>) -> Result<PrivateKey, CallFailure> {
     match pem {
         Some(pem) => read_key(call, pem, "parsing private key"),
         None => new_rsa(call, 2048, RSA_2048_STEPS),
     }
 }
 
-fn new_rsa(call: &mut Call<'_>, bits: u64, steps: u64) -> Result<PrivateKey, Failure> {
-    Ok(PrivateKey::Rsa(Box::new(RsaKey::generate(bits, &mut bytes(call, steps)?))))
+fn new_rsa(call: &mut FunctionCall<'_>, bits: u64, steps: u64) -> Result<PrivateKey, CallFailure> {
+    Ok(PrivateKey::Rsa(Box::new(RsaKey::generate(bits, &mut key_bytes(call, steps)?))))
 }
 
-fn read_key(call: &mut Call<'_>, pem: &str, complaint: &str) -> Result<PrivateKey, Failure> {
+fn read_key(call: &mut FunctionCall<'_>, pem: &str, complaint: &str) -> Result<PrivateKey, CallFailure> {
     call.charge(pem.len())?;
     PrivateKey::from_pem(pem).map_err(|error| format!("{complaint}: {error}").into())
 }
 
-fn subject(
-    call: &mut Call<'_>,
+fn subject_of_arguments(
+    call: &mut FunctionCall<'_>,
     common_name: &str,
-    [addresses, names]: [&Item; 2],
+    [addresses, names]: [&TemplateItem; 2],
     days: i64,
-) -> Result<Subject, Failure> {
-    let addresses = texts(call, addresses, "error parsing ip: ")?;
+) -> Result<CertificateSubject, CallFailure> {
+    let addresses = subject_texts(call, addresses, "error parsing ip: ")?;
     let address = |text: String| text.parse::<IpAddr>().map_err(|_| format!("error parsing ip: {text}"));
-    let mut serial = bytes(call, 1)?.take(16);
+    let mut serial = key_bytes(call, 1)?.take(16);
     // Never zero, and never more than the 20 bytes that are allowed.
     if let Some(first) = serial.first_mut() {
         *first |= 1;
     }
-    Ok(Subject {
+    Ok(CertificateSubject {
         common_name: common_name.to_owned(),
         addresses: addresses.into_iter().map(address).collect::<Result<_, _>>()?,
-        names: texts(call, names, "error processing alternate dns name: ")?,
+        names: subject_texts(call, names, "error processing alternate dns name: ")?,
         is_authority: false,
         serial,
-        valid_from: i64::try_from(source(call)?.valid_from.div_euclid(1_000_000_000)).unwrap_or_default(),
+        valid_from: i64::try_from(key_source(call)?.valid_from.div_euclid(1_000_000_000)).unwrap_or_default(),
         days,
     })
 }
 
 /// Returns the texts of a list; nil is an empty one.
-fn texts(call: &mut Call<'_>, list: &Item, complaint: &str) -> Result<Vec<String>, Failure> {
+fn subject_texts(
+    call: &mut FunctionCall<'_>,
+    list: &TemplateItem,
+    complaint: &str,
+) -> Result<Vec<String>, CallFailure> {
     if list.is_nil() {
         return Ok(Vec::new());
     }
@@ -200,9 +248,9 @@ fn texts(call: &mut Call<'_>, list: &Item, complaint: &str) -> Result<Vec<String
     let mut texts = Vec::with_capacity(count);
     for index in 0..count {
         match list.element(index) {
-            Some(Item::Text(text)) => texts.push(text.to_string()),
+            Some(TemplateItem::Text(text)) => texts.push(text.to_string()),
             other => {
-                let shown = call.text_of(&other.unwrap_or(Item::Nil))?;
+                let shown = call.text_of(&other.unwrap_or(TemplateItem::Nil))?;
                 return Err(format!("{complaint}{shown} is not a string").into());
             }
         }
@@ -210,15 +258,15 @@ fn texts(call: &mut Call<'_>, list: &Item, complaint: &str) -> Result<Vec<String
     Ok(texts)
 }
 
-fn source(call: &Call<'_>) -> Result<KeySource, Failure> {
+fn key_source(call: &FunctionCall<'_>) -> Result<KeySource, CallFailure> {
     call.inputs.keys.ok_or_else(|| "no source of keys was given".into())
 }
 
 /// Returns bytes that nothing else of this rendering has, after charging what is done with them.
-fn bytes(call: &mut Call<'_>, steps: u64) -> Result<ByteStream, Failure> {
+fn key_bytes(call: &mut FunctionCall<'_>, steps: u64) -> Result<ByteStream, CallFailure> {
     call.budget.step(steps)?;
     call.streams += 1;
-    Ok(ByteStream::new(source(call)?.seed, call.streams))
+    Ok(ByteStream::new(key_source(call)?.seed, call.streams))
 }
 
 #[cfg(test)]

@@ -1,63 +1,67 @@
 //! Sprig's functions on lists.
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::{Item, Of};
-use super::super::truth::{deep_equal, is_true};
-use super::arguments::{any, from, int, to_int};
-use super::{Function, Type, function, variadic};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::{ElementType, TemplateItem};
+use super::super::truth::{deep_equal, is_item_true};
+use super::arguments::{argument_or_nil, arguments_from, int_argument, item_to_int};
+use super::{ParameterType, TemplateFunction, fixed_function, variadic_function};
 
-pub(super) const TABLE: &[Function] = &[
-    variadic("list", &[], Type::Any, |call, a| made(call, a.to_vec())),
-    variadic("tuple", &[], Type::Any, |call, a| made(call, a.to_vec())),
-    function("append", &[Type::Any, Type::Any], push),
-    function("push", &[Type::Any, Type::Any], push),
-    function("mustAppend", &[Type::Any, Type::Any], push),
-    function("mustPush", &[Type::Any, Type::Any], push),
-    function("prepend", &[Type::Any, Type::Any], prepend),
-    function("mustPrepend", &[Type::Any, Type::Any], prepend),
-    function("first", &[Type::Any], first),
-    function("mustFirst", &[Type::Any], first),
-    function("last", &[Type::Any], last),
-    function("mustLast", &[Type::Any], last),
-    function("rest", &[Type::Any], rest),
-    function("mustRest", &[Type::Any], rest),
-    function("initial", &[Type::Any], initial),
-    function("mustInitial", &[Type::Any], initial),
-    function("reverse", &[Type::Any], reverse),
-    function("mustReverse", &[Type::Any], reverse),
-    function("compact", &[Type::Any], compact),
-    function("mustCompact", &[Type::Any], compact),
-    function("uniq", &[Type::Any], uniq),
-    function("mustUniq", &[Type::Any], uniq),
-    variadic("without", &[Type::Any], Type::Any, without),
-    variadic("mustWithout", &[Type::Any], Type::Any, without),
-    function("has", &[Type::Any, Type::Any], has),
-    function("mustHas", &[Type::Any, Type::Any], has),
-    variadic("slice", &[Type::Any], Type::Any, slice),
-    variadic("mustSlice", &[Type::Any], Type::Any, slice),
-    variadic("concat", &[], Type::Any, concat),
-    function("chunk", &[Type::Int, Type::Any], chunk),
-    function("mustChunk", &[Type::Int, Type::Any], chunk),
-    function("until", &[Type::Int], |call, a| {
-        let stop = int(a, 0);
-        numbers(call, 0, stop, if stop < 0 { -1 } else { 1 })
+pub(super) const TABLE: &[TemplateFunction] = &[
+    variadic_function("list", &[], ParameterType::Any, |call, a| new_list(call, a.to_vec())),
+    variadic_function("tuple", &[], ParameterType::Any, |call, a| new_list(call, a.to_vec())),
+    fixed_function("append", &[ParameterType::Any, ParameterType::Any], sprig_append),
+    fixed_function("push", &[ParameterType::Any, ParameterType::Any], sprig_append),
+    fixed_function("mustAppend", &[ParameterType::Any, ParameterType::Any], sprig_append),
+    fixed_function("mustPush", &[ParameterType::Any, ParameterType::Any], sprig_append),
+    fixed_function("prepend", &[ParameterType::Any, ParameterType::Any], prepend),
+    fixed_function("mustPrepend", &[ParameterType::Any, ParameterType::Any], prepend),
+    fixed_function("first", &[ParameterType::Any], sprig_first),
+    fixed_function("mustFirst", &[ParameterType::Any], sprig_first),
+    fixed_function("last", &[ParameterType::Any], sprig_last),
+    fixed_function("mustLast", &[ParameterType::Any], sprig_last),
+    fixed_function("rest", &[ParameterType::Any], sprig_rest),
+    fixed_function("mustRest", &[ParameterType::Any], sprig_rest),
+    fixed_function("initial", &[ParameterType::Any], sprig_initial),
+    fixed_function("mustInitial", &[ParameterType::Any], sprig_initial),
+    fixed_function("reverse", &[ParameterType::Any], sprig_reverse),
+    fixed_function("mustReverse", &[ParameterType::Any], sprig_reverse),
+    fixed_function("compact", &[ParameterType::Any], compact),
+    fixed_function("mustCompact", &[ParameterType::Any], compact),
+    fixed_function("uniq", &[ParameterType::Any], uniq),
+    fixed_function("mustUniq", &[ParameterType::Any], uniq),
+    variadic_function("without", &[ParameterType::Any], ParameterType::Any, sprig_without),
+    variadic_function("mustWithout", &[ParameterType::Any], ParameterType::Any, sprig_without),
+    fixed_function("has", &[ParameterType::Any, ParameterType::Any], sprig_has),
+    fixed_function("mustHas", &[ParameterType::Any, ParameterType::Any], sprig_has),
+    variadic_function("slice", &[ParameterType::Any], ParameterType::Any, sprig_slice),
+    variadic_function("mustSlice", &[ParameterType::Any], ParameterType::Any, sprig_slice),
+    variadic_function("concat", &[], ParameterType::Any, concat),
+    fixed_function("chunk", &[ParameterType::Int, ParameterType::Any], chunk),
+    fixed_function("mustChunk", &[ParameterType::Int, ParameterType::Any], chunk),
+    fixed_function("until", &[ParameterType::Int], |call, a| {
+        let stop = int_argument(a, 0);
+        number_list(call, 0, stop, if stop < 0 { -1 } else { 1 })
     }),
-    function("untilStep", &[Type::Int, Type::Int, Type::Int], |call, a| {
-        numbers(call, int(a, 0), int(a, 1), int(a, 2))
+    fixed_function("untilStep", &[ParameterType::Int, ParameterType::Int, ParameterType::Int], |call, a| {
+        number_list(call, int_argument(a, 0), int_argument(a, 1), int_argument(a, 2))
     }),
-    variadic("seq", &[], Type::Int, seq),
+    variadic_function("seq", &[], ParameterType::Int, seq),
 ];
 
 /// Go's words for looking at the type of nil.
 pub(super) const NIL: &str = "runtime error: invalid memory address or nil pointer dereference";
 
-fn made(call: &mut Call<'_>, items: Vec<Item>) -> Outcome {
+fn new_list(call: &mut FunctionCall<'_>, items: Vec<TemplateItem>) -> CallResult {
     call.charge_list(items.len())?;
-    Ok(Item::list(items)?)
+    Ok(TemplateItem::list(items)?)
 }
 
-/// Returns the elements of a list, or Go's complaint that it is none.
-fn items(call: &mut Call<'_>, item: &Item, complaint: &str) -> Result<Vec<Item>, Failure> {
+/// Returns the elements of a list, or Go's complaint that it is not a list.
+fn list_items(
+    call: &mut FunctionCall<'_>,
+    item: &TemplateItem,
+    complaint: &str,
+) -> Result<Vec<TemplateItem>, CallFailure> {
     let Some(length) = item.list_len() else {
         return Err(if item.is_nil() {
             NIL.into()
@@ -69,86 +73,90 @@ fn items(call: &mut Call<'_>, item: &Item, complaint: &str) -> Result<Vec<Item>,
     Ok(item.elements().unwrap_or_default())
 }
 
-fn push(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot push on type")?;
-    list.push(any(arguments, 1).clone());
-    Ok(Item::list(list)?)
+fn sprig_append(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot push on type")?;
+    list.push(argument_or_nil(arguments, 1).clone());
+    Ok(TemplateItem::list(list)?)
 }
 
-fn prepend(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot prepend on type")?;
-    list.insert(0, any(arguments, 1).clone());
-    Ok(Item::list(list)?)
+fn prepend(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot prepend on type")?;
+    list.insert(0, argument_or_nil(arguments, 1).clone());
+    Ok(TemplateItem::list(list)?)
 }
 
-fn first(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let list = items(call, any(arguments, 0), "Cannot find first on type")?;
-    Ok(list.into_iter().next().unwrap_or(Item::Nil))
+fn sprig_first(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let list = list_items(call, argument_or_nil(arguments, 0), "Cannot find first on type")?;
+    Ok(list.into_iter().next().unwrap_or(TemplateItem::Nil))
 }
 
-fn last(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let list = items(call, any(arguments, 0), "Cannot find last on type")?;
-    Ok(list.into_iter().next_back().unwrap_or(Item::Nil))
+fn sprig_last(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let list = list_items(call, argument_or_nil(arguments, 0), "Cannot find last on type")?;
+    Ok(list.into_iter().next_back().unwrap_or(TemplateItem::Nil))
 }
 
-fn rest(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot find rest on type")?;
+fn sprig_rest(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot find rest on type")?;
     if list.is_empty() {
-        return Ok(Item::nil_list(Of::Any));
+        return Ok(TemplateItem::nil_list(ElementType::Any));
     }
     list.remove(0);
-    Ok(Item::list(list)?)
+    Ok(TemplateItem::list(list)?)
 }
 
-fn initial(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot find initial on type")?;
+fn sprig_initial(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot find initial on type")?;
     if list.pop().is_none() {
-        return Ok(Item::nil_list(Of::Any));
+        return Ok(TemplateItem::nil_list(ElementType::Any));
     }
-    Ok(Item::list(list)?)
+    Ok(TemplateItem::list(list)?)
 }
 
-fn reverse(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot find reverse on type")?;
+fn sprig_reverse(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot find reverse on type")?;
     list.reverse();
-    Ok(Item::list(list)?)
+    Ok(TemplateItem::list(list)?)
 }
 
-fn compact(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let mut list = items(call, any(arguments, 0), "Cannot compact on type")?;
-    list.retain(is_true);
-    Ok(Item::list(list)?)
+fn compact(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let mut list = list_items(call, argument_or_nil(arguments, 0), "Cannot compact on type")?;
+    list.retain(is_item_true);
+    Ok(TemplateItem::list(list)?)
 }
 
-fn uniq(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn uniq(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     let mut kept = Vec::new();
-    for item in items(call, any(arguments, 0), "Cannot find uniq on type")? {
-        if !contains(call, &kept, &item)? {
+    for item in list_items(call, argument_or_nil(arguments, 0), "Cannot find uniq on type")? {
+        if !list_contains(call, &kept, &item)? {
             kept.push(item);
         }
     }
-    Ok(Item::list(kept)?)
+    Ok(TemplateItem::list(kept)?)
 }
 
-fn without(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn sprig_without(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     let mut kept = Vec::new();
-    for item in items(call, any(arguments, 0), "Cannot find without on type")? {
-        if !contains(call, from(arguments, 1), &item)? {
+    for item in list_items(call, argument_or_nil(arguments, 0), "Cannot find without on type")? {
+        if !list_contains(call, arguments_from(arguments, 1), &item)? {
             kept.push(item);
         }
     }
-    Ok(Item::list(kept)?)
+    Ok(TemplateItem::list(kept)?)
 }
 
-fn has(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    if any(arguments, 1).is_nil() {
-        return Ok(Item::Bool(false));
+fn sprig_has(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    if argument_or_nil(arguments, 1).is_nil() {
+        return Ok(TemplateItem::Bool(false));
     }
-    let list = items(call, any(arguments, 1), "Cannot find has on type")?;
-    Ok(Item::Bool(contains(call, &list, any(arguments, 0))?))
+    let list = list_items(call, argument_or_nil(arguments, 1), "Cannot find has on type")?;
+    Ok(TemplateItem::Bool(list_contains(call, &list, argument_or_nil(arguments, 0))?))
 }
 
-fn contains(call: &mut Call<'_>, list: &[Item], wanted: &Item) -> Result<bool, Failure> {
+fn list_contains(
+    call: &mut FunctionCall<'_>,
+    list: &[TemplateItem],
+    wanted: &TemplateItem,
+) -> Result<bool, CallFailure> {
     for item in list {
         if deep_equal(wanted, item, call.budget)? {
             return Ok(true);
@@ -157,29 +165,29 @@ fn contains(call: &mut Call<'_>, list: &[Item], wanted: &Item) -> Result<bool, F
     Ok(false)
 }
 
-fn slice(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let list = any(arguments, 0);
-    let elements = items(call, list, "list should be type of slice or array but")?;
+fn sprig_slice(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let list = argument_or_nil(arguments, 0);
+    let elements = list_items(call, list, "list should be type of slice or array but")?;
     if elements.is_empty() {
-        return Ok(Item::Nil);
+        return Ok(TemplateItem::Nil);
     }
-    let start = arguments.get(1).map_or(0, to_int);
-    let end = arguments.get(2).map_or(i64::try_from(elements.len()).unwrap_or(i64::MAX), to_int);
+    let start = arguments.get(1).map_or(0, item_to_int);
+    let end = arguments.get(2).map_or(i64::try_from(elements.len()).unwrap_or(i64::MAX), item_to_int);
     let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     match range.and_then(|(start, end)| elements.get(start..end)) {
-        Some(part) => Ok(Item::list_of(of(list), part.to_vec())?),
+        Some(part) => Ok(TemplateItem::list_of(element_type(list), part.to_vec())?),
         None => Err("reflect.Value.Slice: slice index out of bounds".into()),
     }
 }
 
-fn of(list: &Item) -> Of {
+fn element_type(list: &TemplateItem) -> ElementType {
     match list {
-        Item::List(list) => list.of,
-        _ => Of::Any,
+        TemplateItem::List(list) => list.of,
+        _ => ElementType::Any,
     }
 }
 
-fn concat(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
+fn concat(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     let mut all = Vec::new();
     for list in arguments {
         let Some(_) = list.list_len() else {
@@ -189,41 +197,46 @@ fn concat(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
                 format!("Cannot concat type {} as list", list.kind_name()).into()
             });
         };
-        all.extend(items(call, list, "")?);
+        all.extend(list_items(call, list, "")?);
     }
     if all.is_empty() {
-        return Ok(Item::nil_list(Of::Any));
+        return Ok(TemplateItem::nil_list(ElementType::Any));
     }
-    Ok(Item::list(all)?)
+    Ok(TemplateItem::list(all)?)
 }
 
-fn chunk(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let list = items(call, any(arguments, 1), "Cannot chunk type")?;
-    let size = int(arguments, 0);
+fn chunk(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let list = list_items(call, argument_or_nil(arguments, 1), "Cannot chunk type")?;
+    let size = int_argument(arguments, 0);
     let last = i64::try_from(list.len()).unwrap_or(i64::MAX) - 1;
     // With a negative size the count of chunks that Go computes can come out as none.
     if size < 0 && (last as f64 / size as f64).floor() == -1.0 {
-        return Ok(Item::list_of(Of::Lists, Vec::new())?);
+        return Ok(TemplateItem::list_of(ElementType::Lists, Vec::new())?);
     }
     if size < -1 && last == 0 {
-        return Ok(Item::list_of(Of::Lists, vec![Item::list(list)?])?);
+        return Ok(TemplateItem::list_of(ElementType::Lists, vec![TemplateItem::list(list)?])?);
     }
     let Some(size) = usize::try_from(size).ok().filter(|size| *size > 0) else {
         return Err("runtime error: makeslice: len out of range".into());
     };
     let mut chunks = Vec::new();
     for part in list.chunks(size) {
-        chunks.push(Item::list(part.to_vec())?);
+        chunks.push(TemplateItem::list(part.to_vec())?);
     }
-    Ok(Item::list_of(Of::Lists, chunks)?)
+    Ok(TemplateItem::list_of(ElementType::Lists, chunks)?)
 }
 
-fn numbers(call: &mut Call<'_>, start: i64, stop: i64, step: i64) -> Outcome {
-    let items = steps(call, start, stop, step)?.into_iter().map(Item::int).collect();
-    Ok(Item::list_of(Of::Int, items)?)
+fn number_list(call: &mut FunctionCall<'_>, start: i64, stop: i64, step: i64) -> CallResult {
+    let items = step_numbers(call, start, stop, step)?.into_iter().map(TemplateItem::int).collect();
+    Ok(TemplateItem::list_of(ElementType::Int, items)?)
 }
 
-fn steps(call: &mut Call<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>, Failure> {
+fn step_numbers(
+    call: &mut FunctionCall<'_>,
+    start: i64,
+    stop: i64,
+    step: i64,
+) -> Result<Vec<i64>, CallFailure> {
     let goes = if stop < start { step < 0 } else { step > 0 };
     if !goes {
         return Ok(Vec::new());
@@ -234,18 +247,18 @@ fn steps(call: &mut Call<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i6
     Ok((0..length as u64).map(|i| start.wrapping_add((i as i64).wrapping_mul(step))).collect())
 }
 
-fn seq(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let at = |index| int(arguments, index);
+fn seq(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let at = |index| int_argument(arguments, index);
     let towards = |start: i64, end: i64| if end < start { -1 } else { 1 };
     let (start, step, end) = match arguments.len() {
         1 => (1, towards(1, at(0)), at(0)),
         2 => (at(0), towards(at(0), at(1)), at(1)),
-        3 if at(2) < at(0) && at(1) > 0 => return Ok(Item::EMPTY),
+        3 if at(2) < at(0) && at(1) > 0 => return Ok(TemplateItem::EMPTY),
         3 => (at(0), at(1), at(2)),
-        _ => return Ok(Item::EMPTY),
+        _ => return Ok(TemplateItem::EMPTY),
     };
-    let numbers = steps(call, start, end.wrapping_add(towards(start, end)), step)?;
+    let numbers = step_numbers(call, start, end.wrapping_add(towards(start, end)), step)?;
     call.charge(numbers.len().saturating_mul(20))?;
     let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    Ok(Item::text(texts.join(" ")))
+    Ok(TemplateItem::text(texts.join(" ")))
 }

@@ -1,23 +1,43 @@
 //! Slash-separated paths, as Go's `path`. The `os` names do the same here.
 
-use super::super::item::Item;
-use super::arguments::text;
-use super::{Function, Type, function};
+use super::super::item::TemplateItem;
+use super::arguments::text_argument;
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("base", &[Type::Text], |_, a| Ok(Item::text(base(text(a, 0))))),
-    function("osBase", &[Type::Text], |_, a| Ok(Item::text(base(text(a, 0))))),
-    function("dir", &[Type::Text], |_, a| Ok(Item::text(dir(text(a, 0))))),
-    function("osDir", &[Type::Text], |_, a| Ok(Item::text(dir(text(a, 0))))),
-    function("clean", &[Type::Text], |_, a| Ok(Item::text(clean(text(a, 0))))),
-    function("osClean", &[Type::Text], |_, a| Ok(Item::text(clean(text(a, 0))))),
-    function("ext", &[Type::Text], |_, a| Ok(Item::text(ext(text(a, 0))))),
-    function("osExt", &[Type::Text], |_, a| Ok(Item::text(ext(text(a, 0))))),
-    function("isAbs", &[Type::Text], |_, a| Ok(Item::Bool(text(a, 0).starts_with('/')))),
-    function("osIsAbs", &[Type::Text], |_, a| Ok(Item::Bool(text(a, 0).starts_with('/')))),
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("base", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_base(text_argument(a, 0))))
+    }),
+    fixed_function("osBase", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_base(text_argument(a, 0))))
+    }),
+    fixed_function("dir", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_dir(text_argument(a, 0))))
+    }),
+    fixed_function("osDir", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_dir(text_argument(a, 0))))
+    }),
+    fixed_function("clean", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(clean_path(text_argument(a, 0))))
+    }),
+    fixed_function("osClean", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(clean_path(text_argument(a, 0))))
+    }),
+    fixed_function("ext", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_ext(text_argument(a, 0))))
+    }),
+    fixed_function("osExt", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(path_ext(text_argument(a, 0))))
+    }),
+    fixed_function("isAbs", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 0).starts_with('/')))
+    }),
+    fixed_function("osIsAbs", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 0).starts_with('/')))
+    }),
 ];
 
-fn base(path: &str) -> &str {
+fn path_base(path: &str) -> &str {
     if path.is_empty() {
         return ".";
     }
@@ -27,17 +47,17 @@ fn base(path: &str) -> &str {
     }
 }
 
-fn dir(path: &str) -> String {
+fn path_dir(path: &str) -> String {
     let end = path.rfind('/').map_or(0, |at| at + 1);
-    clean(path.get(..end).unwrap_or_default())
+    clean_path(path.get(..end).unwrap_or_default())
 }
 
-fn ext(path: &str) -> &str {
+fn path_ext(path: &str) -> &str {
     let last = path.rsplit('/').next().unwrap_or_default();
     last.rfind('.').and_then(|at| last.get(at..)).unwrap_or_default()
 }
 
-fn clean(path: &str) -> String {
+fn clean_path(path: &str) -> String {
     let is_rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -6,23 +6,25 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::rc::Rc;
 
-use super::super::item::{Item, Width};
-use super::arguments::text;
-use super::{Function, Type, function};
+use super::super::item::{IntegerWidth, TemplateItem};
+use super::arguments::text_argument;
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("semver", &[Type::Text], |_, a| Ok(Item::Version(Rc::new(Version::parse(text(a, 0))?)))),
-    function("semverCompare", &[Type::Text, Type::Text], |call, a| {
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("semver", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Version(Rc::new(SprigVersion::parse(text_argument(a, 0))?)))
+    }),
+    fixed_function("semverCompare", &[ParameterType::Text, ParameterType::Text], |call, a| {
         // Each part is matched with expressions that have many groups.
-        call.budget.step(16 * text(a, 0).len() as u64)?;
-        let constraint = constraint::Constraints::parse(text(a, 0))?;
-        Ok(Item::Bool(constraint.allows(&Version::parse(text(a, 1))?)))
+        call.budget.step(16 * text_argument(a, 0).len() as u64)?;
+        let constraint = constraint::VersionConstraints::parse(text_argument(a, 0))?;
+        Ok(TemplateItem::Bool(constraint.allows(&SprigVersion::parse(text_argument(a, 1))?)))
     }),
 ];
 
 /// A version; `1`, `1.2` and `v1.2.3` are fine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Version {
+pub(in super::super) struct SprigVersion {
     pub major: u64,
     pub minor: u64,
     pub patch: u64,
@@ -33,7 +35,7 @@ pub(in super::super) struct Version {
 
 const INVALID: &str = "Invalid Semantic Version";
 
-impl Version {
+impl SprigVersion {
     pub(in super::super) fn parse(text: &str) -> Result<Self, String> {
         let body = text.strip_prefix('v').unwrap_or(text);
         let (body, metadata) = match body.split_once('+') {
@@ -45,7 +47,7 @@ impl Version {
             None => (body, None),
         };
         for part in [prerelease, metadata].into_iter().flatten() {
-            if !part.split('.').all(is_identifier) {
+            if !part.split('.').all(is_prerelease_identifier) {
                 return Err(INVALID.to_owned());
             }
         }
@@ -88,32 +90,36 @@ impl Version {
     }
 
     /// Calls a method of Go's `Version`; nothing when it is not one we know.
-    pub(in super::super) fn method(&self, name: &str, arguments: &[Item]) -> Option<Result<Item, String>> {
-        let number = |value: u64| Item::Int(Width::Uint64, value.cast_signed());
+    pub(in super::super) fn method(
+        &self,
+        name: &str,
+        arguments: &[TemplateItem],
+    ) -> Option<Result<TemplateItem, String>> {
+        let number = |value: u64| TemplateItem::Int(IntegerWidth::Uint64, value.cast_signed());
         let item = match (name, arguments) {
             ("Major", []) => number(self.major),
             ("Minor", []) => number(self.minor),
             ("Patch", []) => number(self.patch),
-            ("Prerelease", []) => Item::text(self.prerelease.as_str()),
-            ("Metadata", []) => Item::text(self.metadata.as_str()),
-            ("Original", []) => Item::text(self.original.as_str()),
-            ("String", []) => Item::text(self.to_string()),
+            ("Prerelease", []) => TemplateItem::text(self.prerelease.as_str()),
+            ("Metadata", []) => TemplateItem::text(self.metadata.as_str()),
+            ("Original", []) => TemplateItem::text(self.original.as_str()),
+            ("String", []) => TemplateItem::text(self.to_string()),
             ("IncMajor", []) => self.next(|v| (v.major.wrapping_add(1), 0, 0)),
             ("IncMinor", []) => self.next(|v| (v.major, v.minor.wrapping_add(1), 0)),
             ("IncPatch", []) => {
                 let step = u64::from(self.prerelease.is_empty());
                 self.next(|v| (v.major, v.minor, v.patch.wrapping_add(step)))
             }
-            ("Compare", [Item::Version(other)]) => Item::int(self.order(other) as i64),
-            ("Equal", [Item::Version(other)]) => Item::Bool(self.order(other).is_eq()),
-            ("LessThan", [Item::Version(other)]) => Item::Bool(self.order(other).is_lt()),
-            ("GreaterThan", [Item::Version(other)]) => Item::Bool(self.order(other).is_gt()),
+            ("Compare", [TemplateItem::Version(other)]) => TemplateItem::int(self.order(other) as i64),
+            ("Equal", [TemplateItem::Version(other)]) => TemplateItem::Bool(self.order(other).is_eq()),
+            ("LessThan", [TemplateItem::Version(other)]) => TemplateItem::Bool(self.order(other).is_lt()),
+            ("GreaterThan", [TemplateItem::Version(other)]) => TemplateItem::Bool(self.order(other).is_gt()),
             _ => return None,
         };
         Some(Ok(item))
     }
 
-    fn next(&self, numbers: impl Fn(&Self) -> (u64, u64, u64)) -> Item {
+    fn next(&self, numbers: impl Fn(&Self) -> (u64, u64, u64)) -> TemplateItem {
         let (major, minor, patch) = numbers(self);
         let mut next = Self {
             major,
@@ -125,11 +131,11 @@ impl Version {
         };
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         next.original = format!("{prefix}{next}");
-        Item::Version(Rc::new(next))
+        TemplateItem::Version(Rc::new(next))
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for SprigVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
         if !self.prerelease.is_empty() {
@@ -146,7 +152,7 @@ fn is_number(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn is_identifier(part: &str) -> bool {
+fn is_prerelease_identifier(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 

@@ -2,99 +2,127 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_golib::quote::{quote, quote_bytes};
+use kubewright_golib::quote::{quote_bytes, quote_go};
 use kubewright_value::Text;
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::{Item, Of};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::{ElementType, TemplateItem};
 use super::super::literal::parse_integer;
-use super::arguments::{any, bytes, from, int, text};
-use super::{Function, Type, function, variadic};
+use super::arguments::{argument_or_nil, arguments_from, bytes_argument, int_argument, text_argument};
+use super::{ParameterType, TemplateFunction, fixed_function, variadic_function};
 
-pub(super) const TABLE: &[Function] = &[
-    function("hello", &[], |_, _| Ok(Item::text("Hello!"))),
-    function("abbrev", &[Type::Int, Type::Text], |_, a| Ok(abbreviated(0, int(a, 0), text(a, 1)))),
-    function("abbrevboth", &[Type::Int, Type::Int, Type::Text], |_, a| {
-        let (left, right) = (int(a, 0), int(a, 1));
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("hello", &[], |_, _| Ok(TemplateItem::text("Hello!"))),
+    fixed_function("abbrev", &[ParameterType::Int, ParameterType::Text], |_, a| {
+        Ok(sprig_abbrev(0, int_argument(a, 0), text_argument(a, 1)))
+    }),
+    fixed_function("abbrevboth", &[ParameterType::Int, ParameterType::Int, ParameterType::Text], |_, a| {
+        let (left, right) = (int_argument(a, 0), int_argument(a, 1));
         let small = left > 0 && right < 7;
-        Ok(if small { Item::Text(text(a, 2).clone()) } else { abbreviated(left, right, text(a, 2)) })
+        Ok(if small {
+            TemplateItem::Text(text_argument(a, 2).clone())
+        } else {
+            sprig_abbrev(left, right, text_argument(a, 2))
+        })
     }),
-    function("trunc", &[Type::Int, Type::Bytes], |_, a| Ok(trunc(int(a, 0), any(a, 1)))),
-    function("trim", &[Type::Text], |_, a| Ok(Item::text(text(a, 0).trim()))),
-    function("trimAll", &[Type::Text, Type::Text], trim_all),
-    function("trimall", &[Type::Text, Type::Text], trim_all),
-    function("trimSuffix", &[Type::Text, Type::Text], |_, a| {
-        let whole = text(a, 1);
-        Ok(Item::text(whole.strip_suffix(text(a, 0).as_str()).unwrap_or(whole)))
+    fixed_function("trunc", &[ParameterType::Int, ParameterType::Bytes], |_, a| {
+        Ok(trunc(int_argument(a, 0), argument_or_nil(a, 1)))
     }),
-    function("trimPrefix", &[Type::Text, Type::Text], |_, a| {
-        let whole = text(a, 1);
-        Ok(Item::text(whole.strip_prefix(text(a, 0).as_str()).unwrap_or(whole)))
+    fixed_function("trim", &[ParameterType::Text], |_, a| Ok(TemplateItem::text(text_argument(a, 0).trim()))),
+    fixed_function("trimAll", &[ParameterType::Text, ParameterType::Text], trim_all),
+    fixed_function("trimall", &[ParameterType::Text, ParameterType::Text], trim_all),
+    fixed_function("trimSuffix", &[ParameterType::Text, ParameterType::Text], |_, a| {
+        let whole = text_argument(a, 1);
+        Ok(TemplateItem::text(whole.strip_suffix(text_argument(a, 0).as_str()).unwrap_or(whole)))
     }),
-    function("substr", &[Type::Int, Type::Int, Type::Bytes], substr),
-    function("repeat", &[Type::Int, Type::Text], |call, a| {
-        let (count, unit) = (count(int(a, 0))?, text(a, 1));
+    fixed_function("trimPrefix", &[ParameterType::Text, ParameterType::Text], |_, a| {
+        let whole = text_argument(a, 1);
+        Ok(TemplateItem::text(whole.strip_prefix(text_argument(a, 0).as_str()).unwrap_or(whole)))
+    }),
+    fixed_function("substr", &[ParameterType::Int, ParameterType::Int, ParameterType::Bytes], substr),
+    fixed_function("repeat", &[ParameterType::Int, ParameterType::Text], |call, a| {
+        let (count, unit) = (checked_count(int_argument(a, 0))?, text_argument(a, 1));
         call.charge(unit.len().saturating_mul(count))?;
-        Ok(Item::text(unit.repeat(count)))
+        Ok(TemplateItem::text(unit.repeat(count)))
     }),
-    function("nospace", &[Type::Text], |_, a| Ok(Item::text(nospace(text(a, 0))))),
-    function("initials", &[Type::Text], |_, a| Ok(Item::text(initials(text(a, 0))))),
-    function("wrap", &[Type::Int, Type::Text], |call, a| wrapped(call, int(a, 0), "", text(a, 1), false)),
-    function("wrapWith", &[Type::Int, Type::Text, Type::Text], |call, a| {
-        wrapped(call, int(a, 0), text(a, 1), text(a, 2), true)
+    fixed_function("nospace", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(nospace(text_argument(a, 0))))
     }),
-    function("contains", &[Type::Text, Type::Text], |_, a| {
-        Ok(Item::Bool(text(a, 1).contains(text(a, 0).as_str())))
+    fixed_function("initials", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::text(initials(text_argument(a, 0))))
     }),
-    function("hasPrefix", &[Type::Text, Type::Text], |_, a| {
-        Ok(Item::Bool(text(a, 1).starts_with(text(a, 0).as_str())))
+    fixed_function("wrap", &[ParameterType::Int, ParameterType::Text], |call, a| {
+        wrap_words(call, int_argument(a, 0), "", text_argument(a, 1), false)
     }),
-    function("hasSuffix", &[Type::Text, Type::Text], |_, a| {
-        Ok(Item::Bool(text(a, 1).ends_with(text(a, 0).as_str())))
+    fixed_function("wrapWith", &[ParameterType::Int, ParameterType::Text, ParameterType::Text], |call, a| {
+        wrap_words(call, int_argument(a, 0), text_argument(a, 1), text_argument(a, 2), true)
     }),
-    variadic("quote", &[], Type::Any, |call, a| joined(call, a, quoted)),
-    variadic("squote", &[], Type::Any, |call, a| {
-        joined(call, a, |call, item| Ok(format!("'{}'", call.text_of(item)?)))
+    fixed_function("contains", &[ParameterType::Text, ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 1).contains(text_argument(a, 0).as_str())))
     }),
-    variadic("cat", &[], Type::Any, |call, a| {
-        joined(call, a, |call, item| Ok(call.text_of(item)?.to_string()))
+    fixed_function("hasPrefix", &[ParameterType::Text, ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 1).starts_with(text_argument(a, 0).as_str())))
     }),
-    function("indent", &[Type::Int, Type::Text], |call, a| {
-        Ok(Item::text(indented(call, int(a, 0), text(a, 1))?))
+    fixed_function("hasSuffix", &[ParameterType::Text, ParameterType::Text], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 1).ends_with(text_argument(a, 0).as_str())))
     }),
-    function("nindent", &[Type::Int, Type::Text], |call, a| {
-        Ok(Item::text(format!("\n{}", indented(call, int(a, 0), text(a, 1))?)))
+    variadic_function("quote", &[], ParameterType::Any, |call, a| join_arguments(call, a, quote_item)),
+    variadic_function("squote", &[], ParameterType::Any, |call, a| {
+        join_arguments(call, a, |call, item| Ok(format!("'{}'", call.text_of(item)?)))
     }),
-    function("replace", &[Type::Text, Type::Text, Type::Text], replace),
-    function("plural", &[Type::Text, Type::Text, Type::Int], |_, a| {
-        Ok(Item::Text(text(a, if int(a, 2) == 1 { 0 } else { 1 }).clone()))
+    variadic_function("cat", &[], ParameterType::Any, |call, a| {
+        join_arguments(call, a, |call, item| Ok(call.text_of(item)?.to_string()))
     }),
-    function("toString", &[Type::Any], |call, a| Ok(Item::Text(call.text_of(any(a, 0))?))),
-    function("toStrings", &[Type::Any], |call, a| Ok(Item::texts(texts(call, any(a, 0))?))),
-    function("atoi", &[Type::Text], |_, a| Ok(Item::int(parse_integer(text(a, 0), 10).unwrap_or(0)))),
-    function("join", &[Type::Text, Type::Any], join),
-    function("sortAlpha", &[Type::Any], |call, a| {
-        let mut sorted = match any(a, 0).list_len() {
-            Some(_) => texts(call, any(a, 0))?,
-            None => vec![call.text_of(any(a, 0))?],
+    fixed_function("indent", &[ParameterType::Int, ParameterType::Text], |call, a| {
+        Ok(TemplateItem::text(indent_text(call, int_argument(a, 0), text_argument(a, 1))?))
+    }),
+    fixed_function("nindent", &[ParameterType::Int, ParameterType::Text], |call, a| {
+        Ok(TemplateItem::text(format!("\n{}", indent_text(call, int_argument(a, 0), text_argument(a, 1))?)))
+    }),
+    fixed_function(
+        "replace",
+        &[ParameterType::Text, ParameterType::Text, ParameterType::Text],
+        sprig_replace,
+    ),
+    fixed_function("plural", &[ParameterType::Text, ParameterType::Text, ParameterType::Int], |_, a| {
+        Ok(TemplateItem::Text(text_argument(a, if int_argument(a, 2) == 1 { 0 } else { 1 }).clone()))
+    }),
+    fixed_function("toString", &[ParameterType::Any], |call, a| {
+        Ok(TemplateItem::Text(call.text_of(argument_or_nil(a, 0))?))
+    }),
+    fixed_function("toStrings", &[ParameterType::Any], |call, a| {
+        Ok(TemplateItem::texts(item_texts(call, argument_or_nil(a, 0))?))
+    }),
+    fixed_function("atoi", &[ParameterType::Text], |_, a| {
+        Ok(TemplateItem::int(parse_integer(text_argument(a, 0), 10).unwrap_or(0)))
+    }),
+    fixed_function("join", &[ParameterType::Text, ParameterType::Any], sprig_join),
+    fixed_function("sortAlpha", &[ParameterType::Any], |call, a| {
+        let mut sorted = match argument_or_nil(a, 0).list_len() {
+            Some(_) => item_texts(call, argument_or_nil(a, 0))?,
+            None => vec![call.text_of(argument_or_nil(a, 0))?],
         };
         sorted.sort_unstable();
-        Ok(Item::texts(sorted))
+        Ok(TemplateItem::texts(sorted))
     }),
-    function("split", &[Type::Text, Type::Text], |call, a| numbered(call, text(a, 0), -1, text(a, 1))),
-    function("splitn", &[Type::Text, Type::Int, Type::Text], |call, a| {
-        numbered(call, text(a, 0), int(a, 1), text(a, 2))
+    fixed_function("split", &[ParameterType::Text, ParameterType::Text], |call, a| {
+        numbered_dict(call, text_argument(a, 0), -1, text_argument(a, 1))
     }),
-    function("splitList", &[Type::Text, Type::Text], |call, a| {
-        Ok(Item::texts(parts(call, text(a, 0), -1, text(a, 1))?.into_iter().map(Text::new)))
+    fixed_function("splitn", &[ParameterType::Text, ParameterType::Int, ParameterType::Text], |call, a| {
+        numbered_dict(call, text_argument(a, 0), int_argument(a, 1), text_argument(a, 2))
+    }),
+    fixed_function("splitList", &[ParameterType::Text, ParameterType::Text], |call, a| {
+        Ok(TemplateItem::texts(
+            split_text(call, text_argument(a, 0), -1, text_argument(a, 1))?.into_iter().map(Text::new),
+        ))
     }),
 ];
 
-fn abbreviated(offset: i64, width: i64, whole: &Text) -> Item {
+fn sprig_abbrev(offset: i64, width: i64, whole: &Text) -> TemplateItem {
     if width < 4 {
-        return Item::Text(whole.clone());
+        return TemplateItem::Text(whole.clone());
     }
-    Item::bytes(abbreviate(whole.as_bytes(), offset, width).unwrap_or_default())
+    TemplateItem::bytes(abbreviate(whole.as_bytes(), offset, width).unwrap_or_default())
 }
 
 /// Shortens to `width` bytes with an ellipsis at one end or both; nothing when that is too narrow.
@@ -119,7 +147,7 @@ fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Option<Vec<u8>> {
     Some([b"...", part(length - (width - 3), length)?].concat())
 }
 
-fn trunc(count: i64, whole: &Item) -> Item {
+fn trunc(count: i64, whole: &TemplateItem) -> TemplateItem {
     let bytes = whole.as_bytes().unwrap_or_default();
     let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     let at = |position: i64| usize::try_from(position).unwrap_or(0);
@@ -130,16 +158,17 @@ fn trunc(count: i64, whole: &Item) -> Item {
     } else {
         return whole.clone();
     };
-    Item::bytes(kept.unwrap_or_default().to_vec())
+    TemplateItem::bytes(kept.unwrap_or_default().to_vec())
 }
 
-fn trim_all(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let cut = text(arguments, 0);
-    Ok(Item::text(text(arguments, 1).trim_matches(|c| cut.contains(c))))
+fn trim_all(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let cut = text_argument(arguments, 0);
+    Ok(TemplateItem::text(text_argument(arguments, 1).trim_matches(|c| cut.contains(c))))
 }
 
-fn substr(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let (start, end, whole) = (int(arguments, 0), int(arguments, 1), bytes(arguments, 2));
+fn substr(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let (start, end, whole) =
+        (int_argument(arguments, 0), int_argument(arguments, 1), bytes_argument(arguments, 2));
     let length = i64::try_from(whole.len()).unwrap_or(i64::MAX);
     let (start, end) = match (start, end) {
         (start, end) if start < 0 => (0, end),
@@ -148,18 +177,18 @@ fn substr(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
     };
     let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     match part.and_then(|(start, end)| whole.get(start..end)) {
-        Some(part) => Ok(Item::bytes(part.to_vec())),
-        None if int(arguments, 0) < 0 && end < 0 => {
+        Some(part) => Ok(TemplateItem::bytes(part.to_vec())),
+        None if int_argument(arguments, 0) < 0 && end < 0 => {
             Err(format!("runtime error: slice bounds out of range [:{end}]").into())
         }
-        None if int(arguments, 0) < 0 => {
+        None if int_argument(arguments, 0) < 0 => {
             Err(format!("runtime error: slice bounds out of range [:{end}] with length {length}").into())
         }
         None => Err(format!("runtime error: slice bounds out of range [{start}:{end}]").into()),
     }
 }
 
-fn count(count: i64) -> Result<usize, Failure> {
+fn checked_count(count: i64) -> Result<usize, CallFailure> {
     usize::try_from(count).map_err(|_| "strings: negative Repeat count".into())
 }
 
@@ -191,7 +220,13 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// Breaks lines at spaces so that they have at most `width` bytes.
-fn wrapped(call: &mut Call<'_>, width: i64, separator: &str, whole: &Text, long_words: bool) -> Outcome {
+fn wrap_words(
+    call: &mut FunctionCall<'_>,
+    width: i64,
+    separator: &str,
+    whole: &Text,
+    long_words: bool,
+) -> CallResult {
     let separator = if separator.is_empty() { "\n" } else { separator };
     let width = usize::try_from(width).unwrap_or(1).max(1);
     let most = whole.len() / width.min(whole.len().max(1)) + whole.bytes().filter(|b| *b == b' ').count() + 1;
@@ -221,22 +256,22 @@ fn wrapped(call: &mut Call<'_>, width: i64, separator: &str, whole: &Text, long_
         offset += next;
     }
     out.extend_from_slice(bytes.get(offset..).unwrap_or_default());
-    Ok(Item::bytes(out))
+    Ok(TemplateItem::bytes(out))
 }
 
-fn quoted(call: &mut Call<'_>, item: &Item) -> Result<String, Failure> {
+fn quote_item(call: &mut FunctionCall<'_>, item: &TemplateItem) -> Result<String, CallFailure> {
     match item {
-        Item::Bytes(bytes) => Ok(quote_bytes(bytes)),
-        other => Ok(quote(&call.text_of(other)?)),
+        TemplateItem::Bytes(bytes) => Ok(quote_bytes(bytes)),
+        other => Ok(quote_go(&call.text_of(other)?)),
     }
 }
 
 /// Writes the arguments that are not nil with spaces between them.
-fn joined(
-    call: &mut Call<'_>,
-    arguments: &[Item],
-    write: fn(&mut Call<'_>, &Item) -> Result<String, Failure>,
-) -> Outcome {
+fn join_arguments(
+    call: &mut FunctionCall<'_>,
+    arguments: &[TemplateItem],
+    write: fn(&mut FunctionCall<'_>, &TemplateItem) -> Result<String, CallFailure>,
+) -> CallResult {
     let mut out = String::new();
     for (i, item) in arguments.iter().filter(|item| !item.is_nil()).enumerate() {
         if i > 0 {
@@ -244,26 +279,27 @@ fn joined(
         }
         out.push_str(&write(call, item)?);
     }
-    Ok(Item::text(out))
+    Ok(TemplateItem::text(out))
 }
 
-fn indented(call: &mut Call<'_>, spaces: i64, whole: &Text) -> Result<String, Failure> {
-    let spaces = count(spaces)?;
+fn indent_text(call: &mut FunctionCall<'_>, spaces: i64, whole: &Text) -> Result<String, CallFailure> {
+    let spaces = checked_count(spaces)?;
     let lines = whole.bytes().filter(|b| *b == b'\n').count() + 1;
     call.charge(whole.len().saturating_add(lines.saturating_mul(spaces)))?;
     let padding = " ".repeat(spaces);
     Ok(format!("{padding}{}", whole.replace('\n', &format!("\n{padding}"))))
 }
 
-fn replace(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let (old, new, whole) = (text(arguments, 0), text(arguments, 1), text(arguments, 2));
+fn sprig_replace(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let (old, new, whole) =
+        (text_argument(arguments, 0), text_argument(arguments, 1), text_argument(arguments, 2));
     let count = whole.matches(old.as_str()).count();
     call.charge(whole.len().saturating_add(count.saturating_mul(new.len())))?;
-    Ok(Item::text(whole.replace(old.as_str(), new)))
+    Ok(TemplateItem::text(whole.replace(old.as_str(), new)))
 }
 
 /// Returns the elements that are not nil as text; anything but a list counts as one element.
-pub(super) fn texts(call: &mut Call<'_>, item: &Item) -> Result<Vec<Text>, Failure> {
+pub(super) fn item_texts(call: &mut FunctionCall<'_>, item: &TemplateItem) -> Result<Vec<Text>, CallFailure> {
     let Some(length) = item.list_len() else {
         return if item.is_nil() { Ok(Vec::new()) } else { Ok(vec![call.text_of(item)?]) };
     };
@@ -278,31 +314,31 @@ pub(super) fn texts(call: &mut Call<'_>, item: &Item) -> Result<Vec<Text>, Failu
     Ok(out)
 }
 
-fn join(call: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let separator = text(arguments, 0);
-    let parts = texts(call, any(arguments, 1))?;
+fn sprig_join(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let separator = text_argument(arguments, 0);
+    let parts = item_texts(call, argument_or_nil(arguments, 1))?;
     let length: usize = parts.iter().map(|part| part.len() + separator.len()).sum();
     call.charge(length)?;
-    Ok(Item::text(parts.join(separator.as_str())))
+    Ok(TemplateItem::text(parts.join(separator.as_str())))
 }
 
-fn numbered(call: &mut Call<'_>, separator: &Text, limit: i64, whole: &Text) -> Outcome {
-    let parts = parts(call, separator, limit, whole)?;
-    let entries: BTreeMap<Text, Item> = parts
+fn numbered_dict(call: &mut FunctionCall<'_>, separator: &Text, limit: i64, whole: &Text) -> CallResult {
+    let parts = split_text(call, separator, limit, whole)?;
+    let entries: BTreeMap<Text, TemplateItem> = parts
         .into_iter()
         .enumerate()
-        .map(|(i, part)| (Text::from(format!("_{i}")), Item::text(part)))
+        .map(|(i, part)| (Text::from(format!("_{i}")), TemplateItem::text(part)))
         .collect();
-    Ok(Item::dict(Of::Text, entries)?)
+    Ok(TemplateItem::dict(ElementType::Text, entries)?)
 }
 
 /// As Go's `SplitN`: an empty separator takes the text apart into characters.
-fn parts<'t>(
-    call: &mut Call<'_>,
+fn split_text<'t>(
+    call: &mut FunctionCall<'_>,
     separator: &str,
     limit: i64,
     whole: &'t str,
-) -> Result<Vec<&'t str>, Failure> {
+) -> Result<Vec<&'t str>, CallFailure> {
     call.charge_list(if separator.is_empty() { whole.len() } else { whole.matches(separator).count() + 1 })?;
     let limit = if limit < 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
     if limit == 0 {
@@ -323,6 +359,6 @@ fn parts<'t>(
 }
 
 /// Returns the texts of variadic string parameters.
-pub(super) fn all(arguments: &[Item], start: usize) -> Vec<Text> {
-    from(arguments, start).iter().filter_map(Item::as_text).cloned().collect()
+pub(super) fn text_arguments(arguments: &[TemplateItem], start: usize) -> Vec<Text> {
+    arguments_from(arguments, start).iter().filter_map(TemplateItem::as_text).cloned().collect()
 }

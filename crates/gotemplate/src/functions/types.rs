@@ -1,33 +1,48 @@
 //! Sprig's questions about types, and its defaults.
 
-use super::super::item::Item;
-use super::super::truth::{deep_equal, is_true};
-use super::arguments::{any, text};
-use super::{Function, Type, function, variadic};
+use super::super::item::TemplateItem;
+use super::super::truth::{deep_equal, is_item_true};
+use super::arguments::{argument_or_nil, text_argument};
+use super::{ParameterType, TemplateFunction, fixed_function, variadic_function};
 
-pub(super) const TABLE: &[Function] = &[
-    variadic("default", &[Type::Any], Type::Any, |_, a| {
-        Ok(a.get(1).filter(|given| is_true(given)).unwrap_or(any(a, 0)).clone())
+pub(super) const TABLE: &[TemplateFunction] = &[
+    variadic_function("default", &[ParameterType::Any], ParameterType::Any, |_, a| {
+        Ok(a.get(1).filter(|given| is_item_true(given)).unwrap_or(argument_or_nil(a, 0)).clone())
     }),
-    function("empty", &[Type::Any], |_, a| Ok(Item::Bool(!is_true(any(a, 0))))),
-    variadic("coalesce", &[], Type::Any, |_, a| {
-        Ok(a.iter().find(|item| is_true(item)).cloned().unwrap_or(Item::Nil))
+    fixed_function("empty", &[ParameterType::Any], |_, a| {
+        Ok(TemplateItem::Bool(!is_item_true(argument_or_nil(a, 0))))
     }),
-    variadic("all", &[], Type::Any, |_, a| Ok(Item::Bool(a.iter().all(is_true)))),
-    variadic("any", &[], Type::Any, |_, a| Ok(Item::Bool(a.iter().any(is_true)))),
-    function("ternary", &[Type::Any, Type::Any, Type::Bool], |_, a| {
-        Ok(any(a, if matches!(any(a, 2), Item::Bool(true)) { 0 } else { 1 }).clone())
+    variadic_function("coalesce", &[], ParameterType::Any, |_, a| {
+        Ok(a.iter().find(|item| is_item_true(item)).cloned().unwrap_or(TemplateItem::Nil))
     }),
-    function("typeOf", &[Type::Any], |_, a| Ok(Item::text(any(a, 0).type_name()))),
-    function("typeIs", &[Type::Text, Type::Any], |_, a| Ok(Item::Bool(text(a, 0) == any(a, 1).type_name()))),
-    function("typeIsLike", &[Type::Text, Type::Any], |_, a| {
-        let (wanted, found) = (text(a, 0).as_str(), any(a, 1).type_name());
-        Ok(Item::Bool(found == wanted || found.strip_prefix('*') == Some(wanted)))
+    variadic_function("all", &[], ParameterType::Any, |_, a| {
+        Ok(TemplateItem::Bool(a.iter().all(is_item_true)))
     }),
-    function("kindOf", &[Type::Any], |_, a| Ok(Item::text(any(a, 0).kind_name()))),
-    function("kindIs", &[Type::Text, Type::Any], |_, a| Ok(Item::Bool(text(a, 0) == any(a, 1).kind_name()))),
-    function("deepEqual", &[Type::Any, Type::Any], |call, a| {
-        Ok(Item::Bool(deep_equal(any(a, 0), any(a, 1), call.budget)?))
+    variadic_function("any", &[], ParameterType::Any, |_, a| {
+        Ok(TemplateItem::Bool(a.iter().any(is_item_true)))
     }),
-    function("fail", &[Type::Text], |_, a| Err(text(a, 0).as_str().into())),
+    fixed_function("ternary", &[ParameterType::Any, ParameterType::Any, ParameterType::Bool], |_, a| {
+        Ok(argument_or_nil(a, if matches!(argument_or_nil(a, 2), TemplateItem::Bool(true)) { 0 } else { 1 })
+            .clone())
+    }),
+    fixed_function("typeOf", &[ParameterType::Any], |_, a| {
+        Ok(TemplateItem::text(argument_or_nil(a, 0).type_name()))
+    }),
+    fixed_function("typeIs", &[ParameterType::Text, ParameterType::Any], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 0) == argument_or_nil(a, 1).type_name()))
+    }),
+    fixed_function("typeIsLike", &[ParameterType::Text, ParameterType::Any], |_, a| {
+        let (wanted, found) = (text_argument(a, 0).as_str(), argument_or_nil(a, 1).type_name());
+        Ok(TemplateItem::Bool(found == wanted || found.strip_prefix('*') == Some(wanted)))
+    }),
+    fixed_function("kindOf", &[ParameterType::Any], |_, a| {
+        Ok(TemplateItem::text(argument_or_nil(a, 0).kind_name()))
+    }),
+    fixed_function("kindIs", &[ParameterType::Text, ParameterType::Any], |_, a| {
+        Ok(TemplateItem::Bool(text_argument(a, 0) == argument_or_nil(a, 1).kind_name()))
+    }),
+    fixed_function("deepEqual", &[ParameterType::Any, ParameterType::Any], |call, a| {
+        Ok(TemplateItem::Bool(deep_equal(argument_or_nil(a, 0), argument_or_nil(a, 1), call.budget)?))
+    }),
+    fixed_function("fail", &[ParameterType::Text], |_, a| Err(text_argument(a, 0).as_str().into())),
 ];

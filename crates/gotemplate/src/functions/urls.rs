@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_golib::url::{Url, join, parse, user_text};
+use kubewright_golib::url::{GoUrl, join_url, parse_url, user_text};
 use kubewright_value::Text;
 
-use super::super::call::{Call, Failure, Outcome};
-use super::super::item::{Item, Of};
-use super::arguments::{any, text};
-use super::{Function, Type, function};
+use super::super::call::{CallFailure, CallResult, FunctionCall};
+use super::super::item::{ElementType, TemplateItem};
+use super::arguments::{argument_or_nil, text_argument};
+use super::{ParameterType, TemplateFunction, fixed_function};
 
-pub(super) const TABLE: &[Function] =
-    &[function("urlParse", &[Type::Text], url_parse), function("urlJoin", &[Type::Dict], url_join)];
+pub(super) const TABLE: &[TemplateFunction] = &[
+    fixed_function("urlParse", &[ParameterType::Text], url_parse),
+    fixed_function("urlJoin", &[ParameterType::Dict], url_join),
+];
 
-fn url_parse(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let whole = text(arguments, 0);
-    let url = parse(whole).map_err(|reason| format!("unable to parse url: parse {whole:?}: {reason}"))?;
+fn url_parse(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let whole = text_argument(arguments, 0);
+    let url = parse_url(whole).map_err(|reason| format!("unable to parse url: parse {whole:?}: {reason}"))?;
     let hostname = url.hostname().to_owned();
     let userinfo = url.user.as_ref().map(user_text).unwrap_or_default();
     let parts = [
@@ -28,35 +30,35 @@ fn url_parse(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
         ("fragment", url.fragment),
         ("userinfo", userinfo),
     ];
-    let entries: BTreeMap<Text, Item> =
-        parts.into_iter().map(|(name, value)| (Text::new_static(name), Item::text(value))).collect();
-    Ok(Item::dict(Of::Any, entries)?)
+    let entries: BTreeMap<Text, TemplateItem> =
+        parts.into_iter().map(|(name, value)| (Text::new_static(name), TemplateItem::text(value))).collect();
+    Ok(TemplateItem::dict(ElementType::Any, entries)?)
 }
 
-fn url_join(_: &mut Call<'_>, arguments: &[Item]) -> Outcome {
-    let part = |name: &str| match any(arguments, 0).entry(name).unwrap_or(Item::Missing) {
-        Item::Missing => Ok(String::new()),
-        Item::Text(text) => Ok(text.to_string()),
-        nil if nil.is_nil() => Err(Failure::from(super::lists::NIL)),
+fn url_join(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
+    let part = |name: &str| match argument_or_nil(arguments, 0).entry(name).unwrap_or(TemplateItem::Missing) {
+        TemplateItem::Missing => Ok(String::new()),
+        TemplateItem::Text(text) => Ok(text.to_string()),
+        nil if nil.is_nil() => Err(CallFailure::from(super::lists::NIL)),
         other => {
             let kind = other.kind_name();
             Err(format!("unable to parse {name} key, must be of type string, but {kind} found").into())
         }
     };
-    let mut url = Url {
+    let mut url = GoUrl {
         scheme: part("scheme")?,
         host: part("host")?,
         path: part("path")?,
         query: part("query")?,
         opaque: part("opaque")?,
         fragment: part("fragment")?,
-        ..Url::default()
+        ..GoUrl::default()
     };
     let user = part("userinfo")?;
     if !user.is_empty() {
-        let parsed = parse(&format!("proto://{user}@host"))
+        let parsed = parse_url(&format!("proto://{user}@host"))
             .map_err(|reason| format!("unable to parse userinfo in dict: {reason}"))?;
         url.user = parsed.user;
     }
-    Ok(Item::text(join(&url)))
+    Ok(TemplateItem::text(join_url(&url)))
 }

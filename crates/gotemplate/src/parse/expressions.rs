@@ -2,16 +2,16 @@
 
 use kubewright_value::Text;
 
-use super::super::ast::{Command, Expression, Pipe, Term, VariableId, show};
-use super::super::error::TemplateError;
-use super::super::lex::{Kind, Token};
+use super::super::ast::{Pipe, PipeCommand, TemplateExpression, TemplateTerm, VariableId, show_expression};
+use super::super::error::GoTemplateError;
+use super::super::lex::{TemplateToken, TemplateTokenKind};
 use super::super::literal;
-use super::{Parse, Parser, offset};
+use super::{TemplateParse, TemplateParser, text_offset};
 
-impl<'a> Parser<'a> {
+impl<'a> TemplateParser<'a> {
     /// Parses up to the token `end`, which is taken too.
-    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Parse<Pipe> {
-        let at = offset(self.peek_word().at);
+    pub(super) fn pipeline(&mut self, context: &str, end: TemplateTokenKind) -> TemplateParse<Pipe> {
+        let at = text_offset(self.peek_word().at);
         let mut pipe = Pipe { at, variables: Vec::new(), is_assign: false, commands: Vec::new() };
         self.declarations(&mut pipe, context)?;
         loop {
@@ -22,45 +22,50 @@ impl<'a> Parser<'a> {
                     self.check_pipeline(&pipe, context)?;
                     return Ok(pipe);
                 }
-                Kind::Bool
-                | Kind::Character
-                | Kind::Complex
-                | Kind::Dot
-                | Kind::Field
-                | Kind::Identifier
-                | Kind::Number
-                | Kind::Nil
-                | Kind::Raw
-                | Kind::Quoted
-                | Kind::Variable
-                | Kind::LeftParen => pipe.commands.push(self.command()?),
+                TemplateTokenKind::Bool
+                | TemplateTokenKind::Character
+                | TemplateTokenKind::Complex
+                | TemplateTokenKind::Dot
+                | TemplateTokenKind::Field
+                | TemplateTokenKind::Identifier
+                | TemplateTokenKind::Number
+                | TemplateTokenKind::Nil
+                | TemplateTokenKind::Raw
+                | TemplateTokenKind::Quoted
+                | TemplateTokenKind::Variable
+                | TemplateTokenKind::LeftParen => pipe.commands.push(self.command()?),
                 _ => return Err(self.unexpected(token, context)),
             }
         }
     }
 
-    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Parse<()> {
+    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> TemplateParse<()> {
         loop {
             let token = self.peek_word();
-            if token.kind != Kind::Variable {
+            if token.kind != TemplateTokenKind::Variable {
                 return Ok(());
             }
             let mark = self.at;
             self.next();
             match self.peek_word().kind {
-                kind @ (Kind::Assign | Kind::Declare) => {
+                kind @ (TemplateTokenKind::Assign | TemplateTokenKind::Declare) => {
                     self.next();
-                    pipe.is_assign = kind == Kind::Assign;
+                    pipe.is_assign = kind == TemplateTokenKind::Assign;
                     self.declare(pipe, token);
                     return Ok(());
                 }
-                Kind::Comma => {
+                TemplateTokenKind::Comma => {
                     self.next();
                     self.declare(pipe, token);
                     if context != "range" || pipe.variables.len() >= 2 {
                         return Err(self.error(format!("too many declarations in {context}")));
                     }
-                    if !matches!(self.peek_word().kind, Kind::Variable | Kind::Close | Kind::RightParen) {
+                    if !matches!(
+                        self.peek_word().kind,
+                        TemplateTokenKind::Variable
+                            | TemplateTokenKind::Close
+                            | TemplateTokenKind::RightParen
+                    ) {
                         return Err(self.error("range can only initialize variables"));
                     }
                 }
@@ -72,14 +77,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn declare(&mut self, pipe: &mut Pipe, token: Token<'a>) {
+    fn declare(&mut self, pipe: &mut Pipe, token: TemplateToken<'a>) {
         let variable = self.variable(token.text);
         pipe.variables.push(variable);
         self.scope.variables.push(variable);
     }
 
     fn variable(&mut self, name: &'a str) -> VariableId {
-        let new = offset(self.names.len());
+        let new = text_offset(self.names.len());
         let id = *self.known_names.entry(name).or_insert(new);
         if id == new {
             self.names.push(Text::new(name));
@@ -87,7 +92,7 @@ impl<'a> Parser<'a> {
         id
     }
 
-    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Parse<()> {
+    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> TemplateParse<()> {
         if pipe.commands.is_empty() {
             return Err(self.error(format!("missing value for {context}")));
         }
@@ -99,7 +104,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn command(&mut self) -> Parse<Command> {
+    fn command(&mut self) -> TemplateParse<PipeCommand> {
         let mut words = Vec::new();
         loop {
             self.peek_word();
@@ -108,12 +113,12 @@ impl<'a> Parser<'a> {
             }
             let token = self.peek();
             match token.kind {
-                Kind::Space => {
+                TemplateTokenKind::Space => {
                     self.next();
                     continue;
                 }
-                Kind::Close | Kind::RightParen => {}
-                Kind::Pipe => {
+                TemplateTokenKind::Close | TemplateTokenKind::RightParen => {}
+                TemplateTokenKind::Pipe => {
                     self.next();
                 }
                 _ => {
@@ -126,84 +131,95 @@ impl<'a> Parser<'a> {
         if words.is_empty() {
             return Err(self.error("empty command"));
         }
-        Ok(Command { words })
+        Ok(PipeCommand { words })
     }
 
-    fn operand(&mut self) -> Parse<Option<Expression>> {
+    fn operand(&mut self) -> TemplateParse<Option<TemplateExpression>> {
         let Some(mut term) = self.term()? else {
             return Ok(None);
         };
         let chain_at = self.peek().at;
         let mut fields = Vec::new();
-        while self.peek().kind == Kind::Field {
-            fields.push(field(self.next().text));
+        while self.peek().kind == TemplateTokenKind::Field {
+            fields.push(field_name(self.next().text));
         }
         if fields.is_empty() {
             return Ok(Some(term));
         }
         match &mut term.kind {
-            Term::Field(known) | Term::Variable(_, known) => known.append(&mut fields),
-            Term::Bool(_) | Term::Text(_) | Term::Number(_) | Term::Nil | Term::Dot => {
-                let shown = show(&term, &self.names);
+            TemplateTerm::Field(known) | TemplateTerm::Variable(_, known) => known.append(&mut fields),
+            TemplateTerm::Bool(_)
+            | TemplateTerm::Text(_)
+            | TemplateTerm::Number(_)
+            | TemplateTerm::Nil
+            | TemplateTerm::Dot => {
+                let shown = show_expression(&term, &self.names);
                 return Err(self.error_at(chain_at, format!("unexpected . after term {shown:?}")));
             }
             _ => {
-                return Ok(Some(Expression {
-                    at: offset(chain_at),
-                    kind: Term::Chain(Box::new(term), fields),
+                return Ok(Some(TemplateExpression {
+                    at: text_offset(chain_at),
+                    kind: TemplateTerm::Chain(Box::new(term), fields),
                 }));
             }
         }
-        term.at = offset(chain_at);
+        term.at = text_offset(chain_at);
         Ok(Some(term))
     }
 
-    fn term(&mut self) -> Parse<Option<Expression>> {
+    fn term(&mut self) -> TemplateParse<Option<TemplateExpression>> {
         let token = self.peek_word();
         let kind = match token.kind {
-            Kind::Identifier => Term::Function(
-                self.functions
-                    .find(token.text)
-                    .map_err(|(kind, message)| TemplateError { kind, ..self.error_at(token.at, message) })?,
-            ),
-            Kind::Dot => Term::Dot,
-            Kind::Nil => Term::Nil,
-            Kind::Variable => self.used_variable(token)?,
-            Kind::Field => Term::Field(vec![field(token.text)]),
-            Kind::Bool => Term::Bool(token.text == "true"),
-            Kind::Number | Kind::Complex => {
-                Term::Number(literal::number(token.text).map_err(|message| self.error_at(token.at, message))?)
+            TemplateTokenKind::Identifier => {
+                TemplateTerm::Function(self.functions.find(token.text).map_err(|(kind, message)| {
+                    GoTemplateError { kind, ..self.error_at(token.at, message) }
+                })?)
             }
-            Kind::Character => Term::Number(
-                literal::character(token.text).map_err(|message| self.error_at(token.at, message))?,
+            TemplateTokenKind::Dot => TemplateTerm::Dot,
+            TemplateTokenKind::Nil => TemplateTerm::Nil,
+            TemplateTokenKind::Variable => self.used_variable(token)?,
+            TemplateTokenKind::Field => TemplateTerm::Field(vec![field_name(token.text)]),
+            TemplateTokenKind::Bool => TemplateTerm::Bool(token.text == "true"),
+            TemplateTokenKind::Number | TemplateTokenKind::Complex => TemplateTerm::Number(
+                literal::parse_number_literal(token.text)
+                    .map_err(|message| self.error_at(token.at, message))?,
             ),
-            Kind::Quoted | Kind::Raw => Term::Text(Text::from(self.unquote(token)?)),
-            Kind::LeftParen => {
+            TemplateTokenKind::Character => TemplateTerm::Number(
+                literal::parse_character_literal(token.text)
+                    .map_err(|message| self.error_at(token.at, message))?,
+            ),
+            TemplateTokenKind::Quoted | TemplateTokenKind::Raw => {
+                TemplateTerm::Text(Text::from(self.unquote(token)?))
+            }
+            TemplateTokenKind::LeftParen => {
                 self.next();
                 self.enter(token.at)?;
-                let pipe = self.pipeline("parenthesized pipeline", Kind::RightParen)?;
+                let pipe = self.pipeline("parenthesized pipeline", TemplateTokenKind::RightParen)?;
                 self.depth -= 1;
-                return Ok(Some(Expression { at: offset(token.at), kind: Term::Pipe(Box::new(pipe)) }));
+                return Ok(Some(TemplateExpression {
+                    at: text_offset(token.at),
+                    kind: TemplateTerm::Pipe(Box::new(pipe)),
+                }));
             }
             _ => return Ok(None),
         };
         self.next();
-        Ok(Some(Expression { at: offset(token.at), kind }))
+        Ok(Some(TemplateExpression { at: text_offset(token.at), kind }))
     }
 
-    fn used_variable(&mut self, token: Token<'a>) -> Parse<Term> {
+    fn used_variable(&mut self, token: TemplateToken<'a>) -> TemplateParse<TemplateTerm> {
         let variable = self.variable(token.text);
         if !self.scope.variables.contains(&variable) {
             return Err(self.error_at(token.at, format!("undefined variable {:?}", token.text)));
         }
-        Ok(Term::Variable(variable, Vec::new()))
+        Ok(TemplateTerm::Variable(variable, Vec::new()))
     }
 
-    pub(super) fn unquote(&self, token: Token<'a>) -> Parse<String> {
+    pub(super) fn unquote(&self, token: TemplateToken<'a>) -> TemplateParse<String> {
         literal::unquote(token.text).ok_or_else(|| self.error_at(token.at, "invalid syntax"))
     }
 }
 
-fn field(token: &str) -> Text {
+fn field_name(token: &str) -> Text {
     Text::new(token.strip_prefix('.').unwrap_or(token))
 }

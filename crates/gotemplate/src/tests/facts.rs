@@ -1,9 +1,9 @@
-//! What is known of a template without rendering it.
+//! Facts about a template that are known without rendering it.
 
 use super::*;
 
-fn parsed(text: &str) -> Template {
-    Template::parse("t", text, &Functions::rules().allow("now")).unwrap()
+fn parsed(text: &str) -> GoTemplate {
+    GoTemplate::parse("t", text, &FunctionSet::rules().allow("now")).unwrap()
 }
 
 #[track_caller]

@@ -6,10 +6,10 @@ use super::*;
 
 #[track_caller]
 fn stops(text: &str) {
-    let template = Template::parse("t", text, &Functions::rules()).unwrap();
+    let template = GoTemplate::parse("t", text, &FunctionSet::rules()).unwrap();
     let mut budget = Budget::new(Limits { steps: 200_000, bytes: 1 << 20, depth: 100 });
     let error = template.render(&context(), &Inputs::default(), &mut budget).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Limit, "{text}: {error}");
+    assert_eq!(error.kind, GoTemplateErrorKind::Limit, "{text}: {error}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_default_depth_fits_the_stack_of_a_thread() {
         r#"{{ $d := dict }}{{ $_ := set $d "d" (list $d) }}{{ toPrettyJson $d }}"#,
         r#"{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $_ := mergeOverwrite $d $d }}"#,
     ] {
-        assert_eq!(render(text).unwrap_err().kind, ErrorKind::Limit, "{text}");
+        assert_eq!(render(text).unwrap_err().kind, GoTemplateErrorKind::Limit, "{text}");
     }
 }
 
@@ -110,8 +110,8 @@ fn nesting_in_the_text_is_bounded() {
 
 #[test]
 fn a_limit_is_reported_where_it_was_reached() {
-    let template = Template::parse("t", "a\n{{ repeat 9999999 \"ab\" }}", &Functions::rules()).unwrap();
+    let template = GoTemplate::parse("t", "a\n{{ repeat 9999999 \"ab\" }}", &FunctionSet::rules()).unwrap();
     let mut budget = Budget::new(Limits { bytes: 1000, ..Limits::default() });
     let error = template.render(&context(), &Inputs::default(), &mut budget).unwrap_err();
-    assert_eq!((error.kind, error.position.line), (ErrorKind::Limit, 2));
+    assert_eq!((error.kind, error.position.line), (GoTemplateErrorKind::Limit, 2));
 }

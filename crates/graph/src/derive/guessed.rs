@@ -76,8 +76,8 @@ impl Deriving<'_, '_> {
     }
 
     fn guessed_one(&mut self, reference: &Map, value: &Value, via: &str) {
-        let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let name = reference.get("name").and_then(Value::as_str).unwrap_or_default();
+        let kind = reference.str_at(&["kind"]);
+        let name = reference.str_at(&["name"]);
         if kind.is_empty() || name.is_empty() {
             return;
         }

@@ -366,7 +366,7 @@ impl Graph {
             (slot.node.kind == "CustomResourceDefinition").then(|| slot.node.object.as_ref()?.get("spec"));
         let defined = spec.flatten().and_then(|spec| {
             let names = spec.get("names")?;
-            let plural = names.get("plural").and_then(Value::as_str).unwrap_or_default();
+            let plural = names.str_at(&["plural"]);
             Some((spec.get("group")?.as_str()?, names.get("kind")?.as_str()?, plural))
         });
         let defines = defined.map(|(group, kind, plural)| {

@@ -120,7 +120,7 @@ fn tolerates<'g>(from: Id, to: Id, via: &'g str) -> Edge<'g> {
 /// Writes the fields `keys` of those that count, sorted.
 fn join_taint_fields(list: &[Value], keys: &[&str], counts: impl Fn(&Value) -> bool) -> String {
     let part = |one: &Value, key: &str| {
-        let text = one.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = one.str_at(&[key]);
         text.replace([FIELD_SEPARATOR, TAINT_TERMINATOR], "")
     };
     let mut all: Vec<String> = list

@@ -1,6 +1,6 @@
 //! Reading a file of declared references, and saying what is wrong with it and where.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{DeclaredReference, KindName, ReferencePath, References, Whereabouts};
@@ -215,7 +215,7 @@ impl ReferencesReader<'_> {
         if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) {
             return Some(text.into());
         }
-        let known = nearest(text, EDGE_TYPES.iter().map(|spec| spec.name));
+        let known = nearest_word(text, EDGE_TYPES.iter().map(|spec| spec.name));
         let help = known
             .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
         self.wrong(
@@ -274,7 +274,7 @@ impl ReferencesReader<'_> {
     fn unknown_fields(&mut self, map: Option<&Map>, known: &[&str], place: &[Step]) {
         for key in map.into_iter().flat_map(Map::keys).filter(|key| !known.contains(&key.as_str())) {
             let location = self.document.locate_key(&field_steps(place, key));
-            let nearest = nearest(key, known.iter().copied());
+            let nearest = nearest_word(key, known.iter().copied());
             let help = match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("the fields are {}", known.join(", ")),

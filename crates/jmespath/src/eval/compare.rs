@@ -8,7 +8,7 @@ pub(in super::super) fn equal_within_budget(
     left: &Value,
     right: &Value,
 ) -> Result<bool, Exhausted> {
-    bounded::equal(left, right, budget)
+    bounded::bounded_equal(left, right, budget)
 }
 
 /// Charges the cost of writing `value` out: a step for each node, and its text.

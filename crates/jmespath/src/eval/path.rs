@@ -45,7 +45,7 @@ pub(super) fn follow_path<'a>(
     steps: &'a [JmesPathStep],
     current: &'a Value,
 ) -> JmesPathResult<'a> {
-    Ok(match resolve_path(budget, first, steps, current, RequiredKeys::Marked)? {
+    Ok(match resolve_path_expr(budget, first, steps, current, RequiredKeys::Marked)? {
         PathResult::Value(value) => value,
         PathResult::Missing(_) => Cow::Borrowed(&NULL),
     })
@@ -64,7 +64,7 @@ fn resolve_expr<'e: 'v, 'v>(
     budget.step(1).map_err(at)?;
     budget.enter().map_err(at)?;
     let reached = match &expr.node {
-        JmesPathNode::Path(first, steps) => resolve_path(budget, first, steps, current, needed),
+        JmesPathNode::Path(first, steps) => resolve_path_expr(budget, first, steps, current, needed),
         JmesPathNode::And(parts) => resolve_and(budget, parts, current, needed),
         _ => Ok(PathResult::Value(Cow::Borrowed(&NULL))),
     };
@@ -72,7 +72,7 @@ fn resolve_expr<'e: 'v, 'v>(
     reached.map_err(|failure| failure.at(expr.at))
 }
 
-fn resolve_path<'e: 'v, 'v>(
+fn resolve_path_expr<'e: 'v, 'v>(
     budget: &mut Budget,
     first: &'e JmesPathExpr,
     steps: &'e [JmesPathStep],

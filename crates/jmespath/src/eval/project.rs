@@ -151,7 +151,7 @@ impl<'a> ProjectionCollector<'_, 'a> {
                     }
                 }
                 ProjectionKind::Items | ProjectionKind::Values | ProjectionKind::Slice(_) => {
-                    self.add(item)?
+                    self.add(item)?;
                 }
             }
         }

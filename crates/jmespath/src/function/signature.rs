@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::BitOr;
 
-use kubewright_value::{Budget, Exhausted, Kind, Value};
+use kubewright_value::{Budget, Exhausted, Value, ValueKind};
 
 use super::JmesPathArgument;
 
@@ -73,12 +73,12 @@ impl ArgumentTypes {
     ) -> Result<bool, Exhausted> {
         let JmesPathArgument::Value(value) = argument else { return Ok(self.has(Self::REFERENCE)) };
         let plain = match value.kind() {
-            Kind::Null => Self::NULL,
-            Kind::Bool => Self::BOOLEAN,
-            Kind::Number => Self::NUMBER,
-            Kind::String => Self::STRING,
-            Kind::Array => Self::ARRAY,
-            Kind::Object => Self::OBJECT,
+            ValueKind::Null => Self::NULL,
+            ValueKind::Bool => Self::BOOLEAN,
+            ValueKind::Number => Self::NUMBER,
+            ValueKind::String => Self::STRING,
+            ValueKind::Array => Self::ARRAY,
+            ValueKind::Object => Self::OBJECT,
         };
         if self.has(plain) {
             return Ok(true);
@@ -88,8 +88,9 @@ impl ArgumentTypes {
             return Ok(false);
         };
         budget.step(items.len() as u64)?;
-        let all = |kind: Kind| items.iter().all(|item| item.kind() == kind);
-        Ok(self.has(Self::NUMBERS) && all(Kind::Number) || self.has(Self::STRINGS) && all(Kind::String))
+        let all = |kind: ValueKind| items.iter().all(|item| item.kind() == kind);
+        Ok(self.has(Self::NUMBERS) && all(ValueKind::Number)
+            || self.has(Self::STRINGS) && all(ValueKind::String))
     }
 
     fn has(self, other: Self) -> bool {
@@ -203,13 +204,13 @@ impl fmt::Display for JmesPathSignature {
     }
 }
 
-pub(super) fn kind_with_article(kind: Kind) -> &'static str {
+pub(super) fn kind_with_article(kind: ValueKind) -> &'static str {
     match kind {
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
+        ValueKind::Null => "null",
+        ValueKind::Bool => "a boolean",
+        ValueKind::Number => "a number",
+        ValueKind::String => "a string",
+        ValueKind::Array => "an array",
+        ValueKind::Object => "an object",
     }
 }

@@ -1,6 +1,6 @@
 //! Decoding of X.509 certificates.
 
-use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode};
+use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode_pem};
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{
@@ -22,5 +22,5 @@ fn call_x509_decode(
     let text = arguments.first().map_or("", JmesPathArgument::text);
     budget.step(text.len() as u64 * 4 + 100)?;
     budget.produce(text.len().saturating_mul(MAX_BYTES_PER_BYTE))?;
-    decode(text).map_err(|message| JmesPathFailure::wrong_value(message).about(0))
+    decode_pem(text).map_err(|message| JmesPathFailure::wrong_value(message).about(0))
 }

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use kubewright_golib::base64::BASE64;
-use kubewright_golib::hash::{hex, md5};
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::hash::{md5, to_hex};
+use kubewright_golib::utf8::decode_utf8_lossy;
 use kubewright_value::{Budget, Value, bounded};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -25,14 +25,14 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "string",
         "the SHA-256 of the string, in hexadecimal",
         |arguments, budget| {
-            Ok(Value::from(hex(&Sha256::digest(charge_text_argument(arguments, budget, 1)?))))
+            Ok(Value::from(to_hex(&Sha256::digest(charge_text_argument(arguments, budget, 1)?))))
         },
     ),
     define_builtin("sha1", TEXT, "string", "the SHA-1 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&Sha1::digest(charge_text_argument(arguments, budget, 1)?))))
+        Ok(Value::from(to_hex(&Sha1::digest(charge_text_argument(arguments, budget, 1)?))))
     }),
     define_builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&md5(charge_text_argument(arguments, budget, 1)?.as_bytes()))))
+        Ok(Value::from(to_hex(&md5(charge_text_argument(arguments, budget, 1)?.as_bytes()))))
     }),
     define_builtin("parse_json", TEXT, "any", "the value of the JSON text", call_parse_json),
     define_builtin("parse_yaml", TEXT, "any", "the value of the YAML text", call_parse_yaml),
@@ -47,14 +47,14 @@ fn call_base64_decode(
     let bytes = BASE64
         .decode(text)
         .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
-    Ok(Value::from(lossy(&bytes)))
+    Ok(Value::from(decode_utf8_lossy(&bytes)))
 }
 
 fn call_parse_json(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
 ) -> Result<Value, JmesPathFailure> {
-    bounded::parse_json(charge_text_argument(arguments, budget, 0)?, budget)?
+    bounded::parse_bounded_json(charge_text_argument(arguments, budget, 0)?, budget)?
         .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not JSON: {error}")).about(0))
 }
 
@@ -62,7 +62,7 @@ fn call_parse_yaml(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
 ) -> Result<Value, JmesPathFailure> {
-    bounded::parse_yaml(charge_text_argument(arguments, budget, 0)?, budget)?
+    bounded::parse_bounded_yaml(charge_text_argument(arguments, budget, 0)?, budget)?
         .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not YAML: {error}")).about(0))
 }
 

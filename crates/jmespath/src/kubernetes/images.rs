@@ -1,6 +1,6 @@
 //! References to container images.
 
-use kubewright_golib::image::Reference;
+use kubewright_golib::image::ImageReference;
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{
@@ -24,5 +24,5 @@ fn call_image_normalize(
     budget.step(image.len() as u64 / 8)?;
     budget.produce(image.len().saturating_mul(4))?;
     let bad = |_| JmesPathFailure::wrong_value(format!("`{image}` is not an image reference")).about(0);
-    Reference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
+    ImageReference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
 }

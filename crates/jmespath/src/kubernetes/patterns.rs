@@ -1,6 +1,6 @@
 //! Regular expressions, wildcards, labels and version ranges.
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_golib::regex::{self, Regex};
 use kubewright_value::semver::{Version, VersionRange};
 use kubewright_value::{Budget, Value};
@@ -54,11 +54,11 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         |arguments, budget| {
             let pattern = arguments.first().map_or("", JmesPathArgument::text);
             budget.step(pattern.len() as u64)?;
-            call_pattern_match(&Glob::parse(pattern), arguments, budget)
+            call_pattern_match(&WildcardPattern::parse(pattern), arguments, budget)
         },
     )
     .preparing(|literals| {
-        let glob = Glob::parse(literals.first().copied().flatten()?.as_str()?);
+        let glob = WildcardPattern::parse(literals.first().copied().flatten()?.as_str()?);
         Some(Box::new(move |arguments, budget| call_pattern_match(&glob, arguments, budget)))
     }),
     define_builtin(
@@ -88,7 +88,7 @@ type RegexFunction = fn(&Regex, &[JmesPathArgument<'_>], &mut Budget) -> Result<
 /// Compiles a literal regular expression. An invalid one is reported by the call.
 fn prepare_regex(literals: &[Option<&Value>], call: RegexFunction) -> Option<Box<JmesPathFunctionBody>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
-    let regex = regex::compile(pattern).ok()?;
+    let regex = regex::compile_regex(pattern).ok()?;
     Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
@@ -125,7 +125,7 @@ fn compile_argument(
 ) -> Result<Regex, JmesPathFailure> {
     let pattern = arguments.first().map_or("", JmesPathArgument::text);
     budget.step(REGEX_COMPILE_STEPS.saturating_add(pattern.len() as u64 * 64))?;
-    let regex = regex::compile_within(pattern, MAX_REGEX_BYTES).map_err(|error| {
+    let regex = regex::compile_regex_within(pattern, MAX_REGEX_BYTES).map_err(|error| {
         JmesPathFailure::wrong_value(format!("bad regular expression `{pattern}`: {error}")).about(0)
     })?;
     budget.step(regex.compiling_cost())?;
@@ -133,7 +133,7 @@ fn compile_argument(
 }
 
 fn call_pattern_match(
-    glob: &Glob,
+    glob: &WildcardPattern,
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
 ) -> Result<Value, JmesPathFailure> {
@@ -158,7 +158,7 @@ fn call_label_match(
     Ok(Value::Bool(true))
 }
 
-/// Compares a version with a range. An invalid version counts as 0.0.0, as in Kyverno.
+/// Compares a version with a range. An invalid version counts as 0.0.0.
 fn call_semver_compare(
     range: &VersionRange,
     arguments: &[JmesPathArgument<'_>],

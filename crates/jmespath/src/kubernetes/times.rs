@@ -1,7 +1,7 @@
 //! Timestamps such as `2024-05-01T10:00:00Z`. Evaluation reads no clock: functions that need the
 //! current time get it from the caller.
 
-use kubewright_golib::time::{self, Time};
+use kubewright_golib::time::{self, GoTime};
 use kubewright_value::duration::Duration;
 use kubewright_value::{Budget, Value};
 
@@ -85,14 +85,14 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         call_time_truncate,
     ),
     define_builtin("time_utc", ONE_STRING, "string", "the time in UTC", |arguments, budget| {
-        Ok(Value::from(Time::utc(time_argument(arguments, 0, budget)?).format(RFC3339)))
+        Ok(Value::from(GoTime::utc(time_argument(arguments, 0, budget)?).format(RFC3339)))
     }),
 ];
 
 /// Returns `functions` with the current time `now`, in nanoseconds since 1970.
 pub(super) fn add_clock(functions: JmesPathFunctions, now: i128) -> JmesPathFunctions {
     let present =
-        move |_: &[JmesPathArgument<'_>], _: &mut Budget| Ok(Value::from(Time::utc(now).format(RFC3339)));
+        move |_: &[JmesPathArgument<'_>], _: &mut Budget| Ok(Value::from(GoTime::utc(now).format(RFC3339)));
     functions
         .replace_body("time_now", present)
         .replace_body("time_now_utc", present)
@@ -134,7 +134,7 @@ fn call_time_parse(
     let seconds = text.text().parse().map_err(|_| {
         JmesPathFailure::wrong_value(format!("`{}` is not a number of seconds", text.text())).about(1)
     })?;
-    Ok(Value::from(Time::from_unix(seconds).format(RFC3339)))
+    Ok(Value::from(GoTime::from_unix(seconds).format(RFC3339)))
 }
 
 /// Returns the duration from the second argument to the third, both in the layout of the first.
@@ -188,11 +188,11 @@ fn parse_time_as(
     index: usize,
     layout: &str,
     budget: &mut Budget,
-) -> Result<Time, JmesPathFailure> {
+) -> Result<GoTime, JmesPathFailure> {
     let text = arguments.get(index).map_or("", JmesPathArgument::text);
     budget.step((text.len() + layout.len()) as u64)?;
     budget.produce(layout.len().saturating_mul(2))?;
-    time::parse(layout, text).map_err(|message| JmesPathFailure::wrong_value(message).about(index))
+    time::parse_time(layout, text).map_err(|message| JmesPathFailure::wrong_value(message).about(index))
 }
 
 fn duration_argument(arguments: &[JmesPathArgument<'_>], index: usize) -> Result<Duration, JmesPathFailure> {

@@ -64,6 +64,6 @@ fn call_go_to_string(
         return Ok(value.clone());
     }
     let mut out = BoundedText::new(budget);
-    gojson::write(&mut out, value)?;
+    gojson::write_go_json(&mut out, value)?;
     Ok(Value::from(out.into_string()))
 }

@@ -28,7 +28,7 @@ fn call_is_external_url(
     budget.step(text.len() as u64 / 8 + 1)?;
     budget.produce(text.len().saturating_mul(2))?;
     let bad = |message: String| JmesPathFailure::wrong_value(message).about(0);
-    let url = url::parse(text).map_err(|reason| bad(format!("`{text}` is not a URL: {reason}")))?;
+    let url = url::parse_url(text).map_err(|reason| bad(format!("`{text}` is not a URL: {reason}")))?;
     let host = url.hostname();
     if let Ok(address) = host.parse() {
         return Ok(Value::Bool(!is_internal_address(address)));

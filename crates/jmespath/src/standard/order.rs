@@ -1,6 +1,6 @@
 //! Sorting, minimum and maximum. Items must be all strings or all numbers.
 
-use kubewright_value::{Budget, Kind, Value};
+use kubewright_value::{Budget, Value, ValueKind};
 
 use super::super::function::{
     ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
@@ -103,7 +103,7 @@ fn evaluate_sort_keys<'a>(
         budget.step(1)?;
         let key = key_of.apply(item, budget)?;
         let kind = key.kind();
-        if !matches!(kind, Kind::String | Kind::Number) {
+        if !matches!(kind, ValueKind::String | ValueKind::Number) {
             return Err(JmesPathFailure::wrong_type(format!(
                 "cannot order by {kind}, only by string or number"
             ))

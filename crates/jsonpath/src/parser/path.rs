@@ -2,20 +2,22 @@
 
 use kubewright_value::{Number, Text, Value};
 
-use super::super::ast::{Expr, Key, Node, Origin, Path, PathStep, StepKind};
+use super::super::ast::{
+    ExprNode, ParsedPath, ParsedStep, ParsedStepKind, PathExpr, RootOrCurrent, StaticKey,
+};
 use super::super::convert;
-use super::super::scan::Bad;
-use super::Parser;
+use super::super::scan::ScanError;
+use super::PathParser;
 
-/// What stands between a pair of brackets.
-enum Bracket {
-    Keys(Vec<Expr>),
-    Other(StepKind),
+/// The content of a pair of brackets.
+enum BracketKind {
+    Keys(Vec<PathExpr>),
+    Other(ParsedStepKind),
 }
 
-impl Parser<'_> {
+impl PathParser<'_> {
     /// Reads the steps that follow `$` or `@`.
-    pub(super) fn path_after(&mut self, origin: Origin) -> Result<Path, Bad> {
+    pub(super) fn path_after(&mut self, origin: RootOrCurrent) -> Result<ParsedPath, ScanError> {
         let mut steps = Vec::new();
         loop {
             let at = self.offset()?;
@@ -25,67 +27,67 @@ impl Parser<'_> {
                     self.selected(at, &mut steps)?
                 }
                 Some('[') => match self.bracket()? {
-                    Bracket::Keys(keys) => one_or_union(keys),
-                    Bracket::Other(kind) => kind,
+                    BracketKind::Keys(keys) => one_or_union(keys),
+                    BracketKind::Other(kind) => kind,
                 },
                 Some('(') => self.script()?,
                 _ => break,
             };
-            steps.push(PathStep { kind, at });
+            steps.push(ParsedStep { kind, at });
         }
-        let is_list = steps.iter().any(PathStep::is_ambiguous);
-        Ok(Path { origin, steps, is_list })
+        let is_list = steps.iter().any(ParsedStep::is_ambiguous);
+        Ok(ParsedPath { origin, steps, is_list })
     }
 
     /// Reads what follows a dot: a key, a star, or another dot and what that may be followed by.
-    fn selected(&mut self, at: u32, steps: &mut Vec<PathStep>) -> Result<StepKind, Bad> {
+    fn selected(&mut self, at: u32, steps: &mut Vec<ParsedStep>) -> Result<ParsedStepKind, ScanError> {
         if let Some(name) = self.scanner.identifier()? {
-            return Ok(StepKind::Key(key_from_text(name)));
+            return Ok(ParsedStepKind::Key(key_from_text(name)));
         }
         if self.scanner.take('*')? {
-            return Ok(StepKind::Wildcard);
+            return Ok(ParsedStepKind::Wildcard);
         }
         // A dot before a digit belongs to a number.
         if self.scanner.at_number() || !self.scanner.take('.')? {
             return Err(self.unexpected("a key, `*` or `.`")?);
         }
-        steps.push(PathStep { kind: StepKind::Descend, at });
+        steps.push(ParsedStep { kind: ParsedStepKind::Descend, at });
         if let Some(name) = self.scanner.identifier()? {
-            return Ok(StepKind::Key(key_from_text(name)));
+            return Ok(ParsedStepKind::Key(key_from_text(name)));
         }
         if self.scanner.take('*')? {
-            return Ok(StepKind::Wildcard);
+            return Ok(ParsedStepKind::Wildcard);
         }
         match self.scanner.peek()? {
             Some('(') => self.script(),
             Some('[') => match self.bracket()? {
-                Bracket::Keys(keys) => Ok(StepKind::Union(keys)),
-                Bracket::Other(StepKind::Range(_)) => {
+                BracketKind::Keys(keys) => Ok(ParsedStepKind::Union(keys)),
+                BracketKind::Other(ParsedStepKind::Range(_)) => {
                     Err(self.scanner.bad("`..` cannot be followed by a range", 0))
                 }
-                Bracket::Other(kind) => Ok(kind),
+                BracketKind::Other(kind) => Ok(kind),
             },
             _ => Err(self.unexpected("a key, `*`, `[` or `(`")?),
         }
     }
 
-    fn script(&mut self) -> Result<StepKind, Bad> {
+    fn script(&mut self) -> Result<ParsedStepKind, ScanError> {
         self.scanner.advance(1);
         let script = self.expr()?;
         self.close(')', "`)`")?;
-        Ok(StepKind::Script(script))
+        Ok(ParsedStepKind::Script(script))
     }
 
-    fn bracket(&mut self) -> Result<Bracket, Bad> {
+    fn bracket(&mut self) -> Result<BracketKind, ScanError> {
         self.scanner.advance(1);
         if self.scanner.take('*')? {
             self.close(']', "`]`")?;
-            return Ok(Bracket::Other(StepKind::Wildcard));
+            return Ok(BracketKind::Other(ParsedStepKind::Wildcard));
         }
         if self.scanner.take('?')? {
             let filter = self.expr()?;
             self.close(']', "`]`")?;
-            return Ok(Bracket::Other(StepKind::Filter(filter)));
+            return Ok(BracketKind::Other(ParsedStepKind::Filter(filter)));
         }
         if self.scanner.peek()? == Some(':') {
             return self.range(None);
@@ -101,11 +103,11 @@ impl Parser<'_> {
             }
             keys.push(self.expr()?);
         }
-        Ok(Bracket::Keys(keys))
+        Ok(BracketKind::Keys(keys))
     }
 
     /// Reads a range from its first colon on.
-    fn range(&mut self, first: Option<Expr>) -> Result<Bracket, Bad> {
+    fn range(&mut self, first: Option<PathExpr>) -> Result<BracketKind, ScanError> {
         let mut bounds = [first, None, None];
         let mut slots = bounds.iter_mut().skip(1);
         while !self.scanner.take(']')? {
@@ -122,31 +124,33 @@ impl Parser<'_> {
             };
             *slot = Some(self.expr()?);
         }
-        Ok(Bracket::Other(StepKind::Range(bounds)))
+        Ok(BracketKind::Other(ParsedStepKind::Range(bounds)))
     }
 }
 
 /// Returns the step for keys that are not behind `..`: one key finds one value.
-fn one_or_union(mut keys: Vec<Expr>) -> StepKind {
+fn one_or_union(mut keys: Vec<PathExpr>) -> ParsedStepKind {
     if keys.len() != 1 {
-        return StepKind::Union(keys);
+        return ParsedStepKind::Union(keys);
     }
     match keys.pop() {
-        None => StepKind::Union(keys),
-        Some(Expr { node: Node::Literal(Value::String(name)), .. }) => StepKind::Key(key_from_text(&name)),
-        Some(Expr { node: Node::Literal(Value::Number(number)), .. }) => {
-            StepKind::Key(key_from_number(number))
+        None => ParsedStepKind::Union(keys),
+        Some(PathExpr { node: ExprNode::Literal(Value::String(name)), .. }) => {
+            ParsedStepKind::Key(key_from_text(&name))
         }
-        Some(computed) => StepKind::Computed(computed),
+        Some(PathExpr { node: ExprNode::Literal(Value::Number(number)), .. }) => {
+            ParsedStepKind::Key(key_from_number(number))
+        }
+        Some(computed) => ParsedStepKind::Computed(computed),
     }
 }
 
-fn key_from_text(name: &str) -> Key {
-    let index = convert::number_from_text(name).map(convert::integer);
-    Key { name: Text::new(name), index, is_number: false }
+fn key_from_text(name: &str) -> StaticKey {
+    let index = convert::number_from_text(name).map(convert::go_integer);
+    StaticKey { name: Text::new(name), index, is_number: false }
 }
 
-fn key_from_number(number: Number) -> Key {
-    let name = super::super::text(&Value::Number(number)).into_owned();
-    Key { name: Text::from(name), index: Some(convert::integer(number)), is_number: true }
+fn key_from_number(number: Number) -> StaticKey {
+    let name = super::super::render_text(&Value::Number(number)).into_owned();
+    StaticKey { name: Text::from(name), index: Some(convert::go_integer(number)), is_number: true }
 }

@@ -2,19 +2,19 @@
 
 use kubewright_value::Value;
 
-use super::super::ast::Key;
-use super::super::fault::{Fault, FaultKind, What};
-use super::super::item::Item;
-use super::Captured;
+use super::super::ast::StaticKey;
+use super::super::fault::{FoundType, PathFault, PathFaultKind};
+use super::super::item::JsonPathItem;
+use super::CapturedKey;
 
 /// A value on the way.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Place<'a> {
+pub(in super::super) enum WalkPlace<'a> {
     Ref(&'a Value),
     Own(Value),
 }
 
-impl<'a> Place<'a> {
+impl<'a> WalkPlace<'a> {
     pub(super) fn value(&self) -> &Value {
         match self {
             Self::Ref(value) => value,
@@ -22,10 +22,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    pub(in super::super) fn into_item(self) -> Item<'a> {
+    pub(in super::super) fn into_item(self) -> JsonPathItem<'a> {
         match self {
-            Self::Ref(value) => Item::Ref(value),
-            Self::Own(value) => Item::Own(value),
+            Self::Ref(value) => JsonPathItem::Ref(value),
+            Self::Own(value) => JsonPathItem::Own(value),
         }
     }
 
@@ -49,25 +49,25 @@ impl<'a> Place<'a> {
     }
 
     /// Returns the key of the child at `position`.
-    pub(super) fn key(&self, position: usize) -> Captured {
+    pub(super) fn key(&self, position: usize) -> CapturedKey {
         let entry = self.value().as_object().and_then(|map| map.entry(position));
-        entry.map_or(Captured::Index(position), |(key, _)| Captured::Name(key.clone()))
+        entry.map_or(CapturedKey::Index(position), |(key, _)| CapturedKey::Name(key.clone()))
     }
 }
 
 /// Returns which child `key` means; `None` when the value has no such key.
-pub(super) fn position_of(value: &Value, key: &Key, at: u32) -> Result<Option<usize>, Fault> {
+pub(super) fn child_position(value: &Value, key: &StaticKey, at: u32) -> Result<Option<usize>, PathFault> {
     let kind = match value {
         Value::Object(map) => return Ok(map.position(&key.name)),
         Value::Null => return Ok(None),
         Value::Array(items) => match key.index {
             Some(index) => match usize::try_from(index).ok().filter(|index| *index < items.len()) {
                 Some(index) => return Ok(Some(index)),
-                None => FaultKind::OutOfBounds { index, length: items.len() },
+                None => PathFaultKind::OutOfBounds { index, length: items.len() },
             },
-            None => FaultKind::NoSuchIndex(What::Value(kubewright_value::Kind::String)),
+            None => PathFaultKind::NoSuchIndex(FoundType::Value(kubewright_value::ValueKind::String)),
         },
-        scalar => FaultKind::NotSelectable(What::Value(scalar.kind())),
+        scalar => PathFaultKind::NotSelectable(FoundType::Value(scalar.kind())),
     };
-    Err(Fault { kind, at })
+    Err(PathFault { kind, at })
 }

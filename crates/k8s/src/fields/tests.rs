@@ -4,7 +4,7 @@ use super::*;
 #[track_caller]
 fn finds(kind: &str, path: &str, want: Option<(usize, Option<&str>)>) {
     let steps: Vec<&str> = path.split('.').collect();
-    let found = unknown_field(kind, &steps);
+    let found = unknown_field_of_kind(kind, &steps);
     assert_eq!(found.as_ref().map(|unknown| unknown.at), want.map(|(at, _)| at), "{kind} {path}");
     if let (Some(unknown), Some((_, Some(field)))) = (found, want) {
         assert!(unknown.known.contains(&field), "{kind} {path}: {:?}", unknown.known);
@@ -55,7 +55,7 @@ fn unknown_kinds_have_any_field() {
 
 #[test]
 fn every_type_in_the_table_is_described() {
-    for (kind, fields) in TYPES.iter() {
+    for (kind, fields) in SCHEMA_TYPES.iter() {
         assert!(!fields.is_empty(), "{kind}");
         for field in fields {
             if let FieldValue::Object(name) = field.value {

@@ -1,11 +1,11 @@
 //! Checks of what is said about a cluster: names, resources, languages, addresses.
 
-use kubewright_dialects::Options;
-use kubewright_engine::nearest;
+use kubewright_dialects::DialectOptions;
+use kubewright_engine::nearest_word;
 
 /// Returns the names of the rule languages that live in a cluster.
 pub(crate) fn languages() -> Vec<&'static str> {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     dialects
         .iter()
         .filter(|dialect| dialect.cluster_support().is_some())
@@ -19,7 +19,7 @@ pub(super) fn language(name: &str) -> Result<String, String> {
     if known.contains(&name) {
         return Ok(name.to_owned());
     }
-    let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+    let near = nearest_word(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
     Err(format!("{}there are {}", near.unwrap_or_default(), known.join(", ")))
 }
 

@@ -1,7 +1,7 @@
 //! What can be said to `detect`.
 
 use clap::{Args, ValueEnum};
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
@@ -142,7 +142,7 @@ fn level(text: &str) -> Result<Level, String> {
         return Ok(level);
     }
     let names = PATTERN_LEVELS.map(|level| level.name().to_lowercase());
-    Err(match nearest(text, names.iter().map(String::as_str)) {
+    Err(match nearest_word(text, names.iter().map(String::as_str)) {
         Some(near) => format!("there is no such severity; did you mean `{near}`?"),
         None => format!("there is no such severity; use one of {}", names.join(", ")),
     })

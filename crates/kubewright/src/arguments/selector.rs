@@ -60,7 +60,7 @@ impl FromStr for CaseSelector {
 }
 
 fn is_called(wanted: &str, name: &str) -> bool {
-    glob::matches(wanted, name, &mut Budget::default()).unwrap_or(false)
+    glob::matches_wildcard(wanted, name, &mut Budget::default()).unwrap_or(false)
 }
 
 #[cfg(test)]

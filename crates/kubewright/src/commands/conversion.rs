@@ -9,7 +9,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubewright_convert::{Conversion, Target, Written, convert, is_written};
+use kubewright_convert::{
+    Conversion, ConversionTarget, ConvertedPolicy, convert_policy, is_conversion_output,
+};
 use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
@@ -35,7 +37,7 @@ struct Converted {
 
 impl Converted {
     /// Returns what is given out: that which was not found to differ, and has tests where these are asked for.
-    fn given_out(&self) -> impl Iterator<Item = (&Written, &str)> {
+    fn given_out(&self) -> impl Iterator<Item = (&ConvertedPolicy, &str)> {
         let written = self.conversion.written.iter().zip(&self.texts).enumerate();
         written
             .filter(|(place, _)| !self.proof.is_refused(*place))
@@ -50,7 +52,7 @@ impl Converted {
 pub(super) fn run(
     arguments: &Conversions,
     exceptions: &[String],
-    target: Target,
+    target: ConversionTarget,
     color: ColorChoice,
 ) -> Result<Exit, Failure> {
     let found = files::find(&arguments.policies);
@@ -62,10 +64,11 @@ pub(super) fn run(
     let exceptions = files::find(exceptions);
     problems.extend(exceptions.problems);
     options.exceptions = rules::exceptions(files::read_documents(&exceptions.inputs, &mut problems));
-    let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
+    let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
-    let made =
-        workers::each(&documents, |document| convert(document, target, &options.exceptions, options.inputs))?;
+    let made = workers::each(&documents, |document| {
+        convert_policy(document, target, &options.exceptions, options.inputs)
+    })?;
     let mut converted: Vec<Converted> = Vec::new();
     for (document, conversion) in documents.into_iter().zip(made) {
         let Some(conversion) = conversion else { continue };
@@ -93,7 +96,7 @@ pub(super) fn run(
 }
 
 /// Returns the documents of one conversion as a stream.
-fn text_of(written: &Written) -> String {
+fn text_of(written: &ConvertedPolicy) -> String {
     written.documents.iter().map(yaml_text).collect::<Vec<_>>().join("---\n")
 }
 
@@ -168,7 +171,7 @@ fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -
 fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
     let file = |document: &Document| fs::canonicalize(document.source.name.as_str()).ok();
     let (own, others): (Vec<&Document>, Vec<&Document>) =
-        documents.iter().partition(|document| is_written(document));
+        documents.iter().partition(|document| is_conversion_output(document));
     let others: HashSet<PathBuf> = others.into_iter().filter_map(file).collect();
     own.into_iter().filter_map(file).filter(|path| !others.contains(path)).collect()
 }

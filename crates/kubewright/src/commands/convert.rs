@@ -1,6 +1,6 @@
 //! `convert`: policies in the form that follows theirs.
 
-use kubewright_convert::Target;
+use kubewright_convert::ConversionTarget;
 
 use super::conversion;
 use crate::arguments::{Convert, ConvertTarget};
@@ -13,7 +13,7 @@ use crate::output::ColorChoice;
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Convert, color: ColorChoice) -> Result<Exit, Failure> {
     let target = match arguments.to {
-        ConvertTarget::Validatingpolicy => Target::ValidatingPolicy,
+        ConvertTarget::Validatingpolicy => ConversionTarget::ValidatingPolicy,
     };
     conversion::run(&arguments.conversions, &[], target, color)
 }

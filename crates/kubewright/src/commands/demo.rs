@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     }
     let started = Instant::now();
     let options = rules::dialect_options(&RuleOptions::default(), None);
-    let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
+    let loaded =
+        kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(&options), &documents(&RULES));
     let engine = Engine::new(loaded.rules);
     let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
     let reviewer = Reviewer {

@@ -4,7 +4,7 @@ mod list;
 
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::workers;
 use kubewright_patterns::DetectionSettings;
 use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, shown_diagnostics};
@@ -115,7 +115,7 @@ fn choose(inputs: &mut PatternInputs, arguments: &Detect) -> Result<(), Failure>
     for wanted in &arguments.categories {
         if !known.iter().any(|category| category.eq_ignore_ascii_case(wanted)) {
             let failure = Failure::usage(format!("no pattern is of the category `{wanted}`"));
-            return Err(failure.help(match nearest(wanted, known.iter().copied()) {
+            return Err(failure.help(match nearest_word(wanted, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`kubewright detect --list` shows all".to_owned(),
             }));

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use kubewright_files as files;
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_jsonpath::{Expression, Found, Key, Select};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
+use kubewright_jsonpath::{CapturedKey, JsonPathExpression, JsonPathResult, JsonPathSelector};
 use kubewright_value::display::escape_json;
 use kubewright_value::{Budget, Limits, Position, Value, bounded};
 
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
 }
 
 fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
-    let expression = Expression::parse(text)
+    let expression = JsonPathExpression::parse(text)
         .map_err(|error| failure(text, error.message, error.position, error.length))?;
     let found = expression
         .evaluate(root, &mut Budget::default())
@@ -77,9 +77,9 @@ fn values(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
         None => Ok("undefined".to_owned()),
     };
     match found {
-        Found::Undefined => Ok(vec![line(None)?]),
-        Found::One(value) => Ok(vec![line(Some(value))?]),
-        Found::Many(values) => values.into_iter().map(line).collect(),
+        JsonPathResult::Undefined => Ok(vec![line(None)?]),
+        JsonPathResult::One(value) => Ok(vec![line(Some(value))?]),
+        JsonPathResult::Many(values) => values.into_iter().map(line).collect(),
     }
 }
 
@@ -94,15 +94,15 @@ fn printed(value: &Value) -> Result<String, Failure> {
 
 /// Returns each value with what the wildcards before it captured.
 fn captured(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
-    let select =
-        Select::parse(text).map_err(|error| failure(text, error.message, error.position, error.length))?;
+    let select = JsonPathSelector::parse(text)
+        .map_err(|error| failure(text, error.message, error.position, error.length))?;
     let selected = select
         .evaluate(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;
-    let line = |keys: &[Key], value: &Value| {
+    let line = |keys: &[CapturedKey], value: &Value| {
         let keys = keys.iter().enumerate().map(|(number, key)| match key {
-            Key::Index(index) => format!("#{number}={index} "),
-            Key::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
+            CapturedKey::Index(index) => format!("#{number}={index} "),
+            CapturedKey::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
         });
         Ok(format!("{} {}", keys.collect::<String>(), printed(value)?).trim_start().to_owned())
     };
@@ -112,11 +112,11 @@ fn captured(text: &str, root: &Value) -> Result<Vec<String>, Failure> {
 fn rendered(arguments: &Eval, target: &Value) -> Result<String, Failure> {
     let text = &arguments.expression;
     let allowed = &arguments.allowed_functions;
-    let functions = allowed.iter().fold(Functions::rules(), |functions, name| functions.allow(name));
-    let template = Template::parse("expression", text, &functions)
+    let functions = allowed.iter().fold(FunctionSet::rules(), |functions, name| functions.allow(name));
+    let template = GoTemplate::parse("expression", text, &functions)
         .map_err(|error| failure(text, error.message, error.position, 1))?;
-    let namespace = target.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
-    let context = Context::new().json("Target", target.clone()).json("Namespace", namespace);
+    let namespace = target.str_at(&["metadata", "namespace"]);
+    let context = TemplateContext::new().json("Target", target.clone()).json("Namespace", namespace);
     let inputs = inputs(allowed);
     template
         .render(&context, &inputs, &mut Budget::default())

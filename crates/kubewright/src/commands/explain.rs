@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_patterns::shipped::{self, Shipped};
 
 use crate::arguments::Explain;
@@ -47,7 +47,7 @@ fn page(name: &str) -> Result<&'static str, Failure> {
     }
     let names = all.iter().map(|code| code.id).chain(patterns.iter().map(|pattern| pattern.name));
     let failure = Failure::usage(format!("there is no diagnostic and no pattern `{name}`"));
-    Err(failure.help(match nearest(name, names) {
+    Err(failure.help(match nearest_word(name, names) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`kubewright explain` lists all".to_owned(),
     }))

@@ -1,6 +1,6 @@
 //! `generate`: policies that somebody else evaluates.
 
-use kubewright_convert::Target;
+use kubewright_convert::ConversionTarget;
 
 use super::conversion;
 use crate::arguments::{Generate, Generated};
@@ -13,6 +13,6 @@ use crate::output::ColorChoice;
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Generate, color: ColorChoice) -> Result<Exit, Failure> {
     let Generated::Vap(arguments) = &arguments.what;
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
     conversion::run(&arguments.conversions, &arguments.exceptions, target, color)
 }

@@ -81,7 +81,7 @@ fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, E
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
         let resource = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural);
         for object in live.list(resource.all(), &labels)? {
-            let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = |path: &[&str]| object.str_at(path).to_owned();
             let webhooks = object.get("webhooks").and_then(Value::as_array).unwrap_or_default();
             let fails =
                 |webhook: &&Value| webhook.get("failurePolicy").and_then(Value::as_str) != Some("Ignore");

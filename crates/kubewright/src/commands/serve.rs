@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::net::SocketAddr;
 
 use kubewright_cluster::{Config, Login};
-use kubewright_dialects::{KeySource, Options};
+use kubewright_dialects::{DialectOptions, KeySource};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed;
@@ -82,9 +82,9 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
 }
 
 /// Returns what is wrong with those of `documents` that the server does not read.
-fn of_others(snapshot: &Snapshot, options: &Options, mut documents: Vec<Document>) -> Vec<Diagnostic> {
+fn of_others(snapshot: &Snapshot, options: &DialectOptions, mut documents: Vec<Document>) -> Vec<Diagnostic> {
     documents.retain(|document| !snapshot.dialects().any(|dialect| dialect.claims(document)));
-    kubewright_dialects::load(&kubewright_dialects::all(options), &documents).diagnostics
+    kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(options), &documents).diagnostics
 }
 
 fn failure(error: &ServeError) -> Failure {

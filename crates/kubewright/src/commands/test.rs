@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
@@ -56,8 +56,11 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
-    let shared =
-        Shared { library: Library::default(), dialects: kubewright_dialects::all(&options), options };
+    let shared = Shared {
+        library: Library::default(),
+        dialects: kubewright_dialects::all_dialects(&options),
+        options,
+    };
     let ran = workers::each(&found.inputs, |input| test(input, arguments, &shared))?;
     let mut coverage = Coverage::default();
     let mut files = Vec::new();
@@ -115,7 +118,7 @@ fn select(
 /// What all test files share.
 struct Shared {
     library: Library,
-    options: Options,
+    options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
+use kubewright_engine::{Diagnostic, Rule, RuleStatus, TraceNode, TraceVerdict};
 use kubewright_files as files;
 use kubewright_report::trace::{out_of_scope_trace, outcome_trace};
 use kubewright_report::{ObjectRow, OutcomeRow};
@@ -137,17 +137,17 @@ impl Writer {
         }
         let rule = paint.bold(&visible(&row.rule.to_string()));
         let end = match row.status {
-            Status::Skip => paint.dim("did not apply"),
-            Status::Pass if row.is_patched() => paint.yellow(&row.text()),
-            Status::Pass => paint.green("pass"),
-            Status::Warn => paint.yellow("warn"),
-            Status::Fail | Status::Error => paint.red(row.status.name()),
+            RuleStatus::Skip => paint.dim("did not apply"),
+            RuleStatus::Pass if row.is_patched() => paint.yellow(&row.text()),
+            RuleStatus::Pass => paint.green("pass"),
+            RuleStatus::Warn => paint.yellow("warn"),
+            RuleStatus::Fail | RuleStatus::Error => paint.red(row.status.name()),
         };
         writeln!(self.out, "{rule}  on {}     {end}", visible(&report.subject))?;
         let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
         self.out.write_all(tree(children, 1, paint).as_bytes())?;
-        let is_told = matches!(row.status, Status::Pass) || row.message.is_empty();
-        if !is_told && (children.is_empty() || row.status != Status::Skip) {
+        let is_told = matches!(row.status, RuleStatus::Pass) || row.message.is_empty();
+        if !is_told && (children.is_empty() || row.status != RuleStatus::Skip) {
             writeln!(self.out, "  → {}", visible(&row.message))?;
         }
         self.places(row, report)
@@ -156,7 +156,7 @@ impl Writer {
     /// Writes where the object is not as it should be, and where the rule says so.
     fn places(&mut self, row: &OutcomeRow, report: &ObjectRow) -> io::Result<()> {
         let paint = self.paint;
-        if !matches!(row.status, Status::Fail | Status::Warn | Status::Error) {
+        if !matches!(row.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error) {
             return Ok(());
         }
         if !row.path.is_empty() {
@@ -196,7 +196,7 @@ impl Writer {
 fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
     nodes.iter().any(|node| {
         let stands_there = node.location.as_ref().is_some_and(|location| location.position == place.position);
-        let is_wrong = matches!(node.verdict, Verdict::No | Verdict::Error);
+        let is_wrong = matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
         (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
     })
 }

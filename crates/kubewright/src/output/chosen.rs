@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_report::ReportWriter;
 
 use super::file::{create as create_file, refuse_input};
@@ -67,7 +67,7 @@ impl<F: Format> Chosen<F> {
             return Ok(Self { format, file });
         }
         let names: Vec<&str> = formats.map(Format::name).collect();
-        Err(match nearest(name, names.iter().copied()) {
+        Err(match nearest_word(name, names.iter().copied()) {
             Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
             None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
         })

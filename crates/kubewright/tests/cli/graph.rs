@@ -28,7 +28,7 @@ fn drawn(arguments: &str, input: &str) -> String {
 #[track_caller]
 fn lines(arguments: &str) -> Vec<String> {
     let picture = json::parse(&drawn(&format!("{arguments} -o json"), "")).expect("JSON");
-    let text = |edge: &Value, key: &str| edge.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |edge: &Value, key: &str| edge.str_at(&[key]).to_owned();
     let edges = picture.get("edges").and_then(Value::as_array).expect("edges");
     edges
         .iter()

@@ -132,7 +132,7 @@ impl<'c> ApiServer<'c> {
 
     /// The paths of all objects of its kind, and of the object.
     fn paths(&self, case: &Case, object: &Value) -> Result<(String, String), String> {
-        let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let version = object.str_at(&["apiVersion"]);
         let known = self.resources.get(&(version.to_owned(), kind(object).to_owned()));
         let Resource { plural, is_namespaced } =
             known.ok_or_else(|| format!("the API server has no {} of {version}", kind(object)))?;
@@ -141,7 +141,7 @@ impl<'c> ApiServer<'c> {
             true => format!("{root}/namespaces/{}/{plural}", namespace_of(object, case)),
             false => format!("{root}/{plural}"),
         };
-        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let name = object.str_at(&["metadata", "name"]);
         let path = format!("{collection}/{name}");
         Ok((collection, path))
     }
@@ -160,7 +160,7 @@ impl<'c> ApiServer<'c> {
         if (200..300).contains(&answer.status) {
             return Ok(value);
         }
-        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| value.str_at(&[key]).to_owned();
         Err((text("reason"), text("message")))
     }
 
@@ -170,8 +170,7 @@ impl<'c> ApiServer<'c> {
         let list = |value: &Value, key: &str| {
             value.get(key).and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default()
         };
-        let text =
-            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &Value, key: &str| value.str_at(&[key]).to_owned();
         let groups = list(&get("/apis"), "groups");
         let versions = groups.iter().flat_map(|group| list(group, "versions"));
         let versions = versions.map(|version| text(&version, "groupVersion"));
@@ -194,7 +193,7 @@ impl<'c> ApiServer<'c> {
     fn define(&self, cases: &[Case]) {
         let mut missing = BTreeMap::<(String, String), Vec<String>>::new();
         for object in cases.iter().flat_map(|case| &case.objects) {
-            let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+            let version = object.str_at(&["apiVersion"]);
             let Some((group, version)) = version.split_once('/') else { continue };
             let key = (format!("{group}/{version}"), kind(object).to_owned());
             // Groups of Kubernetes itself are not for others.

@@ -66,7 +66,7 @@ pub(crate) fn read(corpus: &Path) -> Vec<Case> {
 
 /// `{name, rules, input, namespace, operation, ruleNamespaceDefault}`.
 fn of_rules(suite: &str, case: &Value) -> Option<Case> {
-    let text = |key: &str| case.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| case.str_at(&[key]);
     let namespace = some_or(text("namespace"), NAMESPACE);
     let home = some_or(text("ruleNamespaceDefault"), &namespace);
     let rules = list(case, "rules");
@@ -85,7 +85,7 @@ fn of_rules(suite: &str, case: &Value) -> Option<Case> {
 
 /// `{name, policy, resources, flags}`; flags that change more than the operation make no admission.
 fn of_probe(case: &Value) -> Option<Case> {
-    let text = |key: &str| case.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| case.str_at(&[key]);
     let flags: Vec<Value> = list(case, "flags");
     let flags: Vec<&str> = flags.iter().filter_map(Value::as_str).collect();
     let operation = match flags.as_slice() {
@@ -142,7 +142,7 @@ fn is_rule(document: &Value) -> bool {
 }
 
 pub(crate) fn kind(object: &Value) -> &str {
-    object.get("kind").and_then(Value::as_str).unwrap_or_default()
+    object.str_at(&["kind"])
 }
 
 /// Kinds that are in no namespace.

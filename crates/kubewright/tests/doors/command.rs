@@ -53,7 +53,7 @@ fn verdict(row: &Value, before: &Value) -> Result<Verdict, String> {
     let outcomes = row.get("outcomes").and_then(Value::as_array).unwrap_or_default();
     let refuses = |outcome: &&Value| outcome.get("refuses").and_then(Value::as_bool) == Some(true);
     let text = |outcome: &Value| {
-        let of = |key: &str| outcome.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let of = |key: &str| outcome.str_at(&[key]).to_owned();
         Some(of("denial")).filter(|denial| !denial.is_empty()).unwrap_or_else(|| of("message"))
     };
     Ok(Verdict {
@@ -67,8 +67,9 @@ fn verdict(row: &Value, before: &Value) -> Result<Verdict, String> {
 pub(crate) fn patched(object: &Value, operations: &Value) -> Result<Value, String> {
     let wrong = |error: patch::PatchError| error.to_string();
     let mut object = object.clone();
-    let operations = patch::Operation::list(operations).map_err(wrong)?;
+    let operations = patch::JsonPatchOperation::list(operations).map_err(wrong)?;
     let mut budget = Budget::new(Limits::default());
-    patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut budget).map_err(wrong)?;
+    patch::apply_patch(&mut object, &operations, &patch::PatchOptions::rfc6902(), &mut budget)
+        .map_err(wrong)?;
     Ok(object)
 }

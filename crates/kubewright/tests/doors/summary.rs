@@ -69,7 +69,7 @@ impl Summary {
         match without {
             Ok(without) if without == with => self.stored += 1,
             Ok(without) => {
-                let changes = kubewright_patch::diff(with, without);
+                let changes = kubewright_patch::diff_values(with, without);
                 self.differ(Door::ApiServer, case, object, &format!("stored otherwise: {changes:?}"));
             }
             Err(reason) => self.differ(Door::ApiServer, case, object, reason),
@@ -114,7 +114,7 @@ impl Summary {
     }
 
     fn differ(&mut self, door: Door, case: &Case, object: &Value, difference: &str) {
-        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let name = object.str_at(&["metadata", "name"]);
         let place = format!("{door:?} {}: {}: {} {name}", case.suite, case.name, kind(object));
         self.differences.push(format!("{place}: {difference}"));
     }

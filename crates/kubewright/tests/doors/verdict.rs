@@ -32,7 +32,7 @@ impl Verdict {
             return Some(format!("`{missing}` is not in {:?}", other.reasons));
         }
         (is_patch_seen && self.object != other.object).then(|| {
-            let changes = kubewright_patch::diff(&self.object, &other.object);
+            let changes = kubewright_patch::diff_values(&self.object, &other.object);
             format!("another object: {changes:?}")
         })
     }

@@ -100,7 +100,7 @@ pub(crate) fn verdict(answer: &LoadAnswer, object: &Value) -> Result<Verdict, St
 }
 
 fn review(case: &Case, object: &Value) -> Value {
-    let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let text = |path: &[&str]| object.str_at(path);
     let version = text(&["apiVersion"]);
     let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
     let names = |last: &str, name: String| -> Value {

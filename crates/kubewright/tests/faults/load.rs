@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use kubewright_controlplane::TestCluster;
 use kubewright_load::{LoadClient, LoadError, LoadRun, LoadTarget, RequestOutcome, at_rate};
-use kubewright_value::{Value, json};
+use kubewright_value::json;
 use tokio::runtime::Runtime;
 
 /// Requests a second.
@@ -100,7 +100,7 @@ impl Load {
 
 fn judge(is_allowed: bool, status: u16, body: &str) -> RequestOutcome {
     let answer = json::parse(body).unwrap_or_default();
-    let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
+    let message = answer.str_at(&["message"]);
     let is_marked = answer.at(&["metadata", "labels", "marked"]).is_some();
     match (is_allowed, status) {
         (true, 201) if is_marked => RequestOutcome::Right,

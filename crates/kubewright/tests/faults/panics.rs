@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use kubewright_engine::{
-    AdmissionPhase, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Program, Rule,
-    RuleAction, RuleId, Scope,
+    AdmissionPhase, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Rule, RuleAction,
+    RuleId, RuleProgram, RuleScope,
 };
 use kubewright_serve::certificates::{
     CertificateKeys, CertificateStep, CertificateTerms, take_certificate_step,
@@ -134,7 +134,7 @@ impl Panicking {
 fn rule() -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "faults".into(), rule: "panics".into() }.into(),
-        scope: Scope { kinds: KindScope::Named(vec!["Secret".into()]), ..Scope::default() },
+        scope: RuleScope { kinds: KindScope::Named(vec!["Secret".into()]), ..RuleScope::default() },
         action: RuleAction::Validate,
         phase: AdmissionPhase::Validating,
         tier: 0,
@@ -153,7 +153,7 @@ fn rule() -> Rule {
 
 struct Panics;
 
-impl Program for Panics {
+impl RuleProgram for Panics {
     fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         Ok(Applies::Yes)
     }

@@ -122,7 +122,7 @@ fn kinds_with_their_group_are_known_as_controllers() {
     assert_eq!(kinds, ["apps/v1/Deployment", "Deployment.v1.apps"]);
 }
 
-/// Returns the kinds that a rewritten rule is about.
+/// Returns the kinds that a rewritten rule matches.
 fn kinds(one: &AutogenRule) -> String {
     let filters = one.matching.any.iter().chain(&one.matching.all).chain(&one.matching.flat);
     let kinds: Vec<&str> = filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();

@@ -1,6 +1,8 @@
-//! What rules in CEL say about objects.
+//! Tests of CEL rules on objects.
 
-use kubewright_engine::{ApiCall, ClosedWorld, Decision, Dialect as _, Engine, Query, Settings, World};
+use kubewright_engine::{
+    ApiCall, ClosedWorld, Decision, DecisionSettings, Dialect as _, Engine, Query, World,
+};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, yaml};
 
@@ -10,7 +12,7 @@ const HEAD: &str =
     "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  background: false\n";
 const RULE: &str = "  rules:\n    - name: r\n      match: {any: [{resources: {kinds: [KIND]}}]}\n";
 
-/// Returns the engine with one rule about `kind`, whose other lines are `rule`.
+/// Returns the engine with one rule for `kind`, whose other lines are `rule`.
 fn engine(kind: &str, spec: &str, rule: &str) -> Engine {
     let indented: String = rule.lines().map(|line| format!("      {line}\n")).collect();
     let text = format!("{HEAD}{spec}{}{indented}", RULE.replace("KIND", kind));
@@ -29,14 +31,14 @@ fn said(decision: &Decision) -> String {
     outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares what `rule` says about a Widget with the spec `spec`, in `world`.
+/// Compares the outcome of `rule` for a Widget with the spec `spec`, in `world`.
 #[track_caller]
 fn says_in(world: &dyn World, rule: &str, spec: &str, want: &str) {
     let widget = object(&format!(
         "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w, namespace: shop}}, spec: {spec}}}"
     ));
     let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
-    let decision = engine("Widget", "", rule).decide(&request, world, &Settings::default());
+    let decision = engine("Widget", "", rule).decide(&request, world, &DecisionSettings::default());
     assert_eq!(said(&decision), want, "{rule}");
 }
 
@@ -166,7 +168,7 @@ fn what_costs_too_much_is_an_error() {
     let widget =
         object(&format!("{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w}}, spec: {list}}}"));
     let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
-    let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default());
     assert!(
         said(&decision).starts_with("error: ") && said(&decision).contains("1000000"),
         "{}",
@@ -222,15 +224,18 @@ fn who_may_do_what_is_asked_of_the_world() {
     says_in(&world, &rule, "{}", "pass: Validation rule 'r' passed.");
 }
 
-/// Compares what a rule about Pods says about a Deployment.
+/// Compares the outcome of a rule for Pods on a Deployment.
 #[track_caller]
 fn says_about_deployment(expression: &str, want: &str) {
     let deployment = object(
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: {app: of-d}}, spec: {replicas: 1, template: {metadata: {labels: {app: of-pod}}, spec: {containers: [{name: c}]}}}}",
     );
     let request = AdmissionRequest::for_object(deployment, Operation::Create, "default");
-    let decision =
-        engine("Pod", "", &one(expression)).decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = engine("Pod", "", &one(expression)).decide(
+        &request,
+        &ClosedWorld::default(),
+        &DecisionSettings::default(),
+    );
     assert_eq!(said(&decision), want, "{expression}");
 }
 
@@ -257,9 +262,9 @@ fn match_conditions_decide_about_requests_to_a_cluster() {
     let widget = object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}");
     let mut request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     let world = ClosedWorld::default();
-    assert_eq!(said(&engine.decide(&request, &world, &Settings::default())), "fail: m");
+    assert_eq!(said(&engine.decide(&request, &world, &DecisionSettings::default())), "fail: m");
     request.uid = "a-request".into();
-    assert_eq!(said(&engine.decide(&request, &world, &Settings::default())), "");
+    assert_eq!(said(&engine.decide(&request, &world, &DecisionSettings::default())), "");
 }
 
 #[test]
@@ -272,5 +277,5 @@ fn a_rule_of_which_an_admission_policy_was_made_says_nothing() {
     let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
     let widget = object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}");
     let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
-    assert_eq!(said(&engine.decide(&request, &ClosedWorld::default(), &Settings::default())), "");
+    assert_eq!(said(&engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default())), "");
 }

@@ -1,14 +1,14 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::operator::ConditionOperator;
 use super::{PolicyChecks, code, pattern};
-use kubewright_dialect_kit::fields::{Placed, article, child};
+use kubewright_dialect_kit::fields::{Located, article, child_path};
 
-/// Where conditions stand.
+/// The field that conditions belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConditionPlace {
     /// Of a rule itself, where everything must be there.
@@ -20,14 +20,14 @@ pub(super) enum ConditionPlace {
 /// Checks conditions as they are written: `{any, all}` or a list.
 pub(super) fn check_conditions(
     findings: &mut PolicyChecks<'_>,
-    found: &Placed<Value>,
+    found: &Located<Value>,
     place: ConditionPlace,
 ) {
     match &found.value {
         Value::Array(items) => check_condition_list(findings, items, &found.path, place),
         Value::Object(map) => {
             for (key, value) in map.iter() {
-                let path = child(&found.path, key.as_str());
+                let path = child_path(&found.path, key.as_str());
                 match value {
                     _ if key != "any" && key != "all" => ignored(findings, key, &path, &["any", "all"]),
                     Value::Null => {}
@@ -51,7 +51,7 @@ fn check_condition_list(
     place: ConditionPlace,
 ) {
     for (index, item) in items.iter().enumerate() {
-        let path = child(path, index);
+        let path = child_path(path, index);
         match item {
             Value::Object(_) => check_condition(findings, item, &path, place),
             other => {
@@ -69,7 +69,7 @@ fn check_condition(findings: &mut PolicyChecks<'_>, condition: &Value, path: &[S
     let known = ["key", "operator", "value", "message"];
     for key in condition.as_object().into_iter().flat_map(|map| map.keys()) {
         if !known.contains(&key.as_str()) {
-            ignored(findings, key, &child(path, key.as_str()), &known);
+            ignored(findings, key, &child_path(path, key.as_str()), &known);
         }
     }
     let field = |name: &str| condition.get(name).filter(|value| !value.is_null());
@@ -83,21 +83,21 @@ fn check_condition(findings: &mut PolicyChecks<'_>, condition: &Value, path: &[S
         }
     }
     let Some(operator) = field("operator").and_then(Value::as_str) else { return };
-    operator_of(findings, operator, &child(path, "operator"));
+    operator_of(findings, operator, &child_path(path, "operator"));
     let (Some(key), Some(value)) = (field("key"), field("value")) else { return };
     if place == ConditionPlace::Rule
         && key.as_str().is_some_and(|key| key.replace(' ', "") == "{{request.operation}}")
     {
-        check_operation_values(findings, value, &child(path, "value"));
+        check_operation_values(findings, value, &child_path(path, "value"));
     }
     if key.as_str().is_some_and(|key| key.contains("image")) {
-        pattern::images(findings, value, &child(path, "value"));
+        pattern::images(findings, value, &child_path(path, "value"));
     }
 }
 
 /// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
 fn ignored(findings: &mut PolicyChecks<'_>, key: &str, path: &[Step], known: &[&str]) {
-    let help = match nearest(key, known.iter().copied()) {
+    let help = match nearest_word(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: {}", known.join(", ")),
     };
@@ -108,7 +108,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
     if ConditionOperator::names().any(|name| name == operator) {
         return;
     }
-    let help = match nearest(operator, ConditionOperator::names()) {
+    let help = match nearest_word(operator, ConditionOperator::names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
                  `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"
@@ -117,7 +117,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
     findings.at(&code::UNKNOWN_OPERATOR, path, format!("unknown operator `{operator}`"), help);
 }
 
-/// What `request.operation` is compared with must be operations.
+/// `request.operation` must be compared with operations.
 fn check_operation_values(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
     match value {
@@ -127,12 +127,12 @@ fn check_operation_values(findings: &mut PolicyChecks<'_>, value: &Value, path: 
                 check_operation_value(
                     findings,
                     &item.as_str().map_or_else(|| item.to_string().into(), Text::new),
-                    &child(path, index),
+                    &child_path(path, index),
                 );
             }
         }
         other => {
-            let message = format!("`{other}` is no operation");
+            let message = format!("`{other}` is not an operation");
             findings.at(&code::UNKNOWN_OPERATION, path, message, help);
         }
     }
@@ -142,6 +142,6 @@ fn check_operation_value(findings: &mut PolicyChecks<'_>, text: &str, path: &[St
     let is_variable = text.starts_with("{{") && text.ends_with("}}");
     if !is_variable && Operation::named(text).is_none() {
         let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
-        findings.at(&code::UNKNOWN_OPERATION, path, format!("`{text}` is no operation"), help);
+        findings.at(&code::UNKNOWN_OPERATION, path, format!("`{text}` is not an operation"), help);
     }
 }

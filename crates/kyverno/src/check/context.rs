@@ -1,4 +1,4 @@
-//! The names that a rule gives to what it looks up.
+//! Checks of context entries.
 
 use std::collections::HashSet;
 
@@ -6,13 +6,13 @@ use kubewright_value::{Step, Text};
 
 use super::super::source::{ContextEntry, ContextSource, Foreach, Method, PolicySource, RuleSource};
 use super::{PolicyChecks, code, variables};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// The names that are taken.
 const RESERVED: [&str; 6] =
     ["images", "request", "serviceAccountName", "serviceAccountNamespace", "element", "elementIndex"];
 
-/// Checks the context entries of a rule. Those of loops are only asked whether anybody uses them.
+/// Checks the context entries of a rule. Those of loops are only checked for unused names.
 pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
     for entry in &rule.context {
         check_entry_name(findings, &entry.name);
@@ -21,7 +21,7 @@ pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySour
     report_unused_entries(findings, rule);
 }
 
-fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>) {
+fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Located<Text>) {
     let first = name.value.split('.').next().unwrap_or_default();
     if RESERVED.contains(&first) {
         let message = format!("`{first}` is already the name of something else");
@@ -32,7 +32,7 @@ fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>) {
 fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, entry: &ContextEntry) {
     match &entry.from {
         ContextSource::Variable { value, jmes_path, default } => {
-            let path = child(&entry.path, "variable");
+            let path = child_path(&entry.path, "variable");
             if value.is_none() && jmes_path.is_none() {
                 let help = "give `value`, or `jmesPath`, or both";
                 findings.at_key(&code::BAD_VARIABLE, &path, "the variable has no value", help);
@@ -48,11 +48,11 @@ fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, en
         }
         ContextSource::ApiCall { url_path: Some(path), service: Some(_), .. } => {
             let message = "`urlPath` beside `service`";
-            let help = "`urlPath` asks the API server, `service` asks another one";
+            let help = "`urlPath` calls the API server, `service` calls another server";
             findings.at_key(&code::BAD_CALL, &path.path, message, help);
         }
         ContextSource::GlobalReference { .. } if policy.namespace.is_some() => {
-            let path = child(&entry.path, "globalReference");
+            let path = child_path(&entry.path, "globalReference");
             let message = "a Policy in a namespace has no `globalReference`";
             findings.at_key(&code::NOT_IN_NAMESPACE, &path, message, "make it a ClusterPolicy");
         }
@@ -60,14 +60,14 @@ fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, en
     }
 }
 
-/// How much text is searched for names that are no whole words of a rule.
+/// The largest text that is searched for names that are not whole words of a rule.
 const MAX_SEARCHED_BYTES: usize = 32 << 20;
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Reports entries whose name stands nowhere else in the rule.
+/// Reports entries whose name occurs nowhere else in the rule.
 fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     let entries = declared_entries(rule);
     let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
@@ -88,7 +88,7 @@ fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
         if words.contains(&entry.name.value) {
             continue;
         }
-        // Whoever writes thousands of names that are no words is not told of all of them.
+        // Of thousands of names that are not words, only some are reported.
         searched += elsewhere.len();
         if searched > MAX_SEARCHED_BYTES {
             return;

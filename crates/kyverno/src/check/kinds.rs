@@ -4,10 +4,10 @@ use kubewright_value::Text;
 
 use super::super::matching::kind::{Notation, connect_subresource, read_kind};
 use super::{PolicyChecks, code};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 /// Checks one entry of `kinds`. Variables are reported elsewhere.
-pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Placed<Text>) {
+pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Located<Text>) {
     let text = kind.value.as_str();
     if text.contains("{{") {
         return;
@@ -15,7 +15,7 @@ pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Placed<Text>) {
     match read_kind(text) {
         Some(([_, _, name, ""], Notation::Kyverno)) if connect_subresource(name).is_some() => {
             let message =
-                format!("`{name}` is sent by whoever connects, and rules name what is connected to");
+                format!("`{name}` is the kind of the connect options; name the kind that is connected to");
             let help = format!("write `{}`", connect_subresource(name).unwrap_or_default());
             findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
         }
@@ -30,14 +30,14 @@ pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Placed<Text>) {
             findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
         }
         None => {
-            let message = format!("`{text}` is no kind");
+            let message = format!("`{text}` is not a kind");
             let help = "write `Kind`, `version/Kind` or `group/version/Kind`, and `/subresource` behind it";
             findings.at(&code::BAD_KIND, &kind.path, message, help);
         }
     }
 }
 
-/// Says in words what is meant.
+/// Returns the meaning in words.
 fn meaning([group, version, kind, _]: [&str; 4]) -> String {
     let kind = if kind == "*" { "every kind".to_owned() } else { format!("kind `{kind}`") };
     let group = match group {
@@ -51,7 +51,7 @@ fn meaning([group, version, kind, _]: [&str; 4]) -> String {
     }
 }
 
-/// Returns what says the same in the notation of Kyverno.
+/// Returns the equivalent in Kyverno's notation.
 fn kyverno_kind_notation([group, version, kind, _]: [&str; 4]) -> String {
     match (group, version) {
         ("*", "*") => kind.to_owned(),
@@ -62,10 +62,10 @@ fn kyverno_kind_notation([group, version, kind, _]: [&str; 4]) -> String {
 
 fn unlikely(text: &str, [_, _, kind, subresource]: [&str; 4]) -> (String, String) {
     if !kind.starts_with(char::is_lowercase) {
-        let message = format!("`{text}` asks for the subresource `{subresource}`, which does not exist");
+        let message = format!("`{text}` names the subresource `{subresource}`, which does not exist");
         return (message, "write `group/version/Kind`, or `Kind/subresource`".to_owned());
     }
-    let message = format!("`{text}` asks for the kind `{kind}`, and kinds begin with a capital letter");
+    let message = format!("`{text}` names the kind `{kind}`, but kinds begin with a capital letter");
     let help = "write the `kind` of a manifest, such as `Deployment`, and not the name of its resource";
     (message, help.to_owned())
 }

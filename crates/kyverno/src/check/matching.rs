@@ -1,12 +1,12 @@
-//! What a rule is about: `match` and `exclude`.
+//! Checks of `match` and `exclude`.
 
 use kubewright_golib::glob;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
 use super::{PolicyChecks, code, variables};
-use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::fields::child_path;
+use kubewright_dialect_kit::selector::SelectorSource;
 
 /// Checks the `match` and `exclude` of a rule.
 pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
@@ -26,15 +26,17 @@ pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource
     }
 }
 
-/// Checks what holds for every `match` and `exclude`, of rules and of exceptions.
+/// Checks a `match` or `exclude`, of rules and of exceptions.
 pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Match, namespace: Option<&Text>) {
-    let has_resources =
-        matching.flat.as_ref().is_some_and(|flat| findings.value(&child(&flat.path, "resources")).is_some());
-    let help = "several entries under `any`, or under `all`, say it";
+    let has_resources = matching
+        .flat
+        .as_ref()
+        .is_some_and(|flat| findings.value(&child_path(&flat.path, "resources")).is_some());
+    let help = "use several entries under `any`, or under `all`";
     if !matching.any.is_empty() && !matching.all.is_empty() {
-        findings.at_key(&code::ANY_AND_ALL, &child(&matching.path, "all"), "`all` beside `any`", help);
+        findings.at_key(&code::ANY_AND_ALL, &child_path(&matching.path, "all"), "`all` beside `any`", help);
     } else if has_resources && !(matching.any.is_empty() && matching.all.is_empty()) {
-        let path = child(&matching.path, "resources");
+        let path = child_path(&matching.path, "resources");
         findings.at_key(&code::ANY_AND_ALL, &path, "`resources` beside `any` or `all`", help);
     }
     for filter in filters_of_match(matching) {
@@ -42,7 +44,7 @@ pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Matc
     }
 }
 
-/// Reports whoever is named by a `match` or `exclude`, where nobody asks.
+/// Reports user filters in a background policy, where the user is unknown.
 pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
     for filter in filters_of_match(matching) {
         let fields = [
@@ -53,7 +55,7 @@ pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
         for (key, _) in fields.into_iter().filter(|(_, is_empty)| !is_empty) {
             let message = format!("a background scan has no user, and `{key}` cannot be compared");
             let help = "set `background: false`";
-            findings.at_key(&code::BACKGROUND_USER, &child(&filter.path, key), message, help);
+            findings.at_key(&code::BACKGROUND_USER, &child_path(&filter.path, key), message, help);
         }
     }
 }
@@ -64,15 +66,20 @@ fn filters_of_match(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
 
 fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, namespace: Option<&Text>) {
     filter.kinds.iter().for_each(|kind| super::kinds::check_kind(findings, kind));
-    let resources = child(&filter.path, "resources");
+    let resources = child_path(&filter.path, "resources");
     if filter.name.is_some() && !filter.names.is_empty() {
         let help = "put the name into `names`";
-        findings.at_key(&code::NAME_AND_NAMES, &child(&resources, "name"), "`name` beside `names`", help);
+        findings.at_key(
+            &code::NAME_AND_NAMES,
+            &child_path(&resources, "name"),
+            "`name` beside `names`",
+            help,
+        );
     }
     if namespace.is_some() && !filter.namespaces.is_empty() {
-        let message = "a Policy is about its own namespace and cannot choose others";
+        let message = "a Policy matches only its own namespace and cannot name others";
         let help = "remove `namespaces`, or make it a ClusterPolicy";
-        findings.at_key(&code::NOT_IN_NAMESPACE, &child(&resources, "namespaces"), message, help);
+        findings.at_key(&code::NOT_IN_NAMESPACE, &child_path(&resources, "namespaces"), message, help);
     }
     if let Some(selector) = &filter.selector {
         if selector.labels.is_empty() && selector.expressions.is_empty() {
@@ -91,7 +98,7 @@ fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, n
     }
     for (index, role) in filter.roles.iter().enumerate() {
         if role.split(':').count() != 2 {
-            let path = child(&child(&filter.path, "roles"), index);
+            let path = child_path(&child_path(&filter.path, "roles"), index);
             let message = format!("`{role}` is not `namespace:name`");
             findings.at(&code::BAD_ROLE, &path, message, "roles of the cluster go into `clusterRoles`");
         }
@@ -99,17 +106,17 @@ fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, n
 }
 
 /// Checks that Kubernetes can use a selector. One with wildcards is left alone.
-fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
+fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &SelectorSource) {
     if selector.labels.iter().any(|(key, value)| glob::has_wildcard(key) || glob::has_wildcard(value)) {
         return;
     }
-    let places = child(&selector.path, "matchLabels");
+    let places = child_path(&selector.path, "matchLabels");
     for (key, value) in &selector.labels {
         if let Some(message) = label_key_problem(key).or_else(|| bad_value(value)) {
-            findings.at(&code::BAD_SELECTOR, &child(&places, key.as_str()), message, "");
+            findings.at(&code::BAD_SELECTOR, &child_path(&places, key.as_str()), message, "");
         }
     }
-    let places = child(&selector.path, "matchExpressions");
+    let places = child_path(&selector.path, "matchExpressions");
     for (index, requirement) in selector.expressions.iter().enumerate() {
         let wants_values = requirement.operator.takes_values();
         let message = label_key_problem(&requirement.key)
@@ -120,7 +127,7 @@ fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
                 _ => None,
             });
         if let Some(message) = message {
-            findings.at(&code::BAD_SELECTOR, &child(&places, index), message, "");
+            findings.at(&code::BAD_SELECTOR, &child_path(&places, index), message, "");
         }
     }
 }
@@ -145,17 +152,17 @@ fn is_label_word(text: &str, limit: usize) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// An entry of a `match` says which kinds it is about, unless another entry that must hold as well says it. Without
-/// any it is about every kind, which Kyverno refuses and a background scan cannot look at.
+/// An entry of a `match` names kinds, unless another required entry does. Without any it matches every kind, which
+/// Kyverno refuses and a background scan cannot cover.
 fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, matching: &Match) {
     let entries: Vec<&ResourceFilter> = match (matching.any.is_empty(), matching.all.is_empty()) {
         (true, true) => matching.flat.iter().collect(),
         (true, false) => matching.all.iter().collect(),
         (false, _) => matching.any.iter().collect(),
     };
-    let help = "name the kinds; `*` stands for all of them";
+    let help = "name the kinds; `*` means all of them";
     if entries.is_empty() {
-        findings.at_key(&code::NO_KINDS, &matching.path, "`match` says nothing", help);
+        findings.at_key(&code::NO_KINDS, &matching.path, "`match` is empty", help);
     }
     let is_said = matching.any.is_empty() && entries.iter().any(|filter| !filter.kinds.is_empty());
     for filter in entries.into_iter().filter(|filter| filter.kinds.is_empty()) {
@@ -163,15 +170,15 @@ fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, m
             findings.at(&code::NO_KINDS, &filter.path, "the entry names no `kinds`", help);
         } else {
             let message = match is_said {
-                true => "the entry names no `kinds`: Kyverno refuses it, and here another entry says them",
-                false => "the entry names no `kinds`: Kyverno refuses it, and here it is about every kind",
+                true => "the entry names no `kinds`: Kyverno refuses it; here another entry names them",
+                false => "the entry names no `kinds`: Kyverno refuses it; here it matches every kind",
             };
             findings.at(&code::ENTRY_WITHOUT_KINDS, &filter.path, message, help);
         }
     }
 }
 
-/// Returns whether an entry asks for nothing at all.
+/// Returns whether an entry has no filters.
 fn is_empty_filter(filter: &ResourceFilter) -> bool {
     let is_about_objects = filter.name.is_some()
         || filter.selector.is_some()
@@ -185,7 +192,7 @@ fn is_empty_filter(filter: &ResourceFilter) -> bool {
     !is_about_objects && !is_about_users
 }
 
-/// A rule about every kind may only do what every object allows.
+/// A rule that matches every kind is limited to what every object supports.
 fn check_wildcard_kinds(
     findings: &mut PolicyChecks<'_>,
     policy: &PolicySource,
@@ -197,14 +204,14 @@ fn check_wildcard_kinds(
         let problem = if policy.settings.is_background {
             Some(("a background scan cannot look at every kind", "set `background: false`"))
         } else if filter.kinds.len() > 1 {
-            Some(("`*` beside other kinds", "`*` alone is about every kind"))
+            Some(("`*` beside other kinds", "`*` alone matches every kind"))
         } else {
             match &rule.validate.method {
                 Method::Foreach(_) | Method::Both(_) => {
-                    Some(("a rule about every kind cannot have `foreach`", "name the kinds"))
+                    Some(("a rule for every kind cannot have `foreach`", "name the kinds"))
                 }
                 Method::Unsupported { field: "generate" | "verifyImages", .. } => {
-                    Some(("a rule about every kind can only validate or mutate", "name the kinds"))
+                    Some(("a rule for every kind can only validate or mutate", "name the kinds"))
                 }
                 Method::Pattern(found) if !is_metadata_pattern(&found.value) => Some(ONLY_METADATA),
                 Method::AnyPattern(found)
@@ -222,7 +229,7 @@ fn check_wildcard_kinds(
 }
 
 const ONLY_METADATA: (&str, &str) =
-    ("a pattern about every kind can only ask for `metadata`", "name the kinds, or use `deny`");
+    ("a pattern for every kind can only check `metadata`", "name the kinds, or use `deny`");
 
 fn is_metadata_pattern(pattern: &Value) -> bool {
     pattern.as_object().is_none_or(|map| map.keys().all(|key| key == "metadata"))
@@ -249,14 +256,14 @@ fn conflict(findings: &mut PolicyChecks<'_>, matching: &Match, exclude: &Match) 
         return;
     }
     if exclude.any.is_empty() && findings.value(&exclude.path) == findings.value(&matching.path) {
-        let message = "`exclude` takes away what `match` asks for in the same words";
+        let message = "`exclude` repeats the `match`, so nothing is left";
         findings.at_key(&code::MATCHES_NOTHING, &exclude.path, message, "");
     }
     for entry in &exclude.any {
         let written = findings.value(&entry.path);
         let twin = matching.any.iter().any(|filter| findings.value(&filter.path) == written);
         if twin {
-            let message = "`exclude` takes away what `match` asks for in the same words";
+            let message = "`exclude` repeats the `match`, so nothing is left";
             findings.at(&code::MATCHES_NOTHING, &entry.path, message, "");
         }
     }

@@ -1,18 +1,18 @@
-//! What can be seen in a pattern before it meets an object.
+//! Checks of patterns.
 
 use kubewright_value::{Map, Step, Value};
 
 use super::super::pattern::{self, PatternLint, PatternLintKind};
 use super::{PolicyChecks, code};
-use kubewright_dialect_kit::fields::{Placed, article, child};
+use kubewright_dialect_kit::fields::{Located, article, child_path};
 
 /// Checks a pattern.
-pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>) {
+pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Located<Value>) {
     let mark = findings.diagnostics.len();
     check_anchors(findings, &pattern.value, &mut pattern.path.clone());
     check_metadata_values(findings, pattern, &[]);
     check_metadata_values(findings, pattern, &["spec", "template"]);
-    // What is an error already need not be a warning as well.
+    // A part with an error gets no warning.
     let places: Vec<_> =
         findings.diagnostics.iter().skip(mark).map(|found| found.location.position).collect();
     for lint in pattern::lint_pattern(&pattern.value) {
@@ -27,7 +27,7 @@ pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Placed<Va
     }
 }
 
-/// Warns of registries without an end in what an image is compared with.
+/// Warns of image patterns whose registry is not fully given.
 pub(super) fn images(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let mut map = Map::new();
     map.insert("image".into(), value.clone());
@@ -80,7 +80,8 @@ fn check_anchors(findings: &mut PolicyChecks<'_>, pattern: &Value, path: &mut Ve
 fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Step]) {
     match AnchorKey::of(key) {
         Some(AnchorKey::Add) => {
-            let help = "`+()` adds what is missing and belongs to `mutate`; use `=()` to check what is there";
+            let help =
+                "`+()` adds missing fields and belongs to `mutate`; use `=()` to check existing fields";
             findings.at_key(&code::BAD_ANCHOR, path, format!("a check cannot have `{key}`"), help);
         }
         Some(AnchorKey::Exists) if value.as_array().is_none_or(<[_]>::is_empty) => {
@@ -89,11 +90,11 @@ fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Ste
                 &code::BAD_ANCHOR,
                 path,
                 message,
-                "each element says what one of the list must be",
+                "each element describes one element of the list",
             );
         }
         None if looks_like_anchor(key) => {
-            let message = format!("`{key}` is no anchor, and no object has such a key");
+            let message = format!("`{key}` is not an anchor, and no object has such a key");
             let help = "anchors are `()`, `=()`, `X()`, `^()` and `<()`";
             findings.at_key(&code::DEAD_ANCHOR, path, message, help);
         }
@@ -101,16 +102,21 @@ fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Ste
     }
 }
 
-/// Labels and annotations are texts, and so must be what they are compared with.
-fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>, keys: &[&str]) {
+/// Labels and annotations are texts, so they must be compared with texts.
+fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Located<Value>, keys: &[&str]) {
     let mut path = pattern.path.clone();
     path.extend(keys.iter().copied().chain(["metadata"]).map(Step::from));
     for key in ["labels", "annotations"] {
-        let path = child(&path, key);
+        let path = child_path(&path, key);
         let map = findings.value(&path).and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
         for (name, value) in map.iter().filter(|(_, value)| value.as_str().is_none()) {
             let message = format!("`{name}` is compared with {}, and {key} are texts", article(value.kind()));
-            findings.at(&code::LABEL_NOT_TEXT, &child(&path, name.as_str()), message, "put it in quotes");
+            findings.at(
+                &code::LABEL_NOT_TEXT,
+                &child_path(&path, name.as_str()),
+                message,
+                "put it in quotes",
+            );
         }
     }
 }

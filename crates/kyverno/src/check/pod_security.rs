@@ -1,12 +1,12 @@
-//! `podSecurity`: what is excluded must be something that is checked.
+//! Checks of `podSecurity`: an exclusion must name something that is checked.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 
 use super::super::diagnostics as code;
 use super::super::pod_security::{PodSecurityLevel, StandardsVersion};
 use super::super::source::{ControlExclusion, PodSecurity};
 use super::PolicyChecks;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The newest version that Kyverno lets a policy have.
 const NEWEST_OF_KYVERNO: &str = "v1.32";
@@ -22,7 +22,7 @@ pub(super) fn check_pod_security(findings: &mut PolicyChecks<'_>, profile: &PodS
             let name = one.control.name();
             let message = format!("`{name}` is not checked at this level, so there is nothing to exclude");
             let help = "remove it, or use `level: restricted`";
-            findings.at(&code::CONTROL_ABOVE_LEVEL, &child(&one.path, "controlName"), message, help);
+            findings.at(&code::CONTROL_ABOVE_LEVEL, &child_path(&one.path, "controlName"), message, help);
         }
     }
 }
@@ -31,24 +31,24 @@ pub(super) fn check_pod_security(findings: &mut PolicyChecks<'_>, profile: &PodS
 pub(super) fn check_control_exclusion(findings: &mut PolicyChecks<'_>, one: &ControlExclusion) {
     let name = one.control.name();
     if one.control.needs_images() && one.images.is_empty() {
-        let message = format!("`{name}` is about containers, and `images` does not say which");
+        let message = format!("`{name}` checks containers, but `images` does not name any");
         let help = "name the images of the containers, with wildcards: `images: [\"ghcr.io/shop/*\"]`";
-        findings.at(&code::CONTROL_IMAGES, &child(&one.path, "controlName"), message, help);
+        findings.at(&code::CONTROL_IMAGES, &child_path(&one.path, "controlName"), message, help);
     }
     if one.control.forbids_images() && !one.images.is_empty() {
-        let message = format!("`{name}` is about the whole Pod, and not about images");
-        findings.at_key(&code::CONTROL_IMAGES, &child(&one.path, "images"), message, "remove `images`");
+        let message = format!("`{name}` checks the whole Pod, so it cannot have `images`");
+        findings.at_key(&code::CONTROL_IMAGES, &child_path(&one.path, "images"), message, "remove `images`");
     }
     match (&one.restricted_field, one.values.is_empty()) {
         (Some(field), true) => {
-            let message = "`restrictedField` says where, and no `values` say what is excluded there";
+            let message = "`restrictedField` without `values` excludes nothing";
             findings.at(&code::FIELD_AND_VALUES, &field.path, message, "add `values`, with wildcards");
         }
         (None, false) => {
-            let message = "`values` say what is excluded, and no `restrictedField` says where";
+            let message = "`values` without `restrictedField` excludes nothing";
             findings.at_key(
                 &code::FIELD_AND_VALUES,
-                &child(&one.path, "values"),
+                &child_path(&one.path, "values"),
                 message,
                 "add `restrictedField`",
             );
@@ -66,7 +66,7 @@ fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusio
     if is_known {
         return;
     }
-    let help = match nearest(&field.value, known.iter().map(String::as_str)) {
+    let help = match nearest_word(&field.value, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "it has {}",
@@ -79,16 +79,16 @@ fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusio
 
 fn check_standards_version(findings: &mut PolicyChecks<'_>, profile: &PodSecurity) {
     let of = |text| StandardsVersion::parse(text).unwrap_or(StandardsVersion::LATEST);
-    let path = child(&profile.path, "version");
+    let path = child_path(&profile.path, "version");
     if profile.version != StandardsVersion::LATEST && profile.version > StandardsVersion::NEWEST_KNOWN {
-        let message = format!("nothing is known about `{}`, so it is checked as `latest`", profile.version);
+        let message = format!("version `{}` is unknown, so it is checked as `latest`", profile.version);
         findings.at(&code::UNKNOWN_VERSION, &path, message, "");
         return;
     }
     let is_listed = (of(OLDEST_OF_KYVERNO)..=of(NEWEST_OF_KYVERNO)).contains(&profile.version);
     if profile.version != StandardsVersion::LATEST && !is_listed {
-        let message = format!("Kyverno does not take `{}`", profile.version);
-        let help = format!("it takes {OLDEST_OF_KYVERNO} to {NEWEST_OF_KYVERNO}, and `latest`");
+        let message = format!("Kyverno does not accept `{}`", profile.version);
+        let help = format!("it accepts {OLDEST_OF_KYVERNO} to {NEWEST_OF_KYVERNO}, and `latest`");
         findings.at(&code::UNKNOWN_VERSION, &path, message, help);
     }
 }

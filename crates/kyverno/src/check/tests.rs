@@ -1,4 +1,4 @@
-//! What is reported about policies, by the cases in `kyverno/tests/diagnostics.yaml`.
+//! Tests of diagnostics, by the cases in `kyverno/tests/diagnostics.yaml`.
 
 use kubewright_engine::Dialect as _;
 use kubewright_value::{Source, yaml};
@@ -30,7 +30,7 @@ fn text(case: &Value) -> String {
     }
 }
 
-/// Returns the policy with what `check` leaves of it.
+/// Returns the policy as `check` leaves it.
 fn checked(text: &str) -> (Document, PolicySource) {
     let document = document(text);
     let mut policy = read_policy_document(&document).0.expect("a policy");
@@ -62,7 +62,7 @@ fn every_mistake_is_reported_where_it_stands() {
 
 #[test]
 fn every_code_has_a_case_and_a_page_that_starts_with_it() {
-    // Those about exceptions have a test below.
+    // Those of exceptions have a test below.
     let elsewhere = ["KW-K052"];
     let text = include_str!("../tests/diagnostics.yaml");
     for code in code::CODES {
@@ -76,7 +76,7 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
     }
 }
 
-/// Asks about a variable of a rule that declares `settings`.
+/// Checks a variable of a rule that declares `settings`.
 #[track_caller]
 fn check_variable(text: &str, roots: &[&str], is_in_foreach: bool, want: &[&str]) {
     check_use(text, roots, is_in_foreach, false, want);
@@ -187,7 +187,7 @@ fn each_replaced(value: &Value, other: &Value, visit: &mut dyn FnMut(Value)) {
 }
 
 #[test]
-fn whatever_stands_anywhere_is_told_and_not_fatal() {
+fn mistakes_in_any_field_are_reported_without_panic() {
     let dialect = Kyverno::new(&[], Default::default());
     let cases = yaml::parse(include_str!("../tests/diagnostics.yaml")).expect("cases");
     let others =

@@ -1,32 +1,32 @@
-//! What variables ask for, and texts that look as if they had some.
+//! Checks of variables, and of texts that look as if they had some.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::super::source::RuleSource;
 use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
-use kubewright_dialect_kit::fields::{child, within};
+use kubewright_dialect_kit::fields::{child_path, locate_within};
 
-/// One variable of a rule, wherever it stands.
+/// One variable of a rule.
 #[derive(Debug, Clone)]
 pub(in super::super) struct VariableUse<'a> {
-    /// What stands between the braces.
+    /// The text between the braces.
     pub(in super::super) text: &'a str,
     /// The names at the start of its paths: `request`, a context entry, `element` and so on.
     pub(in super::super) roots: &'a [Text],
-    /// Where it stands in the document, or a part of the document in which it stands.
+    /// The path in the document, or that of a part that contains it.
     pub(in super::super) path: &'a [Step],
-    /// Whether it stands in a `foreach`.
+    /// Whether it is in a `foreach`.
     pub(in super::super) is_in_foreach: bool,
-    /// Whether it stands without braces in a field of its own, where it may find nothing: a `list`, a `jmesPath`.
+    /// Whether it is without braces in its own field, where it may have no value: a `list`, a `jmesPath`.
     pub(in super::super) is_bare: bool,
 }
 
-/// What a rule is given without asking.
+/// The variables that every rule has.
 const GIVEN: [&str; 6] = ["request", "serviceAccountName", "serviceAccountNamespace", "images", "image", "@"];
 
-/// What only a request has, and a background scan has not.
+/// The variables that only a request has, and a background scan lacks.
 const USER: [&str; 5] = [
     "serviceAccountName",
     "serviceAccountNamespace",
@@ -67,7 +67,7 @@ fn check_element_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>
 
 fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
     if let Some(word) = USER.into_iter().find(|word| has_word(one.text, word)) {
-        let message = format!("a background scan has no user, and `{word}` is not there");
+        let message = format!("a background scan has no user, so `{word}` does not exist");
         one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
     }
 }
@@ -79,10 +79,10 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
     let Some(first) = one.roots.iter().find(|root| !is_known(root)) else { return };
     let message = match first.as_str() {
         "" => "`\"\"` is the key without a name, not an empty text".to_owned(),
-        name => format!("nobody gives `{name}`"),
+        name => format!("`{name}` does not exist"),
     };
     let names = GIVEN.into_iter().filter(|name| *name != "@").chain(declared.iter().copied());
-    let help = match nearest(first, names) {
+    let help = match nearest_word(first, names) {
         Some(near) => format!("did you mean `{near}`?"),
         None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),
@@ -92,7 +92,7 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
     one.report(findings, code, message, help);
 }
 
-/// Returns whether Kyverno takes a variable for one that may work: it looks for words anywhere in it.
+/// Returns whether Kyverno accepts a variable: it searches it for known words.
 fn may_work(text: &str, declared: &[&str]) -> bool {
     let words = ["request.", "serviceAccountName", "element", "@", "images", "image.", "("];
     let plain = text.replace('"', "");
@@ -127,7 +127,7 @@ impl VariableUse<'_> {
         }
         let length = u32::try_from(self.text.chars().count()).unwrap_or(1);
         match found {
-            Some((path, position)) => within(document, &path, position, length),
+            Some((path, position)) => locate_within(document, &path, position, length),
             None => document.locate(self.path),
         }
     }
@@ -144,7 +144,7 @@ fn is_variable_name(root: &str, name: &str) -> bool {
     root == name || name.split('.').next() == Some(root)
 }
 
-/// Returns whether `word` stands in `text`, not behind a dot and not as a part of a longer word.
+/// Returns whether `word` occurs in `text`, not after a dot and not as a part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -158,7 +158,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Reports texts of a rule in which `{{` is never closed, so that it stays as it is.
 pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     for key in ["context", "preconditions", "validate"] {
-        let path = child(&rule.path, key);
+        let path = child_path(&rule.path, key);
         let Some(value) = findings.value(&path).cloned() else { continue };
         let mut found = Vec::new();
         each_text(&value, &mut path.clone(), &mut |path, text| {

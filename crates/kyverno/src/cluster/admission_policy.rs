@@ -1,4 +1,4 @@
-//! Which ClusterPolicies the API server enforces itself, as a ValidatingAdmissionPolicy, and Kyverno's words for the others.
+//! ClusterPolicies that the API server enforces as ValidatingAdmissionPolicies, and Kyverno's messages for the others.
 
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 use kubewright_value::{Document, Map, Text, Value};
@@ -11,12 +11,12 @@ pub(crate) fn is_enforceable(document: &Document) -> bool {
     field(document, "kind") == "ClusterPolicy"
 }
 
-/// Returns why no ValidatingAdmissionPolicy is made of a document that is not a policy.
+/// Returns why a document that is not a policy has no ValidatingAdmissionPolicy.
 pub(crate) fn unreadable() -> String {
     skipped_generation_message("the policy is not valid")
 }
 
-/// Returns the ValidatingAdmissionPolicy for the rule of `policy` that asks for one, or why there is none.
+/// Returns the ValidatingAdmissionPolicy for the rule of `policy` that requests one, or why there is none.
 pub(crate) fn generated_admission_policy(
     dialect: &Kyverno,
     document: &Document,
@@ -27,7 +27,7 @@ pub(crate) fn generated_admission_policy(
     Ok(AdmissionPolicy { rule, policy: with_owner(policy, &owner), binding: with_owner(binding, &owner) })
 }
 
-/// Returns the rule of `policy` that asks for a ValidatingAdmissionPolicy, with that and its binding, or why there is none.
+/// Returns the rule of `policy` that requests a ValidatingAdmissionPolicy, with that and its binding, or why there is none.
 fn write_admission_policy(
     dialect: &Kyverno,
     document: &Document,
@@ -52,7 +52,7 @@ fn write_admission_policy(
     }
 }
 
-/// Returns what the status of a policy says, in the fields that Kyverno has for it.
+/// Returns the status fields of a policy, as Kyverno names them.
 pub(super) fn admission_policy_status(state: &AdmissionPolicyState) -> Value {
     Map::from([("generated", state.is_generated.into()), ("message", state.message.as_str().into())]).into()
 }
@@ -61,7 +61,7 @@ fn skipped_generation_message(why: &str) -> String {
     format!("skip generating ValidatingAdmissionPolicy: {why}.")
 }
 
-/// Returns the reference by which what stands for a policy goes away with it.
+/// Returns the owner reference that removes generated objects together with the policy.
 fn owner_reference(document: &Document) -> Value {
     let text = |path: &[&str]| document.value.at(path).cloned().unwrap_or_default();
     Map::from([

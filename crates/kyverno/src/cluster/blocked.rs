@@ -1,4 +1,4 @@
-//! What the one whose request is refused is told: policies, their rules and why, as Kyverno writes it.
+//! The message for the requester of a refused request: policies, their rules and reasons, as Kyverno writes it.
 //!
 //! Programs read it, so it is the same byte for byte: YAML as Go's `yaml.v3` writes a map of maps of texts.
 
@@ -6,14 +6,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kubewright_engine::Outcome;
+use kubewright_engine::RuleOutcome;
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Value, yaml};
 
 use super::policy_of;
 
 /// Returns why `request` is refused; nothing where it is not.
-pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&Outcome]) -> String {
+pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> String {
     let mut failures: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.is_refusal) {
         failures.entry(policy_of(outcome)).or_default().insert(&outcome.rule.rule, &outcome.message);
@@ -21,7 +21,7 @@ pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&Outcome])
     if failures.is_empty() {
         return String::new();
     }
-    let text = |path: &[&str]| request.object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let text = |path: &[&str]| request.object.str_at(path);
     let mut message = format!(
         "\n\nresource {}/{}/{} was blocked due to the following policies \n\n",
         text(&["kind"]),
@@ -62,7 +62,7 @@ fn compare_naturally(one: &str, other: &str) -> Ordering {
         }
         _ => {}
     }
-    // A zero counts only where digits other than zeros stand before it.
+    // A zero counts only after a digit other than zero.
     let digits_before = before.iter().rev().take_while(|digit| digit.is_ascii_digit());
     let starts = (*a == '0' || *b == '0') && digits_before.into_iter().any(|digit| *digit != '0');
     let number = |text: &[char]| {

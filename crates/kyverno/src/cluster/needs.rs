@@ -1,4 +1,4 @@
-//! What the rules of a policy read besides the request, as far as it is known before they run.
+//! The objects that the rules of a policy read besides the request, as far as they are known before evaluation.
 
 use kubewright_engine::Needs;
 use kubewright_value::Text;
@@ -7,7 +7,7 @@ use crate::source::{
     self, ContextEntry, ContextSource, Foreach, Match, Method, PolicySource, ResourceFilter,
 };
 
-/// Returns what `policy` needs, with the `exceptions` from it. What its expressions need is found when they are compiled.
+/// Returns the needs of `policy` and its `exceptions`. Those of its expressions are found when they are compiled.
 pub(crate) fn of(policy: &PolicySource, exceptions: &[source::ExceptionSource]) -> Needs {
     let mut needs = Needs::default();
     let key = policy.key();
@@ -34,7 +34,7 @@ fn asks_for_roles(filter: &ResourceFilter) -> bool {
     !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
 }
 
-/// Adds what loops look up; how deep they are is bounded by the depth of the document.
+/// Adds the lookups of loops; their nesting is bounded by the depth of the document.
 fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
     match method {
         Method::Foreach(loops) => {

@@ -8,7 +8,7 @@ use kubewright_k8s::ApiPath;
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 
-/// How long an answer is good where an entry does not say.
+/// The refresh interval of an entry that sets none.
 const INTERVAL: Duration = Duration::from_secs(600);
 /// How long at least.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSou
             resource: part("resource"),
             ..ApiPath::default()
         };
-        // Its parts are texts that somebody wrote.
+        // Its parts are texts written by users.
         return ApiPath::parse(&path.to_string()).map(SharedDataSource::Objects);
     }
     let Some(call) = spec.get("apiCall") else {
@@ -78,7 +78,7 @@ pub(super) fn projected(
 }
 
 fn entry_text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn entry_pairs<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (Text, Value)> + 'v {

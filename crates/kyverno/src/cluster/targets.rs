@@ -1,5 +1,5 @@
-//! What the API server asks about for a policy: the kinds that its rules name, and those of controllers for which they
-//! are rewritten.
+//! The webhook rules of a policy: the kinds that its rules name, and those of the controllers for which they are
+//! rewritten.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::autogen::AutogenRule;
 use crate::matching::kind;
 use crate::source::{Match, PolicySource, ResourceFilter};
 
-/// Returns the webhook rules of `policy` and of what was `generated` from it, apart from the rule called `without`; what
-/// was generated from that rule counts.
+/// Returns the webhook rules of `policy` and of the rules `generated` from it, without the rule called `without`; rules
+/// generated from that rule count.
 pub(super) fn webhook_rules_of(
     policy: &PolicySource,
     generated: &[AutogenRule],
@@ -38,13 +38,13 @@ pub(super) fn webhook_rules_of(
     targets
 }
 
-/// Adds what one rule is about: each kind as it is written, and what is done to it.
+/// Adds the kinds and operations of one rule, as they are written.
 fn collect_matched_kinds(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Option<&Match>) {
     let mut own: BTreeMap<&Text, Operations> = BTreeMap::new();
     let every = Text::new_static("*");
     let must_hold = || matching.flat.iter().chain(&matching.all);
     let is_said = must_hold().any(|filter| !filter.kinds.is_empty());
-    // Of an entry without kinds every object may be meant, unless another one that must hold says them.
+    // An entry without kinds matches every object, unless another required entry names kinds.
     for filter in must_hold().filter(|_| !is_said).chain(&matching.any) {
         if filter.kinds.is_empty() {
             let all = own.entry(&every).or_insert(Operations::NONE);
@@ -70,7 +70,7 @@ fn collect_matched_kinds(kinds: &mut BTreeMap<Text, Operations>, matching: &Matc
     }
 }
 
-/// Returns whether a filter asks for nothing but kinds and operations.
+/// Returns whether a filter has only kinds and operations.
 fn is_of_kinds(filter: &ResourceFilter) -> bool {
     filter.name.is_none()
         && filter.names.is_empty()
@@ -94,7 +94,7 @@ fn operations_without(all: Operations, some: Operations) -> Operations {
     Operation::ALL.into_iter().filter(|one| all.contains(*one) && !some.contains(*one)).collect()
 }
 
-/// Returns what a kind as a policy writes it stands for. Pods have parts that a rule about them is about as well.
+/// Returns the resources of a kind as a policy writes it. A rule for Pods also covers subresources of Pods.
 fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRule> {
     if operations == Operations::NONE {
         return Vec::new();
@@ -111,8 +111,9 @@ fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRu
         subresource: subresource.into(),
         operations,
     };
-    let fits =
-        |pattern: &str, text: &str| glob::matches(pattern, text, &mut Budget::default()).unwrap_or(true);
+    let fits = |pattern: &str, text: &str| {
+        glob::matches_wildcard(pattern, text, &mut Budget::default()).unwrap_or(true)
+    };
     let is_pod = subresource.is_empty() && fits(kind, "Pod") && fits(version, "v1") && fits(group, "");
     let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| WebhookRule {
         group: "".into(),

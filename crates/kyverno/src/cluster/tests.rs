@@ -1,6 +1,6 @@
 use kubewright_engine::{
-    AdmissionPhase, CompiledPolicy, Dialect as _, Engine, EvaluationMode, FailurePolicy, KindOrResource,
-    Needs, OpenWorld, Query, Recompile, Settings, WebhookPlan, WebhookRule,
+    AdmissionPhase, CompiledPolicy, DecisionSettings, Dialect as _, Engine, EvaluationMode, FailurePolicy,
+    KindOrResource, Needs, OpenWorld, Query, Recompile, WebhookPlan, WebhookRule,
 };
 use kubewright_k8s::Operation;
 use kubewright_value::{Source, yaml};
@@ -27,7 +27,7 @@ fn compiled(document: &Document) -> CompiledPolicy {
     dialect().compile(document, &[])
 }
 
-/// Returns the one webhook that the policy asks for.
+/// Returns the only webhook of the policy.
 fn webhook(document: &Document) -> WebhookPlan {
     let [webhook] = <[_; 1]>::try_from(compiled(document).webhooks).expect("one phase");
     webhook
@@ -156,7 +156,7 @@ fn roles_are_needed_only_where_they_are_asked_for() {
     assert_eq!(needs(kinds, context).config_maps, [("a".into(), "m".into())]);
 }
 
-/// Decides about a Service called `bad`, and returns what the one who asks is told.
+/// Decides about a Service called `bad`, and returns the message for the requester.
 fn reply(spec: &str) -> (bool, ResponseParts) {
     let dialect = dialect();
     let document = policy(spec, "{any: [{resources: {kinds: [Service]}}]}", "");
@@ -167,7 +167,8 @@ fn reply(spec: &str) -> (bool, ResponseParts) {
     let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: one}}}";
     world.learn(Query::namespace("shop"), Some(yaml::parse(namespace).expect("YAML")));
     let request = AdmissionRequest::for_object(service, Operation::Create, "default");
-    let settings = Settings { evaluation_mode: Some(EvaluationMode::Admission), ..Settings::default() };
+    let settings =
+        DecisionSettings { evaluation_mode: Some(EvaluationMode::Admission), ..DecisionSettings::default() };
     let decision = engine.decide(&request, &world, &settings);
     (decision.is_allowed, dialect.response(&request, &decision.outcomes.iter().collect::<Vec<_>>()))
 }
@@ -228,8 +229,8 @@ fn a_rule_that_only_reports_refuses_nothing_when_it_cannot_answer() {
         let engine = Engine::new(dialect.compile(&document(&text), &[]).rules);
         let service = yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: bad}}").expect("YAML");
         let request = AdmissionRequest::for_object(service, Operation::Create, "default");
-        let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
-        assert!(decision.with_status(Status::Error).next().is_some());
+        let decision = engine.decide(&request, &OpenWorld::default(), &DecisionSettings::default());
+        assert!(decision.with_status(RuleStatus::Error).next().is_some());
         decision.is_allowed
     };
     assert!(!decide("validationFailureAction: Enforce"));
@@ -276,7 +277,7 @@ fn a_policy_that_captures_the_time_is_compiled_periodically() {
 }
 
 #[test]
-fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
+fn unsupported_rule_refuses_no_request() {
     let policy = document(
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
          match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \
@@ -285,7 +286,7 @@ fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
     let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let rules = dialect().compile(&policy, &[]).rules;
-    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &Settings::default());
-    assert_eq!(decision.with_status(Status::Error).count(), 1, "it is not hidden");
+    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &DecisionSettings::default());
+    assert_eq!(decision.with_status(RuleStatus::Error).count(), 1, "it is not hidden");
     assert!(decision.is_allowed);
 }

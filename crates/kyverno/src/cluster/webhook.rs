@@ -1,4 +1,4 @@
-//! The webhook that a policy asks for.
+//! The webhook of a policy.
 
 use kubewright_engine::{AdmissionPhase, FailurePolicy, WebhookPlan};
 use kubewright_value::{Document, Map, Value};

@@ -16,11 +16,12 @@ use crate::manifests::ManifestCheck;
 use crate::mixed::Tainted;
 use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
-use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource, Workload};
+use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
-use kubewright_cel_rules::Problem;
-use kubewright_dialect_kit::fields::{Placed, child, within};
+use kubewright_cel_rules::ExpressionProblem;
+use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::JmesPathParseErrorKind;
+use kubewright_k8s::PodTemplatePath;
 
 /// Everything in a rule that had to be parsed.
 pub(super) struct RuleParts {
@@ -68,9 +69,9 @@ impl PolicyCompiler<'_> {
     /// Parses everything in `rule`.
     pub(super) fn parts(&mut self, rule: &RuleSource) -> RuleParts {
         let message = match &rule.validate.message {
-            // What a rule in CEL says is computed in CEL.
+            // The message of a CEL rule is computed in CEL.
             Some(message) if !matches!(rule.validate.method, Method::Cel(_)) => {
-                self.template(&Placed { value: message.value.clone().into(), path: message.path.clone() })
+                self.template(&Located { value: message.value.clone().into(), path: message.path.clone() })
             }
             _ => VariableTemplate::parse(&Value::from(""), &self.dialect.functions).0,
         };
@@ -95,7 +96,7 @@ impl PolicyCompiler<'_> {
         parts
     }
 
-    pub(super) fn report_cel(&mut self, problems: Vec<Problem>) {
+    pub(super) fn report_cel(&mut self, problems: Vec<ExpressionProblem>) {
         let document = &self.document;
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(document)));
     }
@@ -103,7 +104,7 @@ impl PolicyCompiler<'_> {
     fn body(
         &mut self,
         context: &[ContextEntry],
-        preconditions: Option<&Placed<Value>>,
+        preconditions: Option<&Located<Value>>,
         method: &Method,
     ) -> BodyParts {
         BodyParts {
@@ -118,9 +119,9 @@ impl PolicyCompiler<'_> {
             Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern, false)),
             Method::AnyPattern(patterns) => {
                 let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
-                let place = |i| child(&patterns.path, i);
+                let place = |i| child_path(&patterns.path, i);
                 let each = items
-                    .map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }, true));
+                    .map(|(i, value)| self.pattern(&Located { value: value.clone(), path: place(i) }, true));
                 CheckParts::AnyPattern(each.collect())
             }
             Method::Deny(conditions) => {
@@ -162,13 +163,13 @@ impl PolicyCompiler<'_> {
         (compiled, entry.path.clone())
     }
 
-    fn conditions(&mut self, conditions: &Placed<Value>) -> Rooted<ConditionSet> {
+    fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
         let (value, problems) = ConditionSet::compile(conditions, &self.dialect.functions);
         self.report(&conditions.path, problems);
         Rooted { value, path: conditions.path.clone() }
     }
 
-    fn pattern(&mut self, pattern: &Placed<Value>, is_entry: bool) -> PatternParts {
+    fn pattern(&mut self, pattern: &Located<Value>, is_entry: bool) -> PatternParts {
         let template = self.template(pattern);
         let constant = template
             .constant()
@@ -176,7 +177,7 @@ impl PolicyCompiler<'_> {
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
-    fn template(&mut self, value: &Placed<Value>) -> VariableTemplate {
+    fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
         let (template, problems) = VariableTemplate::parse(&value.value, &self.dialect.functions);
         self.report(&value.path, problems);
         template
@@ -187,7 +188,7 @@ impl PolicyCompiler<'_> {
             let place = [path, &problem.path].concat();
             let location = match problem.is_key {
                 true => self.document.locate_key(&place),
-                false => within(&self.document, &place, problem.position, problem.length),
+                false => locate_within(&self.document, &place, problem.position, problem.length),
             };
             let code = match problem.kind {
                 TemplateProblemKind::Expression(JmesPathParseErrorKind::UnknownFunction) => {
@@ -200,7 +201,7 @@ impl PolicyCompiler<'_> {
     }
 }
 
-/// What a pattern is about, and so where it goes in a rule for controllers.
+/// The value that a pattern applies to, and so its place in a rule for controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternPlace {
     /// The object, of which it describes the template.
@@ -210,8 +211,8 @@ pub(super) enum PatternPlace {
 }
 
 impl BodyParts {
-    /// Returns what runs for `workload`.
-    pub(super) fn build(&self, workload: Workload, place: PatternPlace) -> RuleBody {
+    /// Returns the check for `workload`.
+    pub(super) fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> RuleBody {
         RuleBody {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
@@ -221,7 +222,7 @@ impl BodyParts {
 }
 
 impl CheckParts {
-    fn build(&self, workload: Workload, place: PatternPlace) -> ValidateCheck {
+    fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> ValidateCheck {
         match self {
             CheckParts::Pattern(pattern) => ValidateCheck::Pattern(pattern.build(workload, place, None)),
             CheckParts::AnyPattern(patterns) => ValidateCheck::AnyPattern(AnyPattern {
@@ -251,16 +252,16 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    fn rebased(&self, workload: Workload) -> Self {
+    fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload, place: PatternPlace, item: Option<usize>) -> OnePattern {
+    fn build(&self, workload: PodTemplatePath, place: PatternPlace, item: Option<usize>) -> OnePattern {
         let below = match place {
             PatternPlace::Object => workload,
-            PatternPlace::Element => Workload::Pod,
+            PatternPlace::Element => PodTemplatePath::Pod,
         };
         let source = match &self.constant {
             Some(pattern) => PatternSource::Constant(Arc::clone(pattern).under(below)),
@@ -275,7 +276,7 @@ impl PatternParts {
 }
 
 impl LoopParts {
-    fn build(&self, workload: Workload) -> ForeachLoop {
+    fn build(&self, workload: PodTemplatePath) -> ForeachLoop {
         ForeachLoop {
             path: self.path.clone(),
             keys: object_path(self.list.text(), workload),
@@ -287,7 +288,7 @@ impl LoopParts {
 }
 
 /// Returns the keys of a list that is a plain path in the object, such as `request.object.spec.containers`.
-fn object_path(list: &str, workload: Workload) -> Option<Vec<Step>> {
+fn object_path(list: &str, workload: PodTemplatePath) -> Option<Vec<Step>> {
     let path = list.trim().strip_prefix("request.object.")?.trim_end_matches("[]");
     let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let keys: Vec<&str> = path.split('.').collect();

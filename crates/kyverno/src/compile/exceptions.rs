@@ -6,7 +6,7 @@ use crate::evaluate::CompiledException;
 use crate::matching::MatchExclude;
 use crate::pod_security::CompiledExclusion;
 use crate::source;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 use kubewright_golib::glob;
 use kubewright_value::{Budget, Text};
 
@@ -20,7 +20,7 @@ impl PolicyCompiler<'_> {
 
     fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {
         let functions = &self.dialect.functions;
-        let compile = |conditions: &Placed<_>| {
+        let compile = |conditions: &Located<_>| {
             let conditions = ConditionSet::compile(conditions, functions).0.excusing();
             let variables = conditions.templates().flat_map(|template| template.variables());
             self.observe(variables.filter_map(|variable| variable.roots()));
@@ -39,7 +39,8 @@ impl source::ExceptionSource {
     /// Returns whether it is made from `rule` of the policy called `policy`.
     #[must_use]
     pub fn is_for(&self, policy: &Text, rule: &Text) -> bool {
-        let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
+        let fits =
+            |pattern: &Text| glob::matches_wildcard(pattern, rule, &mut Budget::default()).unwrap_or(false);
         self.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
     }
 }

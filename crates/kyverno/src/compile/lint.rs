@@ -1,4 +1,4 @@
-//! What works and is probably not what was meant, and what variables cannot ask for.
+//! Lints of valid rules that are probably not what their authors intended, and of variables that cannot be read.
 
 use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
 use kubewright_jmespath::PathRoots;
@@ -12,7 +12,7 @@ use crate::diagnostics as code;
 use crate::evaluate::Rooted;
 use crate::source::Method;
 use crate::template::{TemplateVariable, VariableQuery};
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 impl PolicyCompiler<'_> {
     /// Looks through a rule and everything that was parsed in it.
@@ -31,7 +31,7 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    /// Records what expressions make of the policy as a whole: what it needs, and when it is compiled again.
+    /// Records the effects of expressions on the policy as a whole: its needs, and when it is compiled again.
     pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r PathRoots>) {
         for roots in all {
             let roles = [["request", "roles"], ["request", "clusterRoles"]];
@@ -42,16 +42,16 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    /// Reports why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    /// Reports why a policy that requests a ValidatingAdmissionPolicy has none.
     pub(super) fn report_not_generated(&mut self, native: &Result<NativeRule, String>) {
         let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
-            Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
+            Method::Cel(cel) if cel.generates => Some(child_path(&cel.path, "generate")),
             _ => None,
         });
         let Some(path) = asking else { return };
         if let Err(reason) = native {
             let message = reason.trim_end_matches('.').to_owned();
-            let help = "the webhook enforces the rule; leave `generate` out if that is meant";
+            let help = "the webhook enforces the rule; leave `generate` out if that is intended";
             let location = self.document.locate(&path);
             self.diagnostics.push(Diagnostic::new(&code::NOT_GENERATED, message, location).help(help));
         }
@@ -71,7 +71,7 @@ impl PolicyCompiler<'_> {
             ConditionLintKind::Always(holds) => {
                 let result = if *holds { "always" } else { "never" };
                 let message = format!("the condition has no variable, and {result} holds");
-                (&code::CONSTANT_CONDITION, message, "a variable stands in `{{ }}`".to_owned())
+                (&code::CONSTANT_CONDITION, message, "write a variable in `{{ }}`".to_owned())
             }
             ConditionLintKind::EmptyAny => {
                 let message = "of no conditions none holds".to_owned();
@@ -79,7 +79,7 @@ impl PolicyCompiler<'_> {
             }
             ConditionLintKind::Unfit(does) => (
                 &code::OPERATOR_TYPE,
-                format!("the value does not fit the operator, which {does}"),
+                format!("the operator cannot use this value; it {does}"),
                 String::new(),
             ),
         };
@@ -100,7 +100,7 @@ struct LintedRule<'p> {
 }
 
 impl<'p> LintedRule<'p> {
-    /// Adds variables that stand somewhere below `path`.
+    /// Adds the variables below `path`.
     fn variables(&mut self, variables: Vec<&'p TemplateVariable>, path: &'p [Step], is_in_foreach: bool) {
         self.roots.extend(variables.iter().filter_map(|variable| variable.roots()));
         self.uses
@@ -116,7 +116,7 @@ impl<'p> LintedRule<'p> {
         );
     }
 
-    /// Adds what a rule or a loop has; as deep as the document is.
+    /// Adds the variables of a rule or a loop; the recursion is bounded by the depth of the document.
     fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
         for (entry, path) in &body.entries {
             self.variables(entry.variables(), path, is_in_foreach);

@@ -1,11 +1,11 @@
-//! What looks wrong with a condition before anything is compared.
+//! Lints of conditions.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Budget, Step};
 
 use super::{CompiledCondition, ConditionSet};
 use crate::operator::ConditionOperator;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// Something that looks wrong.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,28 +15,31 @@ pub(crate) struct ConditionLint {
     pub(crate) kind: ConditionLintKind,
 }
 
-/// What it is.
+/// The kind of the lint.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ConditionLintKind {
-    /// There is no such operator, but perhaps one that is spelt like it.
+    /// The operator is unknown, perhaps misspelt.
     UnknownOperator { near: Option<&'static str> },
     /// There are better operators.
     Deprecated { instead: &'static [&'static str] },
     /// Without variables it always has this result.
     Always(bool),
-    /// The operator can do nothing with the value; here is what it does.
+    /// The operator cannot use the value; the text is its effect.
     Unfit(&'static str),
     /// Of no conditions none holds.
     EmptyAny,
 }
 
 impl ConditionSet {
-    /// Returns everything that looks wrong, in the order in which it stands.
+    /// Returns all lints, in document order.
     pub(crate) fn lint(&self) -> Vec<ConditionLint> {
         let mut found = Vec::new();
         for group in &self.groups {
             if group.any.as_ref().is_some_and(Vec::is_empty) {
-                found.push(ConditionLint { at: child(&group.at, "any"), kind: ConditionLintKind::EmptyAny });
+                found.push(ConditionLint {
+                    at: child_path(&group.at, "any"),
+                    kind: ConditionLintKind::EmptyAny,
+                });
             }
             for condition in group.any.iter().flatten().chain(&group.all) {
                 found.extend(condition.lint());
@@ -48,9 +51,9 @@ impl ConditionSet {
 
 impl CompiledCondition {
     fn lint(&self) -> Vec<ConditionLint> {
-        let at = |key: &str| child(&self.at, key);
+        let at = |key: &str| child_path(&self.at, key);
         let Some(operator) = self.operator else {
-            let near = nearest(&self.written.operator, ConditionOperator::names());
+            let near = nearest_word(&self.written.operator, ConditionOperator::names());
             return vec![ConditionLint {
                 at: at("operator"),
                 kind: ConditionLintKind::UnknownOperator { near },

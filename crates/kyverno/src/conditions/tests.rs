@@ -8,7 +8,7 @@ const OBJECT: &str = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {a
     spec: {num: 5, big: 1000000, list: [a, b], star: 'a*', empty: ''}}";
 
 fn compile(text: &str) -> ConditionSet {
-    let value = Placed { value: yaml::parse(text).expect("YAML"), path: Vec::new() };
+    let value = Located { value: yaml::parse(text).expect("YAML"), path: Vec::new() };
     let (conditions, problems) = ConditionSet::compile(&value, &JmesPathFunctions::kubernetes());
     assert!(problems.is_empty(), "{problems:?}");
     conditions
@@ -29,9 +29,9 @@ fn with_context<T>(test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
 fn outcome(text: &str) -> String {
     let conditions = compile(text);
     with_context(|context| {
-        let mut notes = Notes::on();
+        let mut notes = TraceNotes::on();
         let noted = conditions.evaluate(context, &mut notes).map(|verdict| verdict.holds).ok();
-        match conditions.evaluate(context, &mut Notes::off()) {
+        match conditions.evaluate(context, &mut TraceNotes::off()) {
             Ok(verdict) => {
                 assert_eq!(noted, Some(verdict.holds));
                 let word = if verdict.holds { "yes" } else { "no" };
@@ -141,7 +141,7 @@ fn messages_have_variables_too() {
         "{all: [{key: 1, operator: Equals, value: 1, message: 'for {{ request.object.metadata.name }}'}]}",
     );
     with_context(|context| {
-        let verdict = conditions.evaluate(context, &mut Notes::off()).expect("a verdict");
+        let verdict = conditions.evaluate(context, &mut TraceNotes::off()).expect("a verdict");
         assert_eq!(verdict.text(), "for {{ request.object.metadata.name }}");
         assert_eq!(verdict.resolve(context).ok().as_deref(), Some("for a"));
     });
@@ -153,7 +153,7 @@ fn notes_say_what_was_compared_and_what_was_not_looked_at() {
         "{any: [{key: '{{ request.object.spec.num }}', operator: Equals, value: 4}, {key: a, operator: AnyIn, value: [a]}, {key: 1, operator: Equals, value: 1}],
           all: [{key: '{{ request.object.spec.none }}', operator: Equals, value: ''}]}",
     );
-    let mut notes = Notes::on();
+    let mut notes = TraceNotes::on();
     with_context(|context| conditions.evaluate(context, &mut notes).map(|_| ()).expect_err("missing"));
     let mut found = String::new();
     for group in notes.take() {
@@ -216,7 +216,10 @@ fn what_looks_wrong_is_told_with_its_place() {
 fn conditions_of_pods_read_the_template_of_a_controller() {
     let conditions = compile("{all: [{key: '{{ request.object.spec.num }}', operator: Equals, value: 5}]}");
     let text = with_context(|context| {
-        let error = conditions.rebased(Workload::Template).evaluate(context, &mut Notes::off()).map(|_| ());
+        let error = conditions
+            .rebased(PodTemplatePath::Template)
+            .evaluate(context, &mut TraceNotes::off())
+            .map(|_| ());
         error.expect_err("there is no template").message().to_owned()
     });
     assert!(text.contains("request.object.spec.template.spec.num"), "{text}");

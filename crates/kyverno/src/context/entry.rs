@@ -3,11 +3,12 @@
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Budget, Step, Text, Value};
 
-use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};
+use super::super::source::{ContextEntry, ContextSource, RegistryCredentials};
 use super::super::template::{
     TemplateVariable, VariableProblem, VariableQuery, VariableTemplate, compact_text,
 };
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
+use kubewright_k8s::PodTemplatePath;
 
 /// A name that a rule gives to something it looks up.
 #[derive(Debug, Clone)]
@@ -79,7 +80,7 @@ impl CompiledContextEntry {
     }
 
     /// Returns the same entry for the objects that make Pods.
-    pub(in super::super) fn rebased(&self, to: Workload) -> Self {
+    pub(in super::super) fn rebased(&self, to: PodTemplatePath) -> Self {
         let template =
             |template: &Option<VariableTemplate>| template.as_ref().map(|template| template.rebased(to));
         let query = |query: &Option<VariableQuery>| query.as_ref().map(|query| query.rebased(to));
@@ -102,7 +103,7 @@ impl CompiledContextEntry {
                 service: template(&call.service),
                 headers: call.headers.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
                 data: call.data.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
-                // It is applied to the answer, in which there are no requests.
+                // It is applied to the answer, which has no `request`.
                 ..(**call).clone()
             })),
             ContextEntrySource::Image { reference, credentials, query: path, shown } => {
@@ -215,21 +216,21 @@ impl ContextEntryCompiler<'_> {
         }
     }
 
-    fn text(&mut self, text: &Placed<Text>) -> VariableTemplate {
-        self.value(&Placed { value: Value::String(text.value.clone()), path: text.path.clone() })
+    fn text(&mut self, text: &Located<Text>) -> VariableTemplate {
+        self.value(&Located { value: Value::String(text.value.clone()), path: text.path.clone() })
     }
 
-    fn values(&mut self, value: Option<&Placed<Value>>) -> Option<VariableTemplate> {
+    fn values(&mut self, value: Option<&Located<Value>>) -> Option<VariableTemplate> {
         value.filter(|value| !value.value.is_null()).map(|value| self.value(value))
     }
 
-    fn value(&mut self, value: &Placed<Value>) -> VariableTemplate {
+    fn value(&mut self, value: &Located<Value>) -> VariableTemplate {
         let (template, problems) = VariableTemplate::parse(&value.value, self.functions);
         self.report(&value.path, problems);
         template
     }
 
-    fn query(&mut self, text: Option<&Placed<Text>>) -> Option<VariableQuery> {
+    fn query(&mut self, text: Option<&Located<Text>>) -> Option<VariableQuery> {
         let text = text.filter(|text| !text.value.is_empty())?;
         let (query, problems) = VariableQuery::parse(&text.value, self.functions);
         self.report(&text.path, problems);

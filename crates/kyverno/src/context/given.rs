@@ -1,4 +1,4 @@
-//! What the caller gives a rule in place of what it would find itself.
+//! The values that the caller provides in place of lookups.
 
 use kubewright_value::{Map, Text, Value};
 
@@ -23,7 +23,7 @@ impl ValueOverrides {
         self.0.iter().for_each(|(path, value)| merge_at_path(root, path, value));
     }
 
-    /// Puts those values into `root` that are about the element of a loop.
+    /// Inserts into `root` the values for a loop's element.
     pub(super) fn put_elements_into(&self, root: &mut Value) {
         let of_element = |path: &[Text]| path.first().is_some_and(|first| first.starts_with("element"));
         self.0
@@ -33,7 +33,7 @@ impl ValueOverrides {
     }
 }
 
-/// Merges `value` into what stands at `path`; what is no object on the way is replaced.
+/// Merges `value` into the value at `path`; values on the way that are not objects are replaced.
 fn merge_at_path(root: &mut Value, path: &[Text], value: &Value) {
     let Some((last, before)) = path.split_last() else { return };
     let mut at = root;

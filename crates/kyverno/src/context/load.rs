@@ -1,6 +1,6 @@
-//! Loading context entries: what each source is asked, and what becomes of the answer.
+//! Loads context entries: the query of each source, and its result.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query as Asked, ServiceCall};
+use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query as Asked, QueryAnswer, ServiceCall};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
@@ -50,7 +50,7 @@ impl VariableContext<'_> {
         }
     }
 
-    /// Counts what was loaded. What is looked up is merged with what had the name before.
+    /// Counts the loaded entry. A looked-up value is merged with the earlier value of the same name.
     fn keep(
         &mut self,
         entry: &CompiledContextEntry,
@@ -139,21 +139,23 @@ impl VariableContext<'_> {
             name: name.clone(),
         });
         match self.world.get(&asked) {
-            Answer::Found(map) => {
+            QueryAnswer::Found(map) => {
                 let field = |key: &str| map.get(key).cloned().unwrap_or_default();
                 let made = Map::from([("data", field("data")), ("metadata", field("metadata"))]);
                 Ok(Sourced::own(made.into()))
             }
-            Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
+            QueryAnswer::Absent => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
             )))),
-            Answer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
+            QueryAnswer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 Err(Unresolved::Error(EvalError::new(format!("context entry {entry}: configMap {why}"))))
             }
-            Answer::Unknown => Err(unanswered(entry, asked, "or put the ConfigMap among the known objects")),
+            QueryAnswer::Unknown => {
+                Err(unanswered(entry, asked, "or put the ConfigMap among the known objects"))
+            }
         }
     }
 
@@ -180,23 +182,25 @@ impl VariableContext<'_> {
         const FETCH: &str = "failed to fetch data for APICall: ";
         let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
         let answer = match self.world.get(&Asked::Api(asked.clone())) {
-            Answer::Found(answer) => answer,
-            Answer::Absent | Answer::Failed(_) if call.default.is_some() => {
+            QueryAnswer::Found(answer) => answer,
+            QueryAnswer::Absent | QueryAnswer::Failed(_) if call.default.is_some() => {
                 return Ok(Sourced::own(call.default.clone().unwrap_or_default()));
             }
-            Answer::Absent if call.path.is_none() => {
+            QueryAnswer::Absent if call.path.is_none() => {
                 return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
             }
-            Answer::Absent => {
+            QueryAnswer::Absent => {
                 let message = unfetched(&asked, "the server could not find the requested resource");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => {
+            QueryAnswer::Failed(why) => {
                 return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
             }
-            // A default stands for what is not there, not for what may not be asked.
-            Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
-            Answer::Unknown => {
+            // A default replaces a missing answer, not a forbidden one.
+            QueryAnswer::Refused(why) => {
+                return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}"))));
+            }
+            QueryAnswer::Unknown => {
                 let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
@@ -261,24 +265,24 @@ impl VariableContext<'_> {
             is_insecure: credentials.is_insecure,
         });
         let answer = match self.world.get(&asked) {
-            Answer::Found(answer) => Sourced::foreign(answer),
-            Answer::Absent => {
+            QueryAnswer::Found(answer) => Sourced::foreign(answer),
+            QueryAnswer::Absent => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => {
+            QueryAnswer::Failed(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Unknown => {
+            QueryAnswer::Unknown => {
                 return Err(unanswered(
                     entry,
                     asked,
-                    "or say what the registry says in `images` of a `--world` file",
+                    "or give the registry's answer in `images` of a `--world` file",
                 ));
             }
         };
@@ -302,26 +306,27 @@ impl VariableContext<'_> {
         let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
         let mut parts = name.split('.');
         let (shared, projection) = (parts.next().unwrap_or_default(), parts.next());
-        // Somebody may know a part of an entry by its own name.
+        // The caller may provide a part of an entry by its own name.
         let part = projection.filter(|projection| !projection.is_empty());
         let part = part.map(|projection| Asked::Shared(format!("{shared}.{projection}").into()));
         let found = part.as_ref().map(|part| self.world.get(part));
-        let is_part = matches!(found, Some(Answer::Found(_) | Answer::Failed(_) | Answer::Refused(_)));
+        let is_part =
+            matches!(found, Some(QueryAnswer::Found(_) | QueryAnswer::Failed(_) | QueryAnswer::Refused(_)));
         let projection = projection.filter(|_| !is_part);
         let asked = Asked::Shared(shared.into());
         let answer = match found.filter(|_| is_part).unwrap_or_else(|| self.world.get(&asked)) {
-            Answer::Found(answer) => answer,
-            Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
-            Answer::Failed(why) => {
+            QueryAnswer::Found(answer) => answer,
+            QueryAnswer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
+            QueryAnswer::Failed(why) => {
                 let message = format!("{prefix}failed to fetch entry key={shared}: {why}");
                 return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 return Err(error(format!(
                     "context entry {entry}: globalReference is not allowed in namespaced policies: {why}"
                 )));
             }
-            Answer::Unknown => {
+            QueryAnswer::Unknown => {
                 let how = "or give it in `globalContextEntries` of the test or a `--world` file";
                 return Err(unanswered(entry, part.unwrap_or(asked), how).within(&prefix));
             }
@@ -348,7 +353,7 @@ struct VariableEntry<'e> {
     default: Option<&'e VariableTemplate>,
 }
 
-/// Returns what was found, or the default if the rule could not find it.
+/// Returns the value found, or the default if there is none.
 fn or_default(
     query: &VariableQuery,
     found: Result<Sourced, Unresolved>,
@@ -364,7 +369,7 @@ fn or_default(
     }
 }
 
-/// Says why a call has no answer.
+/// Returns why a call has no answer.
 fn unfetched(call: &ApiCall, why: &str) -> String {
     let ApiCall { method, url, .. } = call;
     let message = match call.service {
@@ -374,7 +379,7 @@ fn unfetched(call: &ApiCall, why: &str) -> String {
     format!("failed to fetch data for APICall: {message}")
 }
 
-/// Says what nobody knows, and how to make it known.
+/// Returns the unanswered query, and how to provide the answer.
 fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     let message = format!(
         "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
@@ -414,7 +419,7 @@ fn json_size(value: &Value, level: u32) -> Result<usize, Exhausted> {
     Ok(total)
 }
 
-/// Returns what messages call the type of a value; here whole numbers are no doubles.
+/// Returns the type name of a value in messages; here whole numbers are not doubles.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Number(number) if number.as_i64().is_some() => "int64",

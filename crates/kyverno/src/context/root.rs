@@ -3,9 +3,9 @@
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
-use kubewright_cel_rules::request::{kind_of, objects, resource_of};
+use kubewright_cel_rules::request::{kind_value, request_objects, resource_value};
 
-/// Returns what expressions are evaluated on: the request, and who asks.
+/// Returns the root value of expressions: the request and its user.
 pub(super) fn context_root(request: &AdmissionRequest, object: &Value) -> Value {
     let is_admission = request.is_admission();
     let mut root = Map::with_capacity(8);
@@ -18,10 +18,10 @@ pub(super) fn context_root(request: &AdmissionRequest, object: &Value) -> Value 
     root.into()
 }
 
-/// Outside a cluster only what is known there exists; an admission request has all its fields.
+/// Outside a cluster only the known fields exist; an admission request has all its fields.
 fn request_variables(request: &AdmissionRequest, object: &Value, is_admission: bool) -> Map {
     let mut map = Map::with_capacity(if is_admission { 18 } else { 8 });
-    // What somebody connects to is in no object.
+    // The target of a connection is in neither object.
     if is_admission || request.operation == Operation::Connect {
         identify(&mut map, request);
     }
@@ -47,7 +47,7 @@ fn request_variables(request: &AdmissionRequest, object: &Value, is_admission: b
 }
 
 fn put_objects(map: &mut Map, request: &AdmissionRequest, object: &Value, is_admission: bool) {
-    let (new, old) = objects(request, object);
+    let (new, old) = request_objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
         if is_admission || !value.is_null() {
             map.insert(key.into(), value.clone());
@@ -56,8 +56,8 @@ fn put_objects(map: &mut Map, request: &AdmissionRequest, object: &Value, is_adm
 }
 
 fn identify(map: &mut Map, request: &AdmissionRequest) {
-    let kind = kind_of(&request.kind);
-    let resource = resource_of(request.addressed());
+    let kind = kind_value(&request.kind);
+    let resource = resource_value(request.addressed());
     if request.is_admission() {
         map.insert("uid".into(), request.uid.clone().into());
     }
@@ -74,9 +74,9 @@ fn identify(map: &mut Map, request: &AdmissionRequest) {
     map.insert("options".into(), Value::Null);
 }
 
-/// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for anybody else.
+/// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for other users.
 fn service_account_of(request: &AdmissionRequest) -> (Text, Text) {
-    let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+    let user = request.user.str_at(&["username"]);
     let account = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     let (namespace, name) = account.unwrap_or_default();
     (namespace.into(), name.split(':').next().unwrap_or_default().into())

@@ -1,4 +1,4 @@
-//! What variables stand for: a value and who may have written it, or why there is none.
+//! The value of a variable with its origin, or why there is none.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use kubewright_value::{Exhausted, Text, Value};
 
 use super::super::mixed::{Tainted, join_parts};
 
-/// A value and whether somebody else than the author of the policy may have written it.
+/// A value, and whether someone other than the policy's author may have written it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Sourced {
     pub(in super::super) value: Value,
     pub(in super::super) is_foreign: bool,
-    /// Who wrote what in it, if parts of it are the author's.
+    /// The origins of its parts, if some are the author's.
     pub(super) parts: Option<Arc<Tainted>>,
 }
 
-/// Why a variable stands for nothing.
+/// Why a variable has no value.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Unresolved {
-    /// An object does not have a key; the message says which.
+    /// An object lacks a key; the message names it.
     Missing(String),
     Error(EvalError),
 }
@@ -30,7 +30,7 @@ impl Sourced {
         Self { value, is_foreign: false, parts: None }
     }
 
-    /// Returns a value that somebody else may have written.
+    /// Returns a foreign value.
     pub(in super::super) fn foreign(value: Value) -> Self {
         Self { value, is_foreign: true, parts: None }
     }
@@ -49,7 +49,7 @@ impl Sourced {
         self.value.as_array().map(|items| items.iter().map(item).collect())
     }
 
-    /// Returns what stands at the end of `keys`, if it is known who wrote it.
+    /// Returns the value at the end of `keys`, if its origin is known.
     pub(super) fn part(parts: &Tainted, keys: &[Text]) -> Option<Self> {
         let mut at = parts.clone();
         for key in keys {
@@ -58,7 +58,7 @@ impl Sourced {
         Some(Self::from(at))
     }
 
-    /// Returns the value with who wrote what in it.
+    /// Returns the value with the origins of its parts.
     pub(in super::super) fn into_mixed(self) -> Tainted {
         match self.parts {
             Some(parts) => Arc::unwrap_or_clone(parts),

@@ -1,18 +1,19 @@
 use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
-use super::super::source::{ContextEntry, ContextSource, Service, Workload};
+use super::super::source::{ContextEntry, ContextSource, Service};
 use super::super::template::{VariableProblem, VariableTemplate};
 use super::*;
 use crate::template::tests::functions;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
+use kubewright_k8s::PodTemplatePath;
 
 fn parsed(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|error| panic!("{text}: {}", error.message))
 }
 
-fn placed<T>(value: T) -> Placed<T> {
-    Placed { value, path: Vec::new() }
+fn placed<T>(value: T) -> Located<T> {
+    Located { value, path: Vec::new() }
 }
 
 /// Returns the entry that is written as it is in a policy, but in JSON.
@@ -83,7 +84,7 @@ pub(in super::super) fn entries(list: &Value) -> &'static [CompiledContextEntry]
 struct Giving<W>(W, Vec<(Text, Value)>);
 
 impl<W: World> World for Giving<W> {
-    fn get(&self, query: &Asked) -> kubewright_engine::Answer {
+    fn get(&self, query: &Asked) -> kubewright_engine::QueryAnswer {
         self.0.get(query)
     }
 
@@ -92,7 +93,7 @@ impl<W: World> World for Giving<W> {
     }
 }
 
-/// What a test looks at.
+/// The input of a test.
 struct Setting {
     request: AdmissionRequest,
     world: Box<dyn World>,
@@ -275,7 +276,7 @@ fn parts_of_an_entry_that_are_the_authors_stay_so() {
 }
 
 #[test]
-fn what_nobody_knows_is_a_question_that_says_how_to_answer_it() {
+fn unanswered_query_error_names_the_query_and_its_mock() {
     let setting = Setting { world: Box::new(OpenWorld::default()), ..widget() };
     let declared = parsed(
         r#"[{"name":"c","configMap":{"name":"cm","namespace":"ns1"}},{"name":"v","variable":{"jmesPath":"c.data","default":"d"}}]"#,
@@ -485,7 +486,7 @@ fn entries_follow_a_rule_to_its_controllers() {
     let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
     let declared = entries(&parsed(r#"[{"name":"v","variable":{"jmesPath":"request.object.spec.x"}}]"#));
     let rebased: Vec<CompiledContextEntry> =
-        declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
+        declared.iter().map(|entry| entry.rebased(PodTemplatePath::Template)).collect();
     let found = Setting { request, ..widget() }.run(|context| {
         context.declare(rebased.leak());
         shown("{{ v }}", context)

@@ -1,7 +1,7 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, DecisionCache, EvalError, Evaluation, Query, RuleId, Tracer, World, WorldView,
+    DecisionCache, EvalError, Evaluation, Query, QueryAnswer, RuleId, Tracer, World, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
@@ -10,16 +10,16 @@ use super::{CheckVerdict, ValidateCheck, ValidateRule, ValidateRun, matching_exc
 use crate::context::VariableContext;
 use crate::source::FailureAction;
 use crate::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 
 impl ValidateRule {
-    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed. Where nobody knows
-    /// how the object was, nothing is forgiven.
+    /// Returns `verdict`, or a skip when the old object already violated the rule and that is allowed. An unknown old
+    /// object excuses nothing.
     pub(super) fn forgiven(
         &self,
         verdict: CheckVerdict,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == FailureAction::Enforce;
         let request = evaluation.request;
@@ -36,12 +36,12 @@ impl ValidateRule {
             Ok(true) => CheckVerdict::Skip(
                 "skipping the rule evaluation as pre-existing violations are allowed".into(),
             ),
-            // What cannot be told forgives nothing.
+            // An unknown answer excuses nothing.
             Ok(false) | Err(_) => verdict,
         }
     }
 
-    /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
+    /// Returns whether the old object violates the rule. The user who wrote it is not known.
     fn was_bad(
         &self,
         request: &AdmissionRequest,
@@ -51,12 +51,12 @@ impl ValidateRule {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
-            user: nobody(),
+            user: unknown_user(),
             roles: Vec::new(),
             cluster_roles: Vec::new(),
             ..request.clone()
         };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), Notes::off());
+        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), TraceNotes::off());
         let world = Before { world: evaluation.world };
         let view = WorldView::new(&world, evaluation.world.home());
         let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
@@ -64,7 +64,7 @@ impl ValidateRule {
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
         }
-        // Other rules are excused as a whole, so that nobody asks what they were before.
+        // Other rules are skipped as a whole, so their old result is not needed.
         let excepted = match self.body.check {
             ValidateCheck::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
             _ => Vec::new(),
@@ -85,13 +85,13 @@ impl ValidateRule {
     }
 }
 
-/// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
+/// The world for the old object: the caller's values replace the request of the new one only.
 struct Before<'w> {
     world: WorldView<'w>,
 }
 
 impl World for Before<'_> {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         self.world.get(query)
     }
 
@@ -104,8 +104,8 @@ impl World for Before<'_> {
 
 const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
-/// Returns one who asks and is in no group that a rule could name.
-fn nobody() -> Value {
+/// Returns a user in no group that a rule could name.
+fn unknown_user() -> Value {
     Map::from([
         ("username", Value::from("kyverno:kyverno-invalid-controller")),
         ("uid", "kyverno:invaliduid".into()),

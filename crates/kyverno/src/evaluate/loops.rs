@@ -8,9 +8,9 @@ use crate::context::{Sourced, Unresolved, VariableContext};
 use crate::gotext;
 use crate::template::VariableQuery;
 use crate::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 
-/// What it takes to put an element in place and to leave it again, however little is asked about it.
+/// The cost of entering and leaving an element, besides its checks.
 const STEPS_OF_AN_ELEMENT: u64 = 5;
 
 /// One loop.
@@ -30,7 +30,7 @@ impl ValidateRule {
         loops: &'a [ForeachLoop],
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let mut applied = 0;
         let mut list_error = None;
@@ -97,7 +97,7 @@ impl ValidateRule {
         (sourced, index): (&Sourced, usize),
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let element = &sourced.value;
         context.enter_sourced(sourced, index, subject.nesting);
@@ -105,7 +105,7 @@ impl ValidateRule {
         match one.body.precondition(context, notes) {
             Ok(None) => {}
             Ok(Some(skip)) => return CheckVerdict::Skip(skip),
-            // An element that cannot be asked about is left out, as its author's `||` would do.
+            // An element that cannot be evaluated is left out, as its author's `||` would do.
             Err(error) if error.kind.is_final() => {
                 return CheckVerdict::Skip(error.message.into());
             }
@@ -127,12 +127,12 @@ impl ValidateRule {
 }
 
 impl ForeachLoop {
-    /// Returns whether patterns are about the element rather than the object.
+    /// Returns whether patterns apply to the element rather than the object.
     fn is_scoped(&self, element: &Value) -> bool {
         self.element_scope.unwrap_or(element.as_object().is_some())
     }
 
-    /// Returns the error of an element that cannot be what patterns are about.
+    /// Returns the error of an element to which patterns cannot apply.
     fn misfit(&self, element: &Value) -> Option<EvalError> {
         if self.element_scope != Some(true) || element.as_object().is_some() {
             return None;
@@ -144,8 +144,8 @@ impl ForeachLoop {
         )))
     }
 
-    /// Returns where `element` stands in `object`, as far as that can be told: an image says so itself, an object or
-    /// array is found by being the same, anything else by the path of the list.
+    /// Returns the path of `element` in `object`, as far as it is known: an image carries it, an object or array is
+    /// found by identity, anything else by the path of the list.
     fn place_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Option<ElementPath> {
         if let Some(pointer) = element.get("jsonPointer").and_then(Value::as_str) {
             return Some(ElementPath::Instead(pointed(pointer)));
@@ -159,10 +159,10 @@ impl ForeachLoop {
     }
 }
 
-/// Where the element of a loop stands in the object.
+/// The path of a loop's element in the object.
 enum ElementPath {
     At(Vec<Step>),
-    /// The element is made from what stands there, and its own parts are nowhere.
+    /// The element is derived from the value at this path, and its parts have no paths.
     Instead(Vec<Step>),
 }
 

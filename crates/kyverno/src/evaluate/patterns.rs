@@ -11,11 +11,11 @@ use crate::context::VariableContext;
 use crate::message::{PatternOutcome, RuleMessage};
 use crate::mixed::Tainted;
 use crate::pattern::{self, Mismatch, ValidatePattern};
-use crate::source::Workload;
 use crate::template::VariableTemplate;
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_k8s::PodTemplatePath;
 
-/// A pattern, and where it stands in the document.
+/// A pattern, and its path in the document.
 pub(crate) struct OnePattern {
     pub(crate) source: PatternSource,
     pub(crate) path: Vec<Step>,
@@ -31,10 +31,10 @@ pub(crate) enum PatternSource {
     /// It is the same for every object.
     Constant(ValidatePattern),
     /// It has variables in it, and is made for each object.
-    Variable { template: VariableTemplate, workload: Workload, is_entry: bool },
+    Variable { template: VariableTemplate, workload: PodTemplatePath, is_entry: bool },
 }
 
-/// Compiles a pattern that stands alone, or is one of several.
+/// Compiles a pattern, alone or as one of several.
 pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePattern {
     if is_entry { ValidatePattern::compile_entry(source) } else { ValidatePattern::compile(source) }
 }
@@ -45,7 +45,7 @@ impl OnePattern {
         object: &Value,
         message: &RuleMessage,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         match self.compare(object, context, notes) {
             Err(error) => CheckVerdict::Error(error),
@@ -76,7 +76,7 @@ impl OnePattern {
         &self,
         object: &Value,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<pattern::PatternVerdict, EvalError> {
         let mark = notes.mark();
         let pattern = match &self.source {
@@ -108,7 +108,7 @@ impl AnyPattern {
         object: &Value,
         message: &RuleMessage,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let rule = message.rule.as_str();
         let (mut failures, mut skips) = (Vec::new(), Vec::new());
@@ -161,8 +161,8 @@ fn any_pattern_note(
     i: usize,
     pattern: &OnePattern,
     compared: &Result<pattern::PatternVerdict, EvalError>,
-) -> Note {
-    use kubewright_engine::Verdict as Seen;
+) -> TraceNote {
+    use kubewright_engine::TraceVerdict as Seen;
     let (found, verdict) = match compared {
         Ok(pattern::PatternVerdict::Pass) => (String::new(), Seen::Yes),
         Ok(pattern::PatternVerdict::Skip { message, .. }) => (message.clone(), Seen::No),
@@ -170,7 +170,7 @@ fn any_pattern_note(
         Ok(pattern::PatternVerdict::Error { message, .. }) => (message.clone(), Seen::Error),
         Err(error) => (error.message.clone(), Seen::Error),
     };
-    Note {
+    TraceNote {
         what: format!("anyPattern[{i}]"),
         found,
         wanted: String::new(),

@@ -1,6 +1,6 @@
 //! Who must have signed: sets of signers, of which some are enough, and sets in sets.
 
-use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query, Verdict as Seen};
+use kubewright_engine::{EvalError, EvalErrorKind, Evaluation, Query, QueryAnswer, TraceVerdict as Seen};
 use kubewright_golib::pem;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Step, Text, Value, json};
@@ -9,9 +9,9 @@ use super::difference;
 use super::message::{decode_base64_lines, decode_signature};
 use super::{PublicKey, SignedContent, SignedObject};
 use crate::source::manifests::{Attestor, AttestorSet, Signer};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
-/// What checking one signature costs of the budget, which is a hundred of them.
+/// The cost of checking one signature; a budget allows a hundred of them.
 const SIGNATURE_COST: u64 = 50_000;
 
 /// The entry of a Secret that holds a public key.
@@ -36,7 +36,7 @@ enum AttestorKey {
     OutOfReach(&'static str),
 }
 
-/// Whether a signer, or enough of a set, has signed, and the reason in Kyverno's words.
+/// Whether a signer, or enough of a set, has signed, and the reason in Kyverno's wording.
 pub(super) enum Vote {
     For(String),
     Against(String),
@@ -48,13 +48,13 @@ impl Set {
         Self { count: source.count, entries }
     }
 
-    /// Asks one signer after the other until there are enough.
+    /// Evaluates one signer after the other until there are enough.
     pub(super) fn vote(
         &self,
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         let (mut verified, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for (i, entry) in self.entries.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Set {
     }
 }
 
-/// Returns the errors as one. What nobody knows yet comes first, because it can be looked up.
+/// Returns the errors as one. Unanswered queries come first, because they can still be answered.
 fn combined(mut errors: Vec<EvalError>) -> Option<EvalError> {
     if let Some(i) = errors.iter().position(|error| matches!(error.kind, EvalErrorKind::Query(_))) {
         return Some(errors.swap_remove(i));
@@ -121,7 +121,7 @@ impl AttestorEntry {
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         notes.open();
         let vote = self.cast(case, path, evaluation, notes);
@@ -131,7 +131,7 @@ impl AttestorEntry {
                 Ok(Vote::Against(reason)) => (reason.clone(), Seen::No),
                 Err(error) => (error.message.clone(), Seen::Error),
             };
-            Note {
+            TraceNote {
                 what: self.by.title(),
                 found,
                 wanted: String::new(),
@@ -148,7 +148,7 @@ impl AttestorEntry {
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         self.check_annotations(case.object)?;
         let path = &format!("{path}.{}", self.by.field());
@@ -182,7 +182,7 @@ impl AttestorEntry {
 }
 
 impl AttestorKey {
-    /// Returns the field that it stands in.
+    /// Returns the field of the signer.
     fn field(&self) -> &'static str {
         match self {
             Self::Key(_) | Self::Secret(_) | Self::OutOfReach("kms" | "repository") => "keys",
@@ -229,7 +229,7 @@ fn verify(
             continue;
         }
         if differences.is_empty() {
-            // The original says it in these very letters.
+            // Kyverno has exactly this spelling.
             return Ok(Vote::For("singed by a valid signer: ".to_owned()));
         }
         let shown = difference::manifest_differences_text(differences, evaluation.budget)?;
@@ -252,11 +252,11 @@ fn trial(index: usize, count: usize, problem: &str) -> String {
 fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<PublicKey, EvalError> {
     let wrong = |problem: &str| EvalError::new(format!("{path}: {query}: {problem}"));
     let secret = match evaluation.world.get(query) {
-        Answer::Found(secret) => secret,
-        Answer::Absent => return Err(wrong("not found among what rules may look up")),
-        Answer::Unknown => return Err(EvalError::unanswered(query.clone())),
-        Answer::Failed(why) => return Err(EvalError::failed(query, &why)),
-        Answer::Refused(why) => return Err(EvalError::refused(query, &why)),
+        QueryAnswer::Found(secret) => secret,
+        QueryAnswer::Absent => return Err(wrong("not found among what rules may look up")),
+        QueryAnswer::Unknown => return Err(EvalError::unanswered(query.clone())),
+        QueryAnswer::Failed(why) => return Err(EvalError::failed(query, &why)),
+        QueryAnswer::Refused(why) => return Err(EvalError::refused(query, &why)),
     };
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);
     let encoded = || {

@@ -1,14 +1,14 @@
-//! What an object has that was not signed, and what was signed and is not in the object.
+//! The differences between an object and its signed manifest.
 //!
-//! A signature covers what is there and what is absent. Two things count as equal that are not, because the API server
-//! itself makes one of the other: images that differ only in `docker.io/` before or `:latest` behind them, and a field
+//! A signature covers present and absent fields. Two kinds of differences are ignored, because the API server itself
+//! makes them: images that differ only in `docker.io/` before or `:latest` behind them, and a field
 //! of its own kinds that is missing and one that is empty. It adds and drops null, `{}` and `[]` there, and it drops
 //! `""`; that it adds `""` is not known. Where an empty value is something, it counts on both sides: an item of a list,
 //! a selector (an empty one selects everything), an entry of a map whose keys are free, such as labels, and every field
 //! of a kind that the API server does not know by itself. The original is blind to all of these: it takes
 //! `ingress: [{}]` for `ingress: []`, and `matchLabels: {app: web, nobody: ""}` for `matchLabels: {app: web}`.
 
-use kubewright_value::{Budget, Exhausted, Map, Value, json, text_of};
+use kubewright_value::{Budget, Exhausted, Map, Value, index_text, json};
 
 use super::ignored::{IgnoredField, ManifestPath};
 use crate::gotext;
@@ -27,7 +27,7 @@ pub(super) struct ManifestDifference {
 /// Where a missing selector selects everything too, and the API server writes it out.
 const WEBHOOKS: &str = "admissionregistration.k8s.io/";
 
-/// API groups whose kinds the API server knows by itself: what is empty in them may come and go.
+/// Built-in API groups: empty fields in their kinds may be added and removed by the API server.
 const OWN_GROUPS: [&str; 23] = [
     "",
     "admissionregistration.k8s.io",
@@ -82,7 +82,7 @@ const FREE_MAPS: [&str; 24] = [
     "volumeAttributes",
 ];
 
-/// What a selector has that is no map of labels itself.
+/// The fields of a selector that are not maps of labels.
 const SELECTOR_FIELDS: [&str; 2] = ["matchLabels", "matchExpressions"];
 
 /// How many differences are written out.
@@ -95,7 +95,7 @@ pub(super) fn manifest_differences(
     ignored: &[&IgnoredField],
     budget: &mut Budget,
 ) -> Result<Vec<ManifestDifference>, Exhausted> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     let has_selectors = !version.starts_with(WEBHOOKS);
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let mut walk = ManifestComparison {
@@ -113,7 +113,7 @@ pub(super) fn manifest_differences(
     Ok(found)
 }
 
-/// Returns differences as they stand in Kyverno's messages.
+/// Returns differences as Kyverno's messages list them.
 pub(super) fn manifest_differences_text(
     differences: &[ManifestDifference],
     budget: &mut Budget,
@@ -159,7 +159,7 @@ struct ManifestComparison<'a> {
 }
 
 impl ManifestComparison<'_> {
-    /// Compares what stands at one place. What `counts` is something even when it is empty.
+    /// Compares the values at one path. A value that `counts` matters even when it is empty.
     fn compare(
         &mut self,
         before: Option<&Value>,
@@ -184,7 +184,7 @@ impl ManifestComparison<'_> {
             }
             (Some(Value::Array(one)), Some(Value::Array(other))) => {
                 for i in 0..one.len().max(other.len()) {
-                    self.below(&text_of(i), |walk| walk.compare(one.get(i), other.get(i), true))?;
+                    self.below(&index_text(i), |walk| walk.compare(one.get(i), other.get(i), true))?;
                 }
                 Ok(())
             }
@@ -225,7 +225,7 @@ impl ManifestComparison<'_> {
             }
             Value::Array(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    has_any |= self.part(&text_of(i), item, is_before, true)?;
+                    has_any |= self.part(&index_text(i), item, is_before, true)?;
                 }
             }
             value => {

@@ -1,17 +1,17 @@
-//! What the API server would make of what was signed, with its defaults filled in.
+//! The dry run of the signed manifest: the API server's result with its defaults filled in.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, Evaluation, Query};
+use kubewright_engine::{ApiCall, EvalError, Evaluation, Query, QueryAnswer};
 use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Text, Value};
 
 use crate::source::manifests;
 
-/// The namespace in which objects are tried, unless a rule says otherwise.
+/// The default namespace of dry runs.
 const NAMESPACE: &str = "kyverno-dryrun";
 
-/// That the API server is asked.
+/// The settings of the dry run.
 pub(super) struct DryRunCheck {
-    /// Empty where the rule does not say.
+    /// Empty where the rule has none.
     namespace: Text,
 }
 
@@ -20,10 +20,10 @@ impl DryRunCheck {
         Self { namespace: source.namespace.clone() }
     }
 
-    /// Returns what would be stored if `signed` were created; nothing when there is no API server.
+    /// Returns the object that would be stored if `signed` were created; `None` without an API server.
     ///
     /// # Errors
-    /// When nobody has asked yet.
+    /// When the answer is not known yet.
     pub(super) fn ask(
         &self,
         signed: &Value,
@@ -32,11 +32,11 @@ impl DryRunCheck {
     ) -> Result<Option<Value>, EvalError> {
         let query = self.query(signed, object, evaluation.world.home());
         match evaluation.world.get(&query) {
-            Answer::Found(stored) => Ok(Some(stored)),
-            Answer::Absent => Ok(None),
-            Answer::Unknown => Err(EvalError::unanswered(query)),
-            Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
-            Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
+            QueryAnswer::Found(stored) => Ok(Some(stored)),
+            QueryAnswer::Absent => Ok(None),
+            QueryAnswer::Unknown => Err(EvalError::unanswered(query)),
+            QueryAnswer::Failed(why) => Err(EvalError::failed(&query, &why)),
+            QueryAnswer::Refused(why) => Err(EvalError::refused(&query, &why)),
         }
     }
 

@@ -1,8 +1,8 @@
-//! Which fields may differ from what was signed.
+//! The fields that may differ from the signed manifest.
 //!
-//! A field is a path with dots, `spec.containers.*.image`, and `*` stands for anything. As in the original it also
-//! fits inside a longer path: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of a Deployment, and the lists
-//! below rely on it. But it starts and ends with whole keys, which the original does not ask: there a ConfigMap may get
+//! A field is a path with dots, `spec.containers.*.image`, and `*` matches anything. As in the original it also
+//! matches inside a longer path: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of a Deployment, and the lists
+//! below rely on it. But it starts and ends with whole keys, which the original does not require: there a ConfigMap may get
 //! an entry `metadata.uid.conf`, and a Pod another `spec.serviceAccountName`, because `metadata.uid` and
 //! `spec.serviceAccount` are ignored.
 
@@ -22,13 +22,13 @@ pub(super) struct Ignored {
 /// One path.
 #[derive(Debug, Clone)]
 pub(super) struct IgnoredField {
-    /// What stands between `*`, in this order.
+    /// The texts between `*`, in order.
     pieces: Vec<Text>,
     /// Whether more letters may follow, as numbers do behind the names of signatures.
     is_start: bool,
 }
 
-/// Where something stands in an object.
+/// A path in an object.
 #[derive(Debug, Default)]
 pub(super) struct ManifestPath {
     /// Keys and indexes with dots between them.
@@ -60,7 +60,7 @@ impl ManifestPath {
     }
 }
 
-/// What the API server, controllers and tools write into objects of every kind.
+/// The fields that the API server, controllers and tools write into objects of every kind.
 const OF_ALL: &[&str] = &[
     "metadata.namespace",
     "metadata.managedFields.*",
@@ -86,7 +86,7 @@ const OF_ALL: &[&str] = &[
     "status",
 ];
 
-/// What they write into objects of one kind.
+/// The fields that they write into objects of one kind.
 const OF_KIND: &[(&str, &[&str])] = &[
     (
         "Pod",
@@ -140,11 +140,11 @@ const POLICY: &[&str] = &[
     "spec.validationFailureAction",
 ];
 
-/// The only kind in [`OF_KIND`] that is meant in one group alone.
+/// The only kind in [`OF_KIND`] that is limited to one group.
 const ROUTES: (&str, &str) = ("Route", "route.openshift.io");
 
 impl Ignored {
-    /// Returns what is always ignored, and what a rule ignores besides.
+    /// Returns the fields that are always ignored, and those of a rule.
     pub(super) fn all(names: &SignatureAnnotations, of_rule: &[IgnoreFields]) -> Vec<Self> {
         let mut everywhere: Vec<IgnoredField> = OF_ALL.iter().copied().map(IgnoredField::new).collect();
         let bases = ["message", "signature", "certificate", "bundle", "resourceBundleRef"];
@@ -165,7 +165,7 @@ impl Ignored {
         std::iter::once(everywhere).chain(of_kind).chain(of_rule).collect()
     }
 
-    /// Returns the fields of those `ignored` that are about `object`.
+    /// Returns the fields of those `ignored` that match `object`.
     pub(super) fn of<'i>(ignored: &'i [Self], object: &Value) -> Vec<&'i IgnoredField> {
         let (kind, name) = (GroupVersionKind::of(object), ObjectName::of(object));
         let is_about = |ignored: &&Self| {
@@ -210,7 +210,7 @@ impl IgnoredField {
         let mut found = rest.match_indices(piece.as_str()).map(|(at, _)| end + at);
         let is_good = |at: &usize| !piece.starts_with('.') || place.is_start(at + 1);
         match others.is_empty() {
-            // The first is as good as any other where more may follow.
+            // The first match is as good as any other where more may follow.
             false => found.find(is_good).is_some_and(|at| self.goes_on(others, at + piece.len(), place)),
             true => found.filter(is_good).any(|at| self.is_start || place.is_end(at + piece.len())),
         }

@@ -1,4 +1,4 @@
-//! The public keys that signatures are checked with: ECDSA over P-256, of the SHA-256 of what is signed.
+//! The public keys for signatures: ECDSA over P-256 with SHA-256.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) struct PublicKey {
     ending: Text,
 }
 
-/// What a key may be instead, by the object identifier in it.
+/// Other types of keys, by their object identifiers.
 const OTHERS: [(&[u8], &str); 6] = [
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01], "an RSA key"),
     (&[0x2b, 0x81, 0x04, 0x00, 0x22], "a key of the curve P-384"),
@@ -28,7 +28,7 @@ const OTHERS: [(&[u8], &str); 6] = [
     (&[0x2b, 0x65, 0x71], "an Ed448 key"),
 ];
 
-/// How much of a key says which it is.
+/// The length of the prefix that identifies the type of a key.
 const HEADER: usize = 128;
 
 impl PublicKey {
@@ -60,7 +60,7 @@ impl PublicKey {
     }
 }
 
-/// Returns what sort of key `bytes` are instead.
+/// Returns the type of the key `bytes` when it is not supported.
 pub(crate) fn other(bytes: &[u8]) -> Option<&'static str> {
     let header = bytes.get(..HEADER).unwrap_or(bytes);
     let has = |identifier: &[u8]| header.windows(identifier.len()).any(|part| part == identifier);

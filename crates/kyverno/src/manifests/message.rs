@@ -1,8 +1,8 @@
-//! What was signed, out of the annotations of an object.
+//! Reads the signed message from the annotations of an object.
 //!
 //! An object carries the signed text itself: `<domain>/message` is Base64 of gzip of YAML, or of gzip of a `.tar.gz`
 //! with YAML files in it. Signatures, `<domain>/signature` and `_1`, `_2` and so on, are of the text after the
-//! outer gzip. Anybody may have written all of it, so sizes are bounded before anything is unpacked.
+//! outer gzip. Every user can write annotations, so sizes are bounded before anything is unpacked.
 
 use std::io::Read as _;
 
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::MultiGzDecoder;
 use kubewright_engine::EvalError;
-use kubewright_value::{Budget, Document, Exhausted, ProblemKind, Source, Text, Value, yaml};
+use kubewright_value::{Budget, Document, Exhausted, ParseProblemKind, Source, Text, Value, yaml};
 
 use super::tar;
 use crate::signing::DEFAULT_DOMAIN;
@@ -24,17 +24,17 @@ const MAX_UNPACKED: usize = 4 << 20;
 /// How many signatures are looked at.
 const MAX_SIGNATURES: usize = 64;
 
-/// How long a signature may be as it is written; those of P-256 have about a hundred characters.
+/// The most characters of an encoded signature; those of P-256 have about a hundred.
 const MAX_SIGNATURE: usize = 1024;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// What the annotations are called.
+/// The names of the annotations.
 #[derive(Debug, Clone)]
 pub(crate) struct SignatureAnnotations {
     pub(crate) message: Text,
     pub(super) signature: Text,
-    /// Says that the message is in an image.
+    /// Marks a message that is in an image.
     pub(super) bundle: Text,
     domain: Text,
 }
@@ -52,7 +52,7 @@ impl SignatureAnnotations {
         }
     }
 
-    /// Returns what the annotation of signature number `index` is called.
+    /// Returns the annotation name of signature number `index`.
     pub(crate) fn signature(&self, index: usize) -> Text {
         match index {
             0 => self.signature.clone(),
@@ -60,7 +60,7 @@ impl SignatureAnnotations {
         }
     }
 
-    /// Returns whether an annotation belongs to the signature and not to what is signed.
+    /// Returns whether an annotation belongs to the signature and not to the signed manifest.
     pub(crate) fn is_one(&self, annotation: &str) -> bool {
         let name = annotation.strip_prefix(self.domain.as_str()).and_then(|rest| rest.strip_prefix('/'));
         let bases = ["message", "signature", "certificate", "bundle", "resourceBundleRef"];
@@ -75,7 +75,7 @@ impl SignatureAnnotations {
 
 /// A signed text.
 pub(crate) struct SignedMessage {
-    /// What the signatures are of.
+    /// The bytes that the signatures cover.
     pub(crate) signed: Vec<u8>,
     /// The objects in it.
     pub(crate) objects: Vec<Value>,
@@ -147,7 +147,7 @@ pub(super) fn decode_base64_lines(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text.replace(['\r', '\n'], "")).ok()
 }
 
-/// Takes gzip off `bytes`; what is not gzip stays as it is.
+/// Decompresses gzip `bytes`; other bytes are returned unchanged.
 fn unpack(bytes: Vec<u8>, budget: &mut Budget) -> Result<Vec<u8>, NoMessage> {
     if !bytes.starts_with(GZIP) {
         return Ok(bytes);
@@ -193,7 +193,9 @@ fn read_yaml(bytes: &[u8], objects: &mut Vec<Value>, budget: &mut Budget) -> Res
         std::str::from_utf8(bytes).map_err(|_| NoMessage::Broken(broken_message("it is not UTF-8")))?;
     budget.step(u64::try_from(text.len() / 16).unwrap_or(u64::MAX))?;
     let reading = yaml::read(&Source::new("message", text));
-    if let Some(problem) = reading.problems.iter().find(|problem| problem.kind != ProblemKind::DuplicateKey) {
+    if let Some(problem) =
+        reading.problems.iter().find(|problem| problem.kind != ParseProblemKind::DuplicateKey)
+    {
         return Err(NoMessage::Broken(broken_message(&problem.message)));
     }
     let values = reading.documents.into_iter().map(|document: Document| document.value);

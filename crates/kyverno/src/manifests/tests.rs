@@ -1,4 +1,4 @@
-//! What rules about signatures say about objects that were signed, changed, or made to do harm.
+//! Tests of signature rules on objects that were signed, changed, or crafted by an attacker.
 
 mod hostile;
 mod reading;
@@ -6,8 +6,8 @@ mod reading;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{
-    Answer, ApiCall, ClosedWorld, CompiledPolicy, Dialect as _, Engine, OpenWorld, Outcome, Query, Settings,
-    Status, World,
+    ApiCall, ClosedWorld, CompiledPolicy, DecisionSettings, Dialect as _, Engine, OpenWorld, Query,
+    QueryAnswer, RuleOutcome, RuleStatus, World,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
@@ -16,7 +16,7 @@ use p256::ecdsa::SigningKey;
 use crate::Kyverno;
 use crate::signing::{self, Earlier, ManifestSigningKey};
 
-/// Returns the private key that `letter` stands for, in PEM.
+/// Returns the private key for `letter`, in PEM.
 pub(crate) fn private(letter: char) -> String {
     let mut der = vec![0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20];
     der.extend([letter as u8; 32]);
@@ -24,7 +24,7 @@ pub(crate) fn private(letter: char) -> String {
     pem("EC PRIVATE KEY", &der)
 }
 
-/// Returns the public key that `letter` stands for, in PEM.
+/// Returns the public key for `letter`, in PEM.
 fn public(letter: char) -> String {
     let key = SigningKey::from_slice(&[letter as u8; 32]).unwrap();
     let mut der = vec![0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -51,7 +51,7 @@ fn signed_in(object: &str, letters: &str, domain: &str) -> Value {
     object
 }
 
-/// Returns a policy with these `manifests`, in which `<abc>` stands for the keys of these letters.
+/// Returns a policy with these `manifests`, in which `<abc>` is replaced by the keys of these letters.
 fn policy(manifests: &str) -> Document {
     let mut text = String::new();
     for part in manifests.split_inclusive(['<', '>']) {
@@ -77,24 +77,24 @@ fn loaded(manifests: &str) -> CompiledPolicy {
     Kyverno::new(&[], Default::default()).compile(&policy(manifests), &[])
 }
 
-fn outcomes(manifests: &str, request: &AdmissionRequest, world: &dyn World) -> Vec<Outcome> {
-    Engine::new(loaded(manifests).rules).decide(request, world, &Settings::default()).outcomes
+fn outcomes(manifests: &str, request: &AdmissionRequest, world: &dyn World) -> Vec<RuleOutcome> {
+    Engine::new(loaded(manifests).rules).decide(request, world, &DecisionSettings::default()).outcomes
 }
 
-/// Returns what `manifests` say about `object`.
-fn judged_in(world: &dyn World, manifests: &str, object: Value) -> (Status, String) {
+/// Returns the outcome of `manifests` for `object`.
+fn judged_in(world: &dyn World, manifests: &str, object: Value) -> (RuleStatus, String) {
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let outcomes = outcomes(manifests, &request, world);
     let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
     (outcome.status, outcome.message.to_string())
 }
 
-fn judged(manifests: &str, object: Value) -> (Status, String) {
+fn judged(manifests: &str, object: Value) -> (RuleStatus, String) {
     judged_in(&ClosedWorld::default(), manifests, object)
 }
 
 #[track_caller]
-fn check(manifests: &str, object: Value, status: Status, message: &str) {
+fn check(manifests: &str, object: Value, status: RuleStatus, message: &str) {
     assert_eq!(judged(manifests, object), (status, message.to_owned()));
 }
 
@@ -116,7 +116,7 @@ fn differs_with(manifests: &str, before: &str, after: &str, want: &[&str]) {
     let found: Vec<&str> =
         message.split("\"key\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(found, want, "{message}");
-    assert_eq!(status, if want.is_empty() { Status::Pass } else { Status::Fail }, "{message}");
+    assert_eq!(status, if want.is_empty() { RuleStatus::Pass } else { RuleStatus::Fail }, "{message}");
 }
 
 fn annotate(object: &mut Value, name: &str, value: Value) {
@@ -136,7 +136,7 @@ const PASSED: &str = "verified manifest signatures; manifest verification succee
 
 #[test]
 fn an_object_as_it_was_signed_passes() {
-    check(ONE, signed(CONFIG, "a"), Status::Pass, PASSED);
+    check(ONE, signed(CONFIG, "a"), RuleStatus::Pass, PASSED);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_change_is_a_failure_that_names_the_field() {
     check(
         ONE,
         object,
-        Status::Fail,
+        RuleStatus::Fail,
         "manifest verification failed; verifiedCount 0; requiredCount 1; message .attestors[0].entries[0].keys: failed to \
          verify signature. diff found; {\"items\":[{\"key\":\"data.a\",\"values\":{\"after\":\"x\",\"before\":\"1\"}}]}",
     );
@@ -160,15 +160,15 @@ fn an_object_without_a_signature_is_a_failure() {
     let none = "manifest verification failed; verifiedCount 0; requiredCount 1; message .attestors[0].entries[0].keys: ";
     let object = || yaml::parse(CONFIG).unwrap();
     let want = format!("{none}YAML manifest not found for this resource: message not found");
-    check(ONE, object(), Status::Fail, &want);
+    check(ONE, object(), RuleStatus::Fail, &want);
     let mut message = signed(CONFIG, "a");
     annotate(&mut message, "cosign.sigstore.dev/signature", Value::Null);
-    check(ONE, message, Status::Fail, &format!("{none}failed to verify signature: signature not found"));
+    check(ONE, message, RuleStatus::Fail, &format!("{none}failed to verify signature: signature not found"));
     let mut other = signed(CONFIG, "a");
     other.as_object_mut().unwrap().insert("kind".into(), "Secret".into());
     let want =
         "YAML manifest not found for this resource: failed to find a YAML manifest in the gzipped message";
-    check(ONE, other, Status::Fail, &format!("{none}{want}"));
+    check(ONE, other, RuleStatus::Fail, &format!("{none}{want}"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_signature_by_another_key_is_an_error() {
     check(
         ONE,
         signed(CONFIG, "b"),
-        Status::Error,
+        RuleStatus::Error,
         "error occurred during manifest verification: .attestors[0].entries[0].keys: failed to verify signature: \
          verification failed for 1 signature. all trials: [\"[publickey 1/1] [signature 1/1] error: \
          cosign.VerifyBlobCmd.Exec() returned an error: invalid signature when validating ASN.1 encoded signature\"]",
@@ -187,36 +187,36 @@ fn a_signature_by_another_key_is_an_error() {
 fn enough_signers_of_a_set_are_enough() {
     let two = "{attestors: [{count: 2, entries: [{keys: {publicKeys: <a>}}, {keys: {publicKeys: <b>}}, {keys: {publicKeys: <c>}}]}]}";
     for (letters, status) in [
-        ("ab", Status::Pass),
-        ("ca", Status::Pass),
-        ("bc", Status::Pass),
-        ("a", Status::Error),
-        ("bd", Status::Error),
+        ("ab", RuleStatus::Pass),
+        ("ca", RuleStatus::Pass),
+        ("bc", RuleStatus::Pass),
+        ("a", RuleStatus::Error),
+        ("bd", RuleStatus::Error),
     ] {
         assert_eq!(judged(two, signed(CONFIG, letters)).0, status, "{letters}");
     }
     // Several keys in one text are several signers, and all of them are wanted without a count.
     assert_eq!(
         judged("{attestors: [{entries: [{keys: {publicKeys: <abc>}}]}]}", signed(CONFIG, "ab")).0,
-        Status::Error
+        RuleStatus::Error
     );
     assert_eq!(
         judged("{attestors: [{entries: [{keys: {publicKeys: <abc>}}]}]}", signed(CONFIG, "cba")).0,
-        Status::Pass
+        RuleStatus::Pass
     );
     // One signature is not two.
     let twice = "{attestors: [{count: 2, entries: [{keys: {publicKeys: <a>}}, {keys: {publicKeys: <b>}}]}]}";
     let mut object = signed(CONFIG, "a");
     let first = object.at(&["metadata", "annotations", "cosign.sigstore.dev/signature"]).cloned().unwrap();
     annotate(&mut object, "cosign.sigstore.dev/signature_1", first);
-    assert_eq!(judged(twice, object).0, Status::Error);
+    assert_eq!(judged(twice, object).0, RuleStatus::Error);
 }
 
 #[test]
 fn every_set_must_be_satisfied() {
     let both =
         "{attestors: [{entries: [{keys: {publicKeys: <a>}}]}, {entries: [{keys: {publicKeys: <b>}}]}]}";
-    for (letters, status) in [("ab", Status::Pass), ("a", Status::Error), ("b", Status::Error)] {
+    for (letters, status) in [("ab", RuleStatus::Pass), ("a", RuleStatus::Error), ("b", RuleStatus::Error)] {
         assert_eq!(judged(both, signed(CONFIG, letters)).0, status, "{letters}");
     }
 }
@@ -225,9 +225,12 @@ fn every_set_must_be_satisfied() {
 fn a_set_in_a_set_counts_as_one_signer() {
     let nested = "{attestors: [{entries: [{keys: {publicKeys: <a>}}, \
                   {attestor: {count: 1, entries: [{keys: {publicKeys: <b>}}, {keys: {publicKeys: <c>}}]}}]}]}";
-    for (letters, status) in
-        [("ab", Status::Pass), ("ac", Status::Pass), ("a", Status::Error), ("bc", Status::Error)]
-    {
+    for (letters, status) in [
+        ("ab", RuleStatus::Pass),
+        ("ac", RuleStatus::Pass),
+        ("a", RuleStatus::Error),
+        ("bc", RuleStatus::Error),
+    ] {
         assert_eq!(judged(nested, signed(CONFIG, letters)).0, status, "{letters}");
     }
     let (_, message) = judged(nested, yaml::parse(CONFIG).unwrap());
@@ -241,16 +244,16 @@ fn a_set_in_a_set_counts_as_one_signer() {
 fn annotations_of_an_entry_must_be_there_too() {
     let wanted = "{attestors: [{entries: [{annotations: {team: shop}, keys: {publicKeys: <a>}}]}]}";
     let named = CONFIG.replace("name: c,", "name: c, annotations: {team: shop},");
-    assert_eq!(judged(wanted, signed(&named, "a")).0, Status::Pass);
+    assert_eq!(judged(wanted, signed(&named, "a")).0, RuleStatus::Pass);
     let want = "error occurred during manifest verification: annotations mismatch:  does not match expected value shop for key team";
-    check(wanted, signed(CONFIG, "a"), Status::Error, want);
+    check(wanted, signed(CONFIG, "a"), RuleStatus::Error, want);
 }
 
 #[test]
 fn annotations_can_start_otherwise() {
     let here = "{annotationDomain: sign.example.com, attestors: [{entries: [{keys: {publicKeys: <a>}}]}]}";
-    assert_eq!(judged(here, signed_in(CONFIG, "a", "sign.example.com")).0, Status::Pass);
-    assert_eq!(judged(here, signed(CONFIG, "a")).0, Status::Fail);
+    assert_eq!(judged(here, signed_in(CONFIG, "a", "sign.example.com")).0, RuleStatus::Pass);
+    assert_eq!(judged(here, signed(CONFIG, "a")).0, RuleStatus::Fail);
 }
 
 #[test]
@@ -275,7 +278,7 @@ fn what_kubernetes_adds_and_drops_when_it_is_empty_is_no_change() {
         |text: &str| format!("{{apiVersion: v1, kind: W, metadata: {{name: w}}, spec: {{a: 1, {text}}}}}");
     differs(&spec("b: null"), &spec("resources: {}"), &[]);
     differs(&spec("nodeSelector: {}, text: ''"), &spec("b: []"), &[]);
-    // What was signed as missing is missing.
+    // A field signed as missing is missing.
     differs(&spec("b: null"), &spec("text: ''"), &["spec.text"]);
     differs(&spec("b: {c: [], d: {e: {}}}"), &spec("x: 1"), &["spec.x"]);
     // A false and a zero are something.
@@ -303,7 +306,7 @@ fn items_of_lists_and_selectors_are_something_even_when_they_are_empty() {
 }
 
 #[test]
-fn an_entry_of_a_map_with_free_keys_is_something_whatever_its_value() {
+fn empty_entry_of_a_free_key_map_is_a_difference() {
     let policy = |labels: &str| {
         format!(
             "{{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {{name: n}}, \
@@ -440,8 +443,8 @@ fn a_text_with_several_objects_has_the_right_one_found() {
         annotate(&mut object, "cosign.sigstore.dev/signature", key.sign(message.as_bytes()).into());
         object
     };
-    assert_eq!(judged(ONE, object("c")), (Status::Pass, PASSED.to_owned()));
-    // The one that is nearest is told of.
+    assert_eq!(judged(ONE, object("c")), (RuleStatus::Pass, PASSED.to_owned()));
+    // The nearest one is reported.
     let (_, said) = judged(ONE, object("other"));
     assert!(
         said.ends_with(r#"{"items":[{"key":"metadata.name","values":{"after":"other","before":"c"}}]}"#),
@@ -462,7 +465,7 @@ fn deletions_and_dry_runs_are_not_checked() {
     let [outcome] = &outcomes(ONE, &request, &world)[..] else { panic!("one outcome") };
     assert_eq!(
         (outcome.status, outcome.message.as_str()),
-        (Status::Pass, "allowed because of DryRun request")
+        (RuleStatus::Pass, "allowed because of DryRun request")
     );
 }
 
@@ -472,7 +475,7 @@ fn an_update_of_what_was_never_signed_is_not_forgiven() {
         AdmissionRequest::for_object(yaml::parse(CONFIG).unwrap(), Operation::Update, "default");
     request.old_object = request.object.clone();
     let [outcome] = &outcomes(ONE, &request, &ClosedWorld::default())[..] else { panic!("one outcome") };
-    assert_eq!((outcome.status, outcome.is_refusal), (Status::Fail, true));
+    assert_eq!((outcome.status, outcome.is_refusal), (RuleStatus::Fail, true));
 }
 
 #[test]
@@ -484,31 +487,31 @@ fn a_key_may_be_in_a_secret() {
     let world = ClosedWorld::new([yaml::parse(&secret).unwrap()]);
     for keys in ["{publicKeys: 'k8s://keys/k'}", "{secret: {name: k, namespace: keys}}"] {
         let manifests = format!("{{attestors: [{{entries: [{{keys: {keys}}}]}}]}}");
-        assert_eq!(judged_in(&world, &manifests, signed(CONFIG, "a")).0, Status::Pass, "{keys}");
-        assert_eq!(judged_in(&world, &manifests, signed(CONFIG, "b")).0, Status::Error, "{keys}");
-        assert_eq!(judged(&manifests, signed(CONFIG, "a")).0, Status::Error, "without the Secret");
+        assert_eq!(judged_in(&world, &manifests, signed(CONFIG, "a")).0, RuleStatus::Pass, "{keys}");
+        assert_eq!(judged_in(&world, &manifests, signed(CONFIG, "b")).0, RuleStatus::Error, "{keys}");
+        assert_eq!(judged(&manifests, signed(CONFIG, "a")).0, RuleStatus::Error, "without the Secret");
         let (status, message) = judged_in(&OpenWorld::default(), &manifests, signed(CONFIG, "a"));
         assert!(
-            status == Status::Error && message.ends_with("Secret `keys/k` is not known here"),
+            status == RuleStatus::Error && message.ends_with("Secret `keys/k` is not known here"),
             "{message}"
         );
     }
 }
 
-/// A world that stores what it is given, with a default filled in.
+/// A world that stores its input, with a default filled in.
 struct Defaulting;
 
 impl World for Defaulting {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         match query {
             Query::Api(ApiCall { method, url, data, .. }) if method == "POST" => {
                 assert_eq!(url, "/api/v1/namespaces/tries/configmaps?dryRun=All");
                 assert!(!data.contains("namespace"), "{data}");
-                Answer::Found(
+                QueryAnswer::Found(
                     json::parse(&data.replace("\"a\":\"1\"", "\"a\":\"1\",\"default\":\"d\"")).unwrap(),
                 )
             }
-            _ => Answer::Absent,
+            _ => QueryAnswer::Absent,
         }
     }
 }
@@ -521,13 +524,13 @@ fn the_api_server_can_be_asked_for_its_defaults() {
         object.as_object_mut().unwrap().insert("data".into(), yaml::parse(data).unwrap());
         object
     };
-    assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: d}")).0, Status::Pass);
-    assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: x}")).0, Status::Fail);
-    assert_eq!(judged(ONE, stored("{a: '1', b: '2', default: d}")).0, Status::Fail);
-    // Nobody has asked yet, and then the object is not refused for it.
+    assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: d}")).0, RuleStatus::Pass);
+    assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: x}")).0, RuleStatus::Fail);
+    assert_eq!(judged(ONE, stored("{a: '1', b: '2', default: d}")).0, RuleStatus::Fail);
+    // Without an answer the object is not refused.
     assert_eq!(
         judged_in(&OpenWorld::default(), &dry, stored("{a: '1', b: '2', default: d}")).0,
-        Status::Error
+        RuleStatus::Error
     );
 }
 
@@ -536,16 +539,16 @@ fn what_is_out_of_reach_never_counts_and_spoils_nothing() {
     let keyless = "{keyless: {issuer: i, subject: s, rekor: {url: 'https://rekor.sigstore.dev'}}}";
     let alone = format!("{{attestors: [{{entries: [{keyless}]}}]}}");
     let want = "error occurred during manifest verification: .attestors[0].entries[0].keyless: `keyless` is out of reach offline";
-    check(&alone, signed(CONFIG, "a"), Status::Error, want);
-    check(&alone, yaml::parse(CONFIG).unwrap(), Status::Error, want);
+    check(&alone, signed(CONFIG, "a"), RuleStatus::Error, want);
+    check(&alone, yaml::parse(CONFIG).unwrap(), RuleStatus::Error, want);
     let either =
         format!("{{attestors: [{{count: 1, entries: [{keyless}, {{keys: {{publicKeys: <a>}}}}]}}]}}");
-    assert_eq!(judged(&either, signed(CONFIG, "a")).0, Status::Pass);
+    assert_eq!(judged(&either, signed(CONFIG, "a")).0, RuleStatus::Pass);
     let bundle = ONE.replace("{attestors", "{repository: ghcr.io/shop/manifests, attestors");
-    assert_eq!(judged(&bundle, signed(CONFIG, "a")).0, Status::Error);
+    assert_eq!(judged(&bundle, signed(CONFIG, "a")).0, RuleStatus::Error);
     let mut referring = signed(CONFIG, "a");
     annotate(&mut referring, "cosign.sigstore.dev/resourceBundleRef", "ghcr.io/x".into());
-    assert_eq!(judged(ONE, referring).0, Status::Error);
+    assert_eq!(judged(ONE, referring).0, RuleStatus::Error);
 }
 
 #[test]
@@ -553,7 +556,7 @@ fn a_trace_says_which_key_and_which_field() {
     let mut object = signed(CONFIG, "a");
     object.as_object_mut().unwrap().remove("data");
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
-    let settings = Settings { is_traced: true, ..Settings::default() };
+    let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
     let engine = Engine::new(loaded(ONE).rules);
     let decision = engine.decide(&request, &ClosedWorld::default(), &settings);
     let trace = format!("{:?}", decision.outcomes.first().unwrap().trace);

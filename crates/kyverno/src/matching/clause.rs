@@ -1,21 +1,21 @@
-//! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
+//! One filter of a `match` or `exclude` entry, such as its `kinds`.
 
 use kubewright_engine::{EvalError, Evaluation, TraceNode};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
-use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::selector::SelectorSource;
 use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
-/// One thing that is asked for.
+/// One filter.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
     pub(super) test: ClauseTest,
-    /// In the author's words: `kinds Pod, Deployment`.
+    /// The filter as it is written: `kinds Pod, Deployment`.
     pub(super) what: String,
     pub(super) path: Vec<Step>,
 }
@@ -25,9 +25,9 @@ pub(super) enum ClauseTest {
     Operations(Operations),
     Kinds(Vec<KindSelector>),
     /// `name` and `names`.
-    Names(Vec<Glob>),
-    Namespaces(Vec<Glob>),
-    Annotations(Vec<(Glob, Glob)>),
+    Names(Vec<WildcardPattern>),
+    Namespaces(Vec<WildcardPattern>),
+    Annotations(Vec<(WildcardPattern, WildcardPattern)>),
     Labels(WildcardSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
@@ -35,14 +35,14 @@ pub(super) enum ClauseTest {
     NamespaceLabels(WildcardSelector),
 }
 
-/// Who asks.
+/// The user.
 #[derive(Debug, Clone)]
 pub(super) enum Who {
-    User(Glob),
-    Group(Glob),
+    User(WildcardPattern),
+    Group(WildcardPattern),
 }
 
-/// What the clauses of one entry look at.
+/// The inputs of the clauses of one entry.
 #[derive(Clone, Copy)]
 pub(super) struct ClauseInput<'v> {
     pub(super) object: &'v Value,
@@ -50,14 +50,14 @@ pub(super) struct ClauseInput<'v> {
 }
 
 impl Clause {
-    /// Returns what `filter` asks for, in the order in which it is looked at: what costs least comes first,
-    /// what may have to be asked for comes last.
+    /// Returns the clauses of `filter` in the order of evaluation: the cheapest first, those that may need a lookup
+    /// last.
     pub(super) fn compile(filter: &ResourceFilter) -> Vec<Self> {
         let mut clauses = Vec::new();
         let mut push =
             |test: ClauseTest, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
-        let below = |key: &str| child(&filter.path, key);
-        let resources = |key: &str| child(&below("resources"), key);
+        let below = |key: &str| child_path(&filter.path, key);
+        let resources = |key: &str| child_path(&below("resources"), key);
         if !filter.operations.is_empty() {
             let names: Vec<&str> = filter.operations.iter().map(|operation| operation.name()).collect();
             let test = ClauseTest::Operations(filter.operations.iter().copied().collect());
@@ -69,7 +69,7 @@ impl Clause {
             push(test, format!("kinds {}", list_of_texts(&filter.kinds)), resources("kinds"));
         }
         if let Some(name) = &filter.name {
-            let test = ClauseTest::Names(vec![Glob::parse(&name.value)]);
+            let test = ClauseTest::Names(vec![WildcardPattern::parse(&name.value)]);
             push(test, format!("name {}", name.value), resources("name"));
         }
         if !filter.names.is_empty() {
@@ -84,7 +84,8 @@ impl Clause {
             push(test, format!("namespaces {}", list_of_texts(&filter.namespaces)), resources("namespaces"));
         }
         if !filter.annotations.is_empty() {
-            let pair = |(key, value): &(Text, Text)| (Glob::parse(key), Glob::parse(value));
+            let pair =
+                |(key, value): &(Text, Text)| (WildcardPattern::parse(key), WildcardPattern::parse(value));
             let test = ClauseTest::Annotations(filter.annotations.iter().map(pair).collect());
             push(
                 test,
@@ -120,12 +121,12 @@ impl Clause {
         clauses
     }
 
-    /// Returns whether this is about who asks.
+    /// Returns whether it filters users.
     pub(super) fn is_about_user(&self) -> bool {
         matches!(self.test, ClauseTest::Roles(_) | ClauseTest::ClusterRoles(_) | ClauseTest::Subjects(_))
     }
 
-    /// Returns whether what is asked for is so.
+    /// Returns whether the filter holds.
     pub(super) fn holds(
         &self,
         asked: ClauseInput<'_>,
@@ -179,7 +180,7 @@ impl Clause {
         }
     }
 
-    /// Returns why the rule is not about an object of which this is not so.
+    /// Returns the reason for an object that fails the filter.
     pub(super) fn reason(&self) -> &'static str {
         match &self.test {
             ClauseTest::Operations(_) => "it is about other operations",
@@ -195,7 +196,7 @@ impl Clause {
         }
     }
 
-    /// Returns what was looked at, for a trace.
+    /// Returns the note for a trace.
     pub(super) fn found(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
         let request = evaluation.request;
         let show = |value: Option<&Value>| value.map(TraceNode::show).unwrap_or_default();
@@ -221,9 +222,9 @@ impl Clause {
 impl Who {
     fn compile(subject: &crate::source::SubjectFilter) -> Self {
         match subject.kind {
-            SubjectKind::User => Self::User(Glob::parse(&subject.name)),
-            SubjectKind::Group => Self::Group(Glob::parse(&subject.name)),
-            SubjectKind::ServiceAccount => Self::User(Glob::parse(&format!(
+            SubjectKind::User => Self::User(WildcardPattern::parse(&subject.name)),
+            SubjectKind::Group => Self::Group(WildcardPattern::parse(&subject.name)),
+            SubjectKind::ServiceAccount => Self::User(WildcardPattern::parse(&format!(
                 "system:serviceaccount:{}:{}",
                 subject.namespace, subject.name
             ))),
@@ -232,9 +233,7 @@ impl Who {
 
     fn asks(&self, user: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
-            Self::User(name) => {
-                name.matches(user.get("username").and_then(Value::as_str).unwrap_or_default(), budget)
-            }
+            Self::User(name) => name.matches(user.str_at(&["username"]), budget),
             Self::Group(name) => {
                 let groups = user.get("groups").and_then(Value::as_array).unwrap_or_default();
                 for group in groups.iter().filter_map(Value::as_str) {
@@ -248,7 +247,7 @@ impl Who {
     }
 }
 
-/// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
+/// Returns the namespace of the object. A Namespace has none, whatever the API server sends.
 pub(super) fn matched_namespace(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
@@ -275,7 +274,7 @@ fn matched_name(object: &Value) -> &str {
     text("name").filter(|name| !name.is_empty()).or_else(|| text("generateName")).unwrap_or_default()
 }
 
-fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_fits(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);
@@ -284,11 +283,11 @@ fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exh
     Ok(false)
 }
 
-fn globs(texts: &[Placed<Text>]) -> Vec<Glob> {
-    texts.iter().map(|text| Glob::parse(&text.value)).collect()
+fn globs(texts: &[Located<Text>]) -> Vec<WildcardPattern> {
+    texts.iter().map(|text| WildcardPattern::parse(&text.value)).collect()
 }
 
-fn list_of_texts(texts: &[Placed<Text>]) -> String {
+fn list_of_texts(texts: &[Located<Text>]) -> String {
     texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -296,7 +295,7 @@ fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn selector_text(selector: &Selector) -> String {
+fn selector_text(selector: &SelectorSource) -> String {
     let expressions = selector.expressions.iter().map(|requirement| {
         let values = requirement.values.join(", ");
         match values.as_str() {

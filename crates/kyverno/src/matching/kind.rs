@@ -1,13 +1,13 @@
 //! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `Deployment.v1.apps`, `Pod/exec`, `*/*`.
 //!
-//! Every part may have wildcards. A part that is not there stands for anything, except the subresource:
-//! without one, only the object itself is meant.
+//! Every part may have wildcards. A missing part matches anything, except the subresource:
+//! without one, only the object itself matches.
 
 mod notation;
 
 use std::fmt;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Exhausted, Text};
 
@@ -23,16 +23,16 @@ pub(super) enum KindSelector {
 
 #[derive(Debug, Clone)]
 pub(super) struct KindParts {
-    group: Glob,
-    version: Glob,
-    kind: Glob,
-    subresource: Glob,
+    group: WildcardPattern,
+    version: WildcardPattern,
+    kind: WildcardPattern,
+    subresource: WildcardPattern,
 }
 
-/// Parts of a Pod that a rule about Pods is about as well.
+/// Subresources that a rule for Pods covers too.
 pub const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
 
-/// The kinds that stand in requests for a part of something else: subresource, kind there, and the kind it belongs to.
+/// Request kinds of subresources: subresource, kind in the request, and the kind it belongs to.
 const OPTIONS: [(&str, &str, &str); 10] = [
     ("exec", "PodExecOptions", "Pod"),
     ("attach", "PodAttachOptions", "Pod"),
@@ -59,10 +59,10 @@ impl KindSelector {
     pub(super) fn parse(text: &str) -> Self {
         let [group, version, kind, subresource] = kind_parts(text);
         let parts = KindParts {
-            group: Glob::parse(group),
-            version: Glob::parse(version),
-            kind: Glob::parse(kind),
-            subresource: Glob::parse(subresource),
+            group: WildcardPattern::parse(group),
+            version: WildcardPattern::parse(version),
+            kind: WildcardPattern::parse(kind),
+            subresource: WildcardPattern::parse(subresource),
         };
         match parts.kind.as_exact() {
             Some(kind) if parts.group.is_any() && parts.version.is_any() && subresource.is_empty() => {
@@ -72,7 +72,7 @@ impl KindSelector {
         }
     }
 
-    /// Returns whether the selector means what `request` is about.
+    /// Returns whether the selector matches the kind of `request`.
     pub(super) fn matches(&self, request: &AdmissionRequest, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
             Self::Named(kind) if request.subresource.is_empty() => Ok(request.kind.kind == *kind),
@@ -103,7 +103,7 @@ impl KindParts {
     }
 }
 
-/// What is asked about: a kind of object, or a part of one.
+/// The kind of a request: an object, or a subresource of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MatchedResource<'r> {
     pub(super) group: &'r str,
@@ -113,7 +113,7 @@ pub(super) struct MatchedResource<'r> {
 }
 
 impl<'r> MatchedResource<'r> {
-    /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
+    /// Returns the kind of `request`. A subresource request may carry its own kind; then the parent's kind is used.
     pub(super) fn of(request: &'r AdmissionRequest) -> Self {
         let is_of_own_type = request.whole.kind.is_empty();
         let GroupVersionKind { group, version, kind } =

@@ -1,13 +1,13 @@
 //! Another action for some namespaces: `failureActionOverrides`.
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 
 use super::clause::{matched_namespace, namespace_labels};
 use crate::source::{ActionOverride, FailureAction};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
-/// Overrides, ready to be asked for.
+/// Compiled overrides.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Overrides {
     list: Vec<Override>,
@@ -16,7 +16,7 @@ pub(crate) struct Overrides {
 #[derive(Debug, Clone)]
 struct Override {
     action: FailureAction,
-    namespaces: Vec<Glob>,
+    namespaces: Vec<WildcardPattern>,
     selector: Option<WildcardSelector>,
 }
 
@@ -25,13 +25,13 @@ impl Overrides {
     pub(crate) fn compile(overrides: &[ActionOverride]) -> Self {
         let list = overrides.iter().map(|written| Override {
             action: written.action,
-            namespaces: written.namespaces.iter().map(|name| Glob::parse(name)).collect(),
+            namespaces: written.namespaces.iter().map(|name| WildcardPattern::parse(name)).collect(),
             selector: written.namespace_selector.as_ref().map(WildcardSelector::compile),
         });
         Self { list: list.collect() }
     }
 
-    /// Returns the action of the first override that is about the namespace of the object.
+    /// Returns the action of the first override that matches the namespace of the object.
     ///
     /// # Errors
     /// When the labels of the namespace matter and are not known yet, or the budget is used up.

@@ -35,8 +35,8 @@ fn ask(
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
-    let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut Notes::off());
-    let mut notes = Notes::on();
+    let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut TraceNotes::off());
+    let mut notes = TraceNotes::on();
     let noted = matcher.matches(&request.object, request.operation, &mut evaluation, &mut notes);
     assert_eq!(quiet.as_ref().ok(), noted.as_ref().ok());
     assert!(notes.take().iter().all(|note| !note.what.is_empty()));
@@ -53,7 +53,7 @@ fn world() -> ClosedWorld {
     .expect("YAML")])
 }
 
-/// Each case is a `match` (and perhaps `exclude`) and an object; `!` in front when the rule is not about it.
+/// Each case is a `match` (and perhaps `exclude`) and an object; `!` in front when the rule does not match it.
 #[track_caller]
 fn check(cases: &[(&str, &str)]) {
     for (fields, object) in cases {
@@ -279,7 +279,7 @@ fn a_policy_is_about_its_own_namespace() {
 }
 
 #[test]
-fn an_exception_for_users_is_for_nobody_while_they_are_unknown() {
+fn exception_for_users_does_not_apply_while_the_user_is_unknown() {
     let policy = policy(
         "kind: ClusterPolicy, metadata: {name: p}",
         "match: {any: [{resources: {kinds: [Pod]}, clusterRoles: [admin]}]}",
@@ -338,9 +338,9 @@ fn notes_say_what_each_entry_asked_for() {
     let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
-    let mut notes = Notes::on();
+    let mut notes = TraceNotes::on();
     matcher.matches(&request.object, Operation::Create, &mut evaluation, &mut notes).expect("an answer");
-    fn lines(notes: &[Note], depth: usize, out: &mut String) {
+    fn lines(notes: &[TraceNote], depth: usize, out: &mut String) {
         for note in notes {
             let place = match note.at.last() {
                 Some(Step::Key(key)) => key.to_string(),

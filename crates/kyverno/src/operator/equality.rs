@@ -22,16 +22,16 @@ pub(super) fn operands_equal(
             None => text_equals_operand(words, value, budget),
         },
         (OperandShape::List(key), OperandShape::List(value)) => {
-            bounded::equal(&key.plain(), &value.plain(), budget)
+            bounded::bounded_equal(&key.plain(), &value.plain(), budget)
         }
         (OperandShape::Map(key), OperandShape::Map(value)) => {
-            bounded::equal(&key.plain(), &value.plain(), budget)
+            bounded::bounded_equal(&key.plain(), &value.plain(), budget)
         }
         _ => Ok(false),
     }
 }
 
-/// Compares a text that is no duration. A quantity equals quantities only, so not even `*` fits it.
+/// Compares a text that is not a duration. A quantity equals only quantities, so not even `*` matches it.
 fn text_equals_operand(
     key: &ParsedText,
     value: &ComparedOperand,

@@ -1,6 +1,6 @@
 //! `AnyIn`, `AllIn` and their opposites, and the older `In` and `NotIn`.
 //!
-//! Everything is compared as text. What is looked for may have wildcards as well as what is looked through.
+//! Everything is compared as text. Both sides may have wildcards.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) enum MembershipTest {
     AllOut,
 }
 
-/// What it means for the object that a condition holds.
+/// The consequence for the object when a condition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// It is judged, or denied.
@@ -28,8 +28,8 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Returns whose wildcards count. `*` in an object is as good as every name where that is to its disadvantage,
-    /// and stands for itself where it would be to its advantage.
+    /// Returns whose wildcards count. `*` in an object matches every name where that is to its disadvantage, and is
+    /// compared literally where it would be to its advantage.
     fn wildcards(self, is_wanted_in: bool) -> Wildcards {
         match is_wanted_in == (self == Self::Accuses) {
             true => Wildcards::All,
@@ -105,7 +105,7 @@ pub(super) fn legacy(
     Ok(!is_negated)
 }
 
-/// What the items of a list are looked for in.
+/// The list or text that is searched for items.
 enum MembershipHaystack<'v> {
     /// The one item is the whole text.
     Same,

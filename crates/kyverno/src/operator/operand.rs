@@ -1,11 +1,11 @@
-//! One side of a condition, and what its text can be read as.
+//! One side of a condition, with the possible readings of its text.
 //!
-//! What stands in the policy is read once, when it is compiled; what comes from an object is read when it is needed.
+//! A value of the policy is parsed at compile time; a value of an object is parsed when it is needed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use kubewright_golib::glob::{self, Glob, has_wildcard};
+use kubewright_golib::glob::{self, WildcardPattern, has_wildcard};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
@@ -31,7 +31,7 @@ pub(super) enum OperandShape {
     Map(Tainted),
 }
 
-/// A text, and what it was read as if that was done already.
+/// A text, with its parsed form if it was parsed already.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
     pub(super) item: OperandItem,
@@ -43,7 +43,7 @@ pub(super) struct ParsedText {
 #[derive(Debug, Clone)]
 pub(super) struct OperandItem {
     pub(super) text: Text,
-    pub(super) glob: Option<Glob>,
+    pub(super) glob: Option<WildcardPattern>,
     /// Whether it was a text before it was one of these.
     pub(super) is_text: bool,
 }
@@ -63,7 +63,7 @@ pub(super) struct OperandItems {
     index: Option<HashSet<Text>>,
 }
 
-/// What a text is when it is read as JSON.
+/// The result of reading a text as JSON.
 #[derive(Debug, Clone)]
 pub(super) enum Array {
     NotJson,
@@ -92,7 +92,7 @@ struct Readings {
 /// From how many items on a list of the policy is looked up by hash.
 const INDEXED: usize = 9;
 
-/// What an item takes, and its place in the index of a long list.
+/// The memory of an item, with its place in the index of a long list.
 const INDEXED_ITEM_BYTES: usize = 2 * size_of::<OperandItem>() + 2 * size_of::<Text>();
 
 /// How deep a value inside a list is printed.
@@ -157,7 +157,7 @@ impl ComparedOperand {
         }
     }
 
-    /// Returns whether there is no value.
+    /// Returns whether the value is missing.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.shape, OperandShape::Null)
@@ -254,7 +254,7 @@ impl ParsedText {
         if !is_plausible {
             return Ok(Array::NotJson);
         }
-        let Ok(value) = bounded::parse_json(self.text(), budget)? else { return Ok(Array::NotJson) };
+        let Ok(value) = bounded::parse_bounded_json(self.text(), budget)? else { return Ok(Array::NotJson) };
         let values = match &value {
             Value::Null => return Ok(Array::Texts(OperandItems::default())),
             Value::Array(values) => values,
@@ -277,19 +277,19 @@ impl ParsedText {
 impl OperandItem {
     /// Returns a text of the author, in which wildcards count.
     fn own(text: &Text) -> Self {
-        let glob = has_wildcard(text).then(|| Glob::parse(text));
+        let glob = has_wildcard(text).then(|| WildcardPattern::parse(text));
         Self { text: text.clone(), glob, is_text: true }
     }
 
-    /// Returns a text that stands for itself.
+    /// Returns a text without wildcards.
     fn foreign(text: Text) -> Self {
         Self { text, glob: None, is_text: true }
     }
 
     fn of_parts(parts: &[TaintedPart]) -> Self {
         let is_wild = parts.iter().any(|part| part.is_own && has_wildcard(&part.text));
-        let glob =
-            is_wild.then(|| Glob::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
+        let glob = is_wild
+            .then(|| WildcardPattern::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
         Self { text: join_parts(parts), glob, is_text: true }
     }
 
@@ -423,7 +423,7 @@ impl OperandItems {
 pub(super) enum Wildcards {
     /// Those of the author.
     Own,
-    /// Those of an object too: where it says `*`, it stands for everything.
+    /// The wildcards of an object too: its `*` matches everything.
     All,
 }
 
@@ -431,7 +431,7 @@ impl OperandItem {
     fn covers(&self, text: &str, wildcards: Wildcards, budget: &mut Budget) -> Result<bool, Exhausted> {
         match &self.glob {
             Some(glob) => glob.matches(text, budget),
-            None if wildcards == Wildcards::All => glob::matches(&self.text, text, budget),
+            None if wildcards == Wildcards::All => glob::matches_wildcard(&self.text, text, budget),
             None => Ok(false),
         }
     }
@@ -449,7 +449,7 @@ fn is_own_at(parts: &[TaintedPart], at: usize) -> bool {
         .is_some_and(|part| part.is_own)
 }
 
-/// Returns the number that `text` is. Unlike in JSON, it may be infinite, if it says so.
+/// Returns the number in `text`. Unlike in JSON, it may be infinite.
 fn parse_go_float(text: &str) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
     let says_so = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);

@@ -33,7 +33,7 @@ pub(super) fn compare_operands(key: &ComparedOperand, value: &ComparedOperand) -
     }
 }
 
-/// Compares what the older operators take for durations: texts with units, and numbers of whole seconds.
+/// Compares durations of the older operators: texts with units, and whole seconds.
 pub(super) fn compare_durations(key: &ComparedOperand, value: &ComparedOperand) -> Option<Ordering> {
     let duration = |side: &ComparedOperand| match &side.shape {
         OperandShape::Text(words) => words.duration(),
@@ -84,13 +84,13 @@ fn of_versions(key: &ParsedText, value: &ComparedOperand) -> Option<Ordering> {
     Some(key.version()?.cmp(&value.version()?))
 }
 
-/// Compares exactly. What is not a number is neither larger nor smaller than anything.
+/// Compares exactly. A value that is not a number is neither larger nor smaller than anything.
 fn compare_numbers(key: Number, value: Number) -> Option<Ordering> {
     let is_nan = |number: Number| number.as_f64().is_nan();
     (!is_nan(key) && !is_nan(value)).then(|| key.cmp(&value))
 }
 
-/// Returns the whole seconds that `number` is; what is behind the point is dropped.
+/// Returns the whole seconds of `number`; the fraction is dropped.
 #[expect(clippy::cast_possible_truncation, reason = "saturates, as durations of that length do not matter")]
 fn whole_seconds(number: Number) -> Duration {
     let whole = number.as_i64().unwrap_or_else(|| number.as_f64() as i64);

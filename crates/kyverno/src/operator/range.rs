@@ -11,7 +11,7 @@ pub(super) struct ValueRange {
     written: String,
     low: RangeBound,
     high: RangeBound,
-    /// Where the hyphen between the ends stands.
+    /// The position of the hyphen between the ends.
     pub(super) hyphen: usize,
 }
 
@@ -43,7 +43,7 @@ impl ValueRange {
                 && self.high.compare(text).is_some_and(Ordering::is_le))
     }
 
-    /// Returns whether `text` is before or behind the range. What cannot be compared is neither.
+    /// Returns whether `text` is outside the range. A value that cannot be compared is neither inside nor outside.
     pub(super) fn excludes(&self, text: &str) -> bool {
         self.low.compare(text).is_some_and(Ordering::is_lt)
             || self.high.compare(text).is_some_and(Ordering::is_gt)

@@ -1,4 +1,4 @@
-//! From what the author wrote to the tree that is matched.
+//! Compiles a written pattern into the tree that is matched.
 
 use std::borrow::Cow;
 
@@ -109,7 +109,7 @@ impl PatternCompiler {
         let has_anchors = compiled.iter().any(|(entry, is_nested)| *is_nested || entry.anchor.is_some());
         let mut node =
             MapNode { has_wild_keys: compiled.iter().any(|(e, _)| e.wild.is_some()), ..MapNode::default() };
-        // What has anchors in it comes first, the last of it before the others.
+        // Parts with anchors come first, the last of them before the others.
         let mut front = Vec::new();
         for (entry, is_nested) in compiled {
             match entry.anchor {
@@ -217,7 +217,7 @@ fn tainted_items(source: &Tainted) -> Option<Vec<Cow<'_, Tainted>>> {
     Some(made)
 }
 
-/// Returns whether there are anchors in elements that are not compiled, because nobody looks at them.
+/// Returns whether elements that are never compared, and so not compiled, have anchors.
 fn has_anchors(elements: &[Cow<'_, Tainted>], depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     elements.iter().any(|element| match tainted_entries(element) {

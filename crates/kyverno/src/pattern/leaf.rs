@@ -1,4 +1,4 @@
-//! What a pattern says about one scalar.
+//! A scalar of a pattern.
 //!
 //! Durations, quantities and wildcards are read when the pattern is compiled; the text of an object is read only
 //! where the pattern has something to compare it with. A missing value counts as null, and null as 0 where numbers,
@@ -15,7 +15,7 @@ use text::Alternatives;
 /// A scalar of a pattern.
 #[derive(Debug, Clone)]
 pub enum Leaf {
-    /// Nothing, or what is as good as nothing: 0, false and the empty text.
+    /// Null or its equivalents: 0, false and the empty text.
     Null,
     /// `true` or `false`
     Bool(bool),
@@ -43,7 +43,7 @@ impl Leaf {
         }
     }
 
-    /// Returns whether `value` is as the pattern says.
+    /// Returns whether `value` matches the pattern.
     pub fn fits(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         Ok(match self {
             Self::Null => match value {
@@ -83,7 +83,7 @@ impl Leaf {
             Self::Null => "<nil>".to_owned(),
             Self::Bool(boolean) => boolean.to_string(),
             Self::Int(integer) => integer.to_string(),
-            Self::Float(float) => float::format(*float, 'g', None),
+            Self::Float(float) => float::format_float(*float, 'g', None),
             Self::Some => "?*".to_owned(),
             Self::Text(alternatives) => alternatives.whole().to_owned(),
         }

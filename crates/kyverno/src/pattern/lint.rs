@@ -1,4 +1,4 @@
-//! What in a pattern does something else than it seems to.
+//! Lints of patterns that do not do what they seem to.
 
 use kubewright_golib::glob;
 use kubewright_value::{Step, Value};
@@ -16,20 +16,20 @@ pub(crate) struct PatternLint {
     pub(crate) message: String,
 }
 
-/// What sort of thing.
+/// The kind of the lint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatternLintKind {
     /// Elements of a list after the first.
     IgnoredElements,
     /// `[]`, which nothing fits.
     EmptyList,
-    /// An anchor that never does what it is for.
+    /// An anchor without effect.
     UnusableAnchor,
-    /// A label or annotation whose value is no text.
+    /// A label or annotation whose value is not a text.
     IgnoredTag,
     /// A wildcard in a key that is not of labels or annotations.
     LiteralKey,
-    /// Wildcards that let more registries in than meant.
+    /// Wildcards that allow more registries than intended.
     OpenImage,
 }
 
@@ -69,7 +69,7 @@ impl PatternLinter {
         if items.is_empty() && is_used {
             self.say(
                 PatternLintKind::EmptyList,
-                "an empty list fits no list, not even an empty one".to_owned(),
+                "an empty list matches no list, not even an empty one".to_owned(),
             );
         }
         for (index, item) in items.iter().enumerate() {
@@ -90,7 +90,7 @@ impl PatternLinter {
         let key = anchor.as_ref().map_or_else(|| written.text(), |(_, key)| key.text());
         if role != MetadataRole::Tags && glob::has_wildcard(&key) && !key.contains("{{") {
             let message = format!(
-                "the wildcard in the key `{key}` stands for itself: it counts only under `metadata.labels` and `metadata.annotations`"
+                "the wildcard in the key `{key}` is taken literally: wildcards in keys work only under `metadata.labels` and `metadata.annotations`"
             );
             self.say(PatternLintKind::LiteralKey, message);
         }
@@ -168,11 +168,11 @@ impl PatternLinter {
             }
             let message = match path {
                 None if !host.ends_with(':') => format!(
-                    "`{atom}` also fits images of other registries, such as `{prefix}.example.org/x`; end the name with `/`: `{prefix}/*`"
+                    "`{atom}` also matches images of other registries, such as `{prefix}.example.org/x`; end the name with `/`: `{prefix}/*`"
                 ),
                 Some(path) if !path.is_empty() && !path.ends_with('/') && !path.contains([':', '@']) => {
                     format!(
-                        "`{atom}` also fits everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
+                        "`{atom}` also matches everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
                     )
                 }
                 _ => continue,

@@ -1,8 +1,8 @@
-//! A compiled pattern: a tree whose entries stand in the order in which they are looked at.
+//! A compiled pattern: a tree whose entries are in the order of evaluation.
 
 use std::sync::Arc;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::Text;
 
 use super::leaf::Leaf;
@@ -23,9 +23,9 @@ pub enum PatternNode {
     InOrder(Vec<PatternNode>),
     /// `[]`, which nothing fits.
     EmptyList,
-    /// What stands under `^( )`.
+    /// The value under `^( )`.
     Exists(Exists),
-    /// What stands under `X( )`, which nobody looks at.
+    /// The value under `X( )`, which is never compared.
     Ignored,
     /// A pattern that others use too.
     Shared(Arc<PatternNode>),
@@ -38,13 +38,13 @@ pub enum PatternNode {
 pub struct MapNode {
     /// `( )`, `=( )`, `X( )` and `^( )`: these decide first, and on whether the rest is looked at.
     pub anchors: Vec<PatternEntry>,
-    /// Everything else; first what has anchors in it.
+    /// Everything else; parts with anchors first.
     pub rest: Vec<PatternEntry>,
     /// Whether keys of labels or annotations have wildcards, so that the order depends on the object.
     pub has_wild_keys: bool,
 }
 
-/// A key of a pattern and what stands under it.
+/// A key of a pattern and its value.
 #[derive(Debug, Clone)]
 pub struct PatternEntry {
     /// As the author wrote it.
@@ -54,21 +54,21 @@ pub struct PatternEntry {
     /// The anchor around the key.
     pub anchor: Option<PatternAnchor>,
     /// The key as wildcards, in labels and annotations.
-    pub wild: Option<Glob>,
+    pub wild: Option<WildcardPattern>,
     /// `"*"` without an anchor: anything but null.
     pub wants_any: bool,
     /// Not written by the author but put above the pattern.
     pub is_added: bool,
-    /// What stands under the key.
+    /// The value of the key.
     pub value: PatternNode,
 }
 
-/// What is asked of a list by `^( )`.
+/// The requirement of `^( )` on a list.
 #[derive(Debug, Clone)]
 pub enum Exists {
     /// For each of these one element at least must fit.
     AllOf(Vec<PatternNode>),
-    /// The same, but after these comes something that is no object.
+    /// The same, followed by an element that is not an object.
     AllOfThenInvalid(Vec<PatternNode>),
     /// Not a list but something of this type.
     NotList(&'static str),
@@ -89,7 +89,7 @@ pub enum PatternAnchor {
     Global,
 }
 
-/// What an object is to Kubernetes, as far as it matters here.
+/// The Kubernetes type of an object, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataRole {
     /// Nothing special.

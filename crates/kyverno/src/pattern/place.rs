@@ -1,4 +1,4 @@
-//! Where a match is, in the object and in the pattern: a chain on the stack, written down only when somebody asks.
+//! The current paths in the object and in the pattern: a chain on the stack, copied only on demand.
 
 use kubewright_value::{Step, Text};
 
@@ -23,7 +23,7 @@ impl<'p> ComparedPath<'p> {
     pub(super) const ROOT: ComparedPath<'static> =
         ComparedPath { above: None, in_object: Hop::None, in_pattern: Hop::None };
 
-    /// Goes to what stands under `entry`, which is `key` in the object.
+    /// Enters `entry`, which is `key` in the object.
     pub(super) fn under(&'p self, entry: &'p PatternEntry, key: &'p Text) -> Self {
         let in_pattern = if entry.is_added { Hop::None } else { Hop::Key(&entry.raw) };
         Self { above: Some(self), in_object: Hop::Key(key), in_pattern }

@@ -1,6 +1,6 @@
 //! Why a match ended early.
 //!
-//! What a stop is, a type says and never a text, so that no value of an object can make one into another.
+//! The kind of a stop is a type and never a text, so that no value of an object can change it.
 
 use kubewright_value::{Exhausted, Step};
 
@@ -19,15 +19,15 @@ impl From<Exhausted> for Halt {
     }
 }
 
-/// A part of the object that is not as the pattern says, or none of its business.
+/// A part of the object that does not match the pattern, or is skipped.
 #[derive(Debug)]
 pub(super) struct ComparisonStop {
     pub(super) kind: StopKind,
-    /// What to say about it; nothing while only the answer is looked for.
+    /// The explanation; `None` while only the result is needed.
     pub(super) told: Option<Box<MismatchReport>>,
 }
 
-/// What sort of stop.
+/// The kind of the stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopKind {
     /// A value is not as it should be.
@@ -46,13 +46,13 @@ impl StopKind {
     }
 }
 
-/// What there is to say about a stop.
+/// The explanation of a stop.
 #[derive(Debug, Default)]
 pub(super) struct MismatchReport {
     pub(super) message: String,
     /// Whether there is only the message.
     pub(super) is_brief: bool,
-    /// Nothing where Kyverno says none, which makes a failure an error.
+    /// `None` where Kyverno has none, which makes a failure an error.
     pub(super) text_path: Option<String>,
     pub(super) path: Vec<Step>,
     pub(super) at: Vec<Step>,
@@ -61,7 +61,7 @@ pub(super) struct MismatchReport {
 }
 
 impl MismatchReport {
-    /// Returns where it is; what happened is still to be said.
+    /// Returns the paths; the explanation is added later.
     pub(super) fn at(place: &ComparedPath<'_>) -> Self {
         Self {
             text_path: Some(place.text()),

@@ -1,4 +1,4 @@
-//! Patterns against objects; what Kyverno 1.19.1 answers was asked of it.
+//! Patterns against objects; the expected results are those of Kyverno 1.19.1.
 
 mod anchors;
 mod foreign;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Value, yaml};
 
 use super::super::mixed::Tainted;
-use super::super::source::Workload;
 use super::{PatternVerdict, ValidatePattern};
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
+use kubewright_k8s::PodTemplatePath;
 
 fn value(text: &str) -> Value {
     yaml::parse(text).expect(text)
@@ -20,8 +20,8 @@ fn value(text: &str) -> Value {
 
 /// Returns `pass`, `fail PATH`, `skip MESSAGE` or `error MESSAGE`; the same with and without notes.
 fn told(pattern: &ValidatePattern, object: &Value) -> String {
-    let verdict = pattern.check(object, &mut Budget::default(), &mut Notes::off()).expect("a budget");
-    let noted = pattern.check(object, &mut Budget::default(), &mut Notes::on()).expect("a budget");
+    let verdict = pattern.check(object, &mut Budget::default(), &mut TraceNotes::off()).expect("a budget");
+    let noted = pattern.check(object, &mut Budget::default(), &mut TraceNotes::on()).expect("a budget");
     assert_eq!(verdict, noted);
     match verdict {
         PatternVerdict::Pass => "pass".to_owned(),
@@ -89,12 +89,12 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
     let pattern = Arc::new(ValidatePattern::compile(&Tainted::Own(value(
         "{metadata: {labels: {a*: x}}, spec: {(b): '*', c: x}}",
     ))));
-    let template = Arc::clone(&pattern).under(Workload::Template);
+    let template = Arc::clone(&pattern).under(PodTemplatePath::Template);
     let object = "{spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: w}}}}";
     assert_eq!(told(&template, &value(object)), "fail /spec/template/spec/c/");
     assert_eq!(told(&template, &value("{spec: {}}")), "fail /spec/template/");
     assert_eq!(told(&template, &value("{}")), "fail /spec/");
-    let cron = Arc::clone(&pattern).under(Workload::JobTemplate);
+    let cron = Arc::clone(&pattern).under(PodTemplatePath::JobTemplate);
     let object =
         "{spec: {jobTemplate: {spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: x}}}}}}";
     assert_eq!(told(&cron, &value(object)), "pass");
@@ -102,7 +102,7 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
     let Ok(PatternVerdict::Fail(mismatch)) = template.check(
         &value("{spec: {template: {metadata: {labels: {a1: w}}, spec: {b: 1, c: x}}}}"),
         &mut Budget::default(),
-        &mut Notes::off(),
+        &mut TraceNotes::off(),
     ) else {
         panic!("does not fail");
     };
@@ -115,12 +115,12 @@ fn a_pattern_that_takes_too_long_is_stopped() {
     let pattern = ValidatePattern::compile(&Tainted::Own(value("{a: [{b: 'x*y*z'}]}")));
     let object = value(&format!("{{a: [{}]}}", vec!["{b: xyz}"; 500].join(",")));
     let mut budget = Budget::new(Limits { steps: 100, ..Limits::default() });
-    assert!(pattern.check(&object, &mut budget, &mut Notes::off()).is_err());
+    assert!(pattern.check(&object, &mut budget, &mut TraceNotes::off()).is_err());
 }
 
 #[test]
 fn a_pattern_that_is_too_deep_is_an_error_and_not_a_crash() {
     let deep = (0..2000).fold(Value::Null, |inner, _| Value::array(vec![inner]));
     let pattern = ValidatePattern::compile(&Tainted::Own(deep.clone()));
-    assert!(pattern.check(&deep, &mut Budget::default(), &mut Notes::off()).is_err());
+    assert!(pattern.check(&deep, &mut Budget::default(), &mut TraceNotes::off()).is_err());
 }

@@ -1,11 +1,11 @@
 //! Compares an object with a compiled pattern.
 //!
-//! Most objects fit, so a first walk only looks for the answer and allocates nothing. When it is not "yes", or somebody
-//! traces, a second walk over the same values writes down what there is to say.
+//! Most objects match, so a first walk only computes the result and allocates nothing. When it is not "yes", or a
+//! trace is requested, a second walk over the same values collects the explanation.
 
 mod entry;
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::compile;
@@ -15,18 +15,18 @@ use super::place::ComparedPath;
 use super::stop::{ComparisonStop, Halt, MismatchReport, Skips, StopKind};
 use crate::gotext;
 use entry::{ComparedEntry, Expanded};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
-/// What a missing key is taken for.
+/// The substitute for a missing key.
 static MISSING: Value = Value::Null;
 
 /// One comparison.
 pub(super) struct PatternComparison<'w> {
     pub(super) budget: &'w mut Budget,
-    pub(super) notes: &'w mut Notes,
+    pub(super) notes: &'w mut TraceNotes,
     /// The pattern as it is written.
     pub(super) source: &'w Value,
-    /// Whether stops say what happened.
+    /// Whether stops have an explanation.
     pub(super) tells: bool,
     /// How many conditions this is in; there a stop becomes a skip, of which only the message is kept.
     pub(super) conditions: u32,
@@ -61,7 +61,7 @@ impl PatternComparison<'_> {
                 Err(self.mismatch(object, place, || "pattern Array empty".to_owned())?)
             }
             PatternNode::EmptyList => Err(self.no_list(object, place)?),
-            // These are asked by the entry that they stand under.
+            // These are evaluated by the entry around them.
             PatternNode::Exists(_) | PatternNode::Ignored => Ok(()),
             PatternNode::TooDeep => Err(Exhausted::Depth(compile::DEPTH).into()),
         }
@@ -154,8 +154,8 @@ impl PatternComparison<'_> {
         rest.iter().try_for_each(|expanded| self.entry(expanded.asked(), map, place))
     }
 
-    /// The object is skipped when a condition of its own does not hold, whatever its other anchors say; and when
-    /// something below was skipped and no other anchor had something to say.
+    /// The object is skipped when one of its own conditions does not hold, whatever its other anchors give; and when
+    /// something below was skipped and no other anchor was checked.
     fn anchors<'n>(
         &mut self,
         entries: impl Iterator<Item = ComparedEntry<'n>>,
@@ -216,7 +216,7 @@ impl PatternComparison<'_> {
         })
     }
 
-    /// Returns the stop that `message` tells of.
+    /// Returns the stop with `message`.
     fn mismatch(
         &mut self,
         object: &Value,
@@ -233,7 +233,7 @@ impl PatternComparison<'_> {
         })
     }
 
-    /// Returns a stop; what it tells is made only when somebody wants to know.
+    /// Returns a stop; its explanation is built only on demand.
     fn stop(
         &mut self,
         kind: StopKind,
@@ -249,11 +249,11 @@ impl PatternComparison<'_> {
         self.budget.produce(told.message.len())?;
         // Other stops are told by their anchors.
         if kind == StopKind::Mismatch {
-            self.notes.say(|| Note {
+            self.notes.say(|| TraceNote {
                 what: place.text(),
                 found: told.found.clone(),
                 wanted: told.wanted.clone(),
-                verdict: Verdict::No,
+                verdict: TraceVerdict::No,
                 at: told.at.clone(),
                 children: Vec::new(),
             });
@@ -262,7 +262,7 @@ impl PatternComparison<'_> {
     }
 }
 
-/// Returns a stop that says nothing.
+/// Returns a stop without explanation.
 fn silent(kind: StopKind) -> Halt {
     Halt::Stop(ComparisonStop { kind, told: None })
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 
 use crate::mixed::TaintedPart;
 
@@ -44,7 +44,7 @@ impl<'t> TaintedText<'t> {
         Self(parts.iter().map(|part| (part.text.as_str(), part.is_own)).collect())
     }
 
-    /// Returns the whole text, whoever wrote it.
+    /// Returns the whole text, foreign parts included.
     pub(super) fn text(&self) -> Cow<'t, str> {
         match self.0.as_slice() {
             [(only, _)] => Cow::Borrowed(only),
@@ -79,7 +79,7 @@ impl<'t> TaintedText<'t> {
         done
     }
 
-    /// Takes away, at both ends, what the author wrote and `is_space` says yes to.
+    /// Trims, at both ends, the author's characters for which `is_space` holds.
     pub(super) fn trim(mut self, is_space: impl Fn(char) -> bool) -> Self {
         while let Some((text, true)) = self.0.first_mut() {
             *text = text.trim_start_matches(&is_space);
@@ -98,21 +98,21 @@ impl<'t> TaintedText<'t> {
         self
     }
 
-    /// Returns what follows `prefix`, if the author wrote that at the start.
+    /// Returns the text after `prefix`, if the author wrote that at the start.
     pub(super) fn strip_prefix(&self, prefix: &str) -> Option<Self> {
         let (first, others) = self.0.split_first()?;
         let rest = first.0.strip_prefix(prefix).filter(|_| first.1)?;
         Some(Self(std::iter::once((rest, true)).chain(others.iter().copied()).collect()))
     }
 
-    /// Returns what stands before `suffix`, if the author wrote that at the end.
+    /// Returns the text before `suffix`, if the author wrote that at the end.
     pub(super) fn strip_suffix(&self, suffix: &str) -> Option<Self> {
         let (last, others) = self.0.split_last()?;
         let rest = last.0.strip_suffix(suffix).filter(|_| last.1)?;
         Some(Self(others.iter().copied().chain(std::iter::once((rest, true))).collect()))
     }
 
-    /// Returns what stands around the first `mark` that the author wrote and for which it `is_wanted`.
+    /// Returns the texts around the author's first `mark` for which `is_wanted` holds.
     pub(super) fn around(
         &self,
         mark: &str,
@@ -137,8 +137,8 @@ impl<'t> TaintedText<'t> {
     }
 
     /// Returns it as wildcards, of which only the author's count.
-    pub(super) fn glob(&self) -> Glob {
-        Glob::of_parts(self.0.iter().copied())
+    pub(super) fn glob(&self) -> WildcardPattern {
+        WildcardPattern::of_parts(self.0.iter().copied())
     }
 
     /// Returns whether the author wrote a wildcard.

@@ -1,4 +1,4 @@
-//! The checks there are: what each is called, which level has it and since when.
+//! The Pod Security checks, with their names, levels and versions.
 
 use super::{PodSecurityLevel, StandardsVersion};
 
@@ -81,7 +81,7 @@ impl PodSecurityCheck {
         })
     }
 
-    /// Returns what it is excluded by; one check cannot be excluded.
+    /// Returns the control that excludes it; one check cannot be excluded.
     pub(super) fn control(self) -> Option<Control> {
         Some(match self {
             Self::AllowPrivilegeEscalation => Control::PrivilegeEscalation,
@@ -103,7 +103,7 @@ impl PodSecurityCheck {
         })
     }
 
-    /// Returns what a trace calls it: the control and, where that has two checks, the level.
+    /// Returns its name in traces: the control and, where that has two checks, the level.
     pub(super) fn title(self) -> String {
         let level = match self {
             Self::CapabilitiesBaseline | Self::SeccompBaseline => " (baseline)",
@@ -114,7 +114,7 @@ impl PodSecurityCheck {
     }
 }
 
-/// What the standards call one or two checks, and what is excluded by that name.
+/// A control: the standards' name for one or two checks, by which they are excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Control {
     HostProcess,
@@ -158,7 +158,7 @@ impl Control {
         Self::ALL.iter().find(|(_, control)| *control == self).map_or("", |(name, _)| name)
     }
 
-    /// Returns whether it is only about containers, so that images must say which.
+    /// Returns whether it covers only containers, so that an exclusion must name images.
     pub(crate) fn needs_images(self) -> bool {
         matches!(
             self,
@@ -170,7 +170,7 @@ impl Control {
         )
     }
 
-    /// Returns whether it is only about the Pod, so that images say nothing.
+    /// Returns whether it covers only the Pod, so that images have no effect.
     pub(crate) fn forbids_images(self) -> bool {
         matches!(self, Self::HostNamespaces | Self::HostPathVolumes | Self::Sysctls | Self::VolumeTypes)
     }

@@ -1,11 +1,11 @@
-//! What each check forbids.
+//! The Pod Security checks.
 
 use super::check::PodSecurityCheck;
 use super::finding::{ForbiddenValue, PodSecurityField, PodSecurityFinding, PodSecurityViolation};
 use super::pod::{Container, Pod, SeLinux, Security};
 use super::{PodSecurityLevel, StandardsVersion};
 
-/// Since when a Windows Pod need not say what only Linux knows.
+/// The version since which Windows Pods need not set Linux fields.
 const WINDOWS: StandardsVersion = StandardsVersion::of(25);
 /// Since when a Pod with its own users may be root among them.
 const OWN_USERS: StandardsVersion = StandardsVersion::of(35);
@@ -60,7 +60,7 @@ const SECCOMP_ANNOTATION: &str = "container.seccomp.security.alpha.kubernetes.io
 type PodSecurityFindings<'a> = Vec<PodSecurityFinding<'a>>;
 
 impl PodSecurityCheck {
-    /// Returns what of `pod` the check forbids, as it was at `version`.
+    /// Returns the violations of the check in `pod`, as of `version`.
     pub(super) fn run<'a>(
         self,
         pod: &Pod<'a>,
@@ -125,7 +125,7 @@ impl PodSecurityCheck {
     }
 }
 
-/// Returns what is wrong with the security contexts of the containers.
+/// Returns the violations in the security contexts of the containers.
 fn of_containers<'a>(
     pod: &Pod<'a>,
     field: &'static str,
@@ -137,7 +137,7 @@ fn of_containers<'a>(
     pod.containers.iter().filter_map(find).collect()
 }
 
-/// Returns what is wrong with the security contexts of the Pod and of its containers.
+/// Returns the violations in the security contexts of the Pod and of its containers.
 fn check_security_contexts<'a>(
     pod: &Pod<'a>,
     field: &'static str,
@@ -157,7 +157,7 @@ fn allow_privilege_escalation<'a>(pod: &Pod<'a>, version: StandardsVersion) -> P
         match security.allow_privilege_escalation {
             Some(false) => None,
             Some(true) => Some(ForbiddenValue::Flag(true)),
-            // In Kyverno's words.
+            // In Kyverno's wording.
             None if security.is_given => Some(ForbiddenValue::Text("nil")),
             None => Some(ForbiddenValue::Missing),
         }
@@ -201,7 +201,7 @@ fn distinct_profiles(findings: &[PodSecurityFinding<'_>]) -> usize {
     count
 }
 
-/// Returns what containers add beyond `allowed`.
+/// Returns the capabilities that containers add beyond `allowed`.
 fn added_capabilities<'a>(pod: &Pod<'a>, allowed: &[&str]) -> PodSecurityFindings<'a> {
     of_containers(pod, "securityContext.capabilities.add", |security| {
         let added = &security.capabilities.as_ref()?.add;
@@ -395,7 +395,7 @@ fn is_among(known: &[(StandardsVersion, &str)], name: &str, version: StandardsVe
     known.iter().any(|(since, known)| *known == name && *since <= version)
 }
 
-/// Returns the words in order, each once.
+/// Returns the words sorted, without duplicates.
 fn sorted_unique(mut words: Vec<&str>) -> Vec<&str> {
     words.sort_unstable();
     words.dedup();

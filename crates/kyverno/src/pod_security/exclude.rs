@@ -1,10 +1,9 @@
-//! What is excluded from a profile, by a rule or by an exception.
+//! Exclusions from a profile, by a rule or by an exception.
 //!
-//! Kyverno finds out what to exclude by running the checks once more on a part of the Pod: on the containers with
-//! the images, or, without images, on the Pod with one container that has nothing. What is found there is taken
-//! out, one finding for one.
+//! Kyverno computes exclusions by running the checks once more on a part of the Pod: on the containers with the
+//! images, or, without images, on the Pod with one empty container. Each finding there removes one finding.
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;
@@ -15,18 +14,18 @@ use crate::source;
 /// One entry of an `exclude`.
 pub(crate) struct CompiledExclusion {
     control: Control,
-    /// Of the containers it is about; none means the Pod itself.
-    images: Vec<Glob>,
-    /// The only field it is about.
+    /// The images of the containers it covers; empty for the Pod itself.
+    images: Vec<WildcardPattern>,
+    /// The only field it covers.
     field: Option<Text>,
     /// The values that are excused; none means all.
-    values: Vec<Glob>,
+    values: Vec<WildcardPattern>,
     path: Vec<Step>,
 }
 
 impl CompiledExclusion {
     pub(crate) fn compile(source: &source::ControlExclusion) -> Self {
-        let globs = |texts: &[Text]| texts.iter().map(|text| Glob::parse(text)).collect();
+        let globs = |texts: &[Text]| texts.iter().map(|text| WildcardPattern::parse(text)).collect();
         Self {
             control: source.control,
             images: globs(&source.images),
@@ -44,12 +43,12 @@ impl CompiledExclusion {
         self.path.clone()
     }
 
-    /// Returns what a trace calls it.
+    /// Returns its name in traces.
     pub(super) fn title(&self, index: usize) -> String {
         format!("exclude[{index}] {}", self.control.name())
     }
 
-    /// Returns what a trace calls it when an exception has it.
+    /// Returns its name in traces when it comes from an exception.
     pub(super) fn title_of_exception(&self) -> String {
         format!("exception excludes {}", self.control.name())
     }
@@ -68,7 +67,7 @@ impl CompiledExclusion {
         Ok(part)
     }
 
-    /// Takes out of `violations` what was `found` in the excused part.
+    /// Removes from `violations` those that were `found` in the excluded part.
     pub(super) fn take(
         &self,
         violations: &mut Vec<PodSecurityViolation<'_>>,
@@ -116,7 +115,7 @@ impl CompiledExclusion {
 }
 
 impl<'a> Pod<'a> {
-    /// Returns the Pod with one container that says nothing in place of those it has.
+    /// Returns the Pod with one empty container in place of its own.
     fn without_containers(&self) -> Self {
         Self {
             security: self.security.clone(),
@@ -128,7 +127,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-fn any_glob_matches(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_glob_matches(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! What a check found: where, and which value is bad.
+//! A violation found by a check: its path and value.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use kubewright_value::{Step, Value};
 
 use super::check::PodSecurityCheck;
 use super::pod::{Container, ContainerList};
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A check that is not met.
 pub(super) struct PodSecurityViolation<'a> {
@@ -44,7 +44,7 @@ pub(super) enum PodSecurityField<'a> {
     Annotation(&'a str),
 }
 
-/// What is there.
+/// The value found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ForbiddenValue<'a> {
     /// Nothing, and there must be something.
@@ -55,13 +55,13 @@ pub(super) enum ForbiddenValue<'a> {
     Number(i64),
     Text(&'a str),
     Words(Vec<&'a str>),
-    /// What Kyverno does not list.
+    /// A value that Kyverno does not list.
     Unlisted(&'a str),
 }
 
 /// Where a Pod is described in an object.
 #[derive(Clone, Copy)]
-pub(super) struct PodSpecRoot(pub(super) Workload);
+pub(super) struct PodSpecRoot(pub(super) PodTemplatePath);
 
 /// Returns how many findings there are.
 pub(super) fn count_findings(violations: &[PodSecurityViolation<'_>]) -> usize {
@@ -85,7 +85,7 @@ impl<'a> PodSecurityFinding<'a> {
 }
 
 impl PodSecurityViolation<'_> {
-    /// Adds what is said about it.
+    /// Adds the message.
     pub(super) fn write(&self, out: &mut String, root: PodSpecRoot) {
         let _ = write!(out, "(Forbidden reason: {}, field error list: [", self.reason);
         let listed =
@@ -158,7 +158,7 @@ impl PodSecurityField<'_> {
             Self::Annotation(key) => {
                 let _ = write!(out, "metadata.annotations[{}]", starred(key));
             }
-            _ => self.write(&mut out, PodSpecRoot(Workload::Pod), Indexes::Stars),
+            _ => self.write(&mut out, PodSpecRoot(PodTemplatePath::Pod), Indexes::Stars),
         }
         out == name
     }
@@ -200,7 +200,7 @@ impl PodSecurityField<'_> {
             }
             Self::Sysctl(i) => write!(out, "{spec}.securityContext.sysctls[{}].name", index(*i)),
             Self::Volume(i, kind) => write!(out, "{spec}.volumes[{}].{kind}", index(*i)),
-            // Kyverno says so for Pods too.
+            // Kyverno has this wording for Pods too.
             Self::Annotation(key) => write!(out, "spec.template.metadata.annotations[{key}]"),
         };
     }

@@ -1,13 +1,13 @@
-//! The parts of a Pod that the standards are about, read once.
+//! The parts of a Pod that the standards check, read once.
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Budget, Kind, Map, Value};
+use kubewright_value::{Budget, Map, Value, ValueKind};
 
 use super::reading::{
     Malformed, typed_bool, typed_child, typed_entries, typed_integer, typed_list, typed_text,
     typed_text_field, typed_texts,
 };
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A Pod, or the description of one.
 #[derive(Default)]
@@ -95,11 +95,11 @@ pub(super) struct SeLinux<'a> {
 pub(super) struct Volume<'a> {
     /// The path of a `hostPath`.
     pub(super) host_path: Option<&'a str>,
-    /// The type, when it is none of those that everybody may use.
+    /// The type, when it is not one that every Pod may use.
     pub(super) restricted: Option<&'static str>,
 }
 
-/// What every Pod may mount.
+/// The volume types that every Pod may mount.
 const FREE_VOLUMES: [&str; 9] = [
     "configMap",
     "csi",
@@ -112,7 +112,7 @@ const FREE_VOLUMES: [&str; 9] = [
     "secret",
 ];
 
-/// What only some Pods may mount, in the order in which they are looked for.
+/// The restricted volume types, in the order in which they are checked.
 pub(super) const RESTRICTED_VOLUMES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",
@@ -141,7 +141,7 @@ impl<'a> Pod<'a> {
     /// Reads the Pod that `object` is or describes. A part of another type than Kubernetes has is an error.
     pub(super) fn read(
         object: &'a Value,
-        workload: Workload,
+        workload: PodTemplatePath,
         budget: &mut Budget,
     ) -> Result<Self, EvalError> {
         let mut pod = Self::default();
@@ -243,7 +243,7 @@ impl<'a> Security<'a> {
         let mut security = Self { is_given: true, ..Self::default() };
         for (key, value) in typed_entries(value)? {
             match key {
-                // A Pod does not have these, and whatever stands there means nothing.
+                // A Pod has no such fields, so their values are ignored.
                 "privileged" | "allowPrivilegeEscalation" | "procMount" | "capabilities"
                     if owner == SecurityContextOwner::Pod => {}
                 "privileged" => security.privileged = Some(typed_bool(value, key)?),
@@ -287,7 +287,7 @@ impl<'a> Security<'a> {
 
 impl<'a> Volume<'a> {
     fn read(value: &'a Value) -> Result<Self, Malformed> {
-        // A volume that says nothing is made an `emptyDir` by the API server, and `unknown` by Kyverno.
+        // A volume without a type becomes an `emptyDir` in the API server, and `unknown` in Kyverno.
         let mut is_empty_dir = true;
         let mut has_free = false;
         let mut restricted = None;
@@ -309,12 +309,12 @@ impl<'a> Volume<'a> {
 }
 
 /// Returns the part of `object` that describes a Pod.
-fn pod_template_of(object: &Value, workload: Workload) -> Result<Option<&Value>, EvalError> {
+fn pod_template_of(object: &Value, workload: PodTemplatePath) -> Result<Option<&Value>, EvalError> {
     let mut described = object;
     let mut outer = "";
     for key in workload.keys() {
-        let found =
-            typed_child(described, key, outer).map_err(|malformed| malformed.into_error(Workload::Pod))?;
+        let found = typed_child(described, key, outer)
+            .map_err(|malformed| malformed.into_error(PodTemplatePath::Pod))?;
         let Some(found) = found else { return Ok(None) };
         (described, outer) = (found, key);
     }
@@ -326,7 +326,7 @@ fn pod_annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
     let found = match typed_child(metadata, "annotations", "metadata")? {
         None => return Ok(None),
         Some(Value::Object(map)) => map.as_ref(),
-        Some(other) => return Err(Malformed::new("metadata.annotations", other, Kind::Object)),
+        Some(other) => return Err(Malformed::new("metadata.annotations", other, ValueKind::Object)),
     };
     for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
         typed_text(value, key).map_err(|malformed| malformed.below("metadata.annotations"))?;
@@ -364,7 +364,7 @@ const HOSTS: [(&str, &str, &str); 10] = [
     ("lifecycle.preStop", "tcpSocket", "lifecycle.preStop.tcpSocket.host"),
 ];
 
-/// Returns about how much there is to look at.
+/// Returns an estimate of the number of checked values.
 fn pod_spec_size(spec: &Value) -> u64 {
     let lists = ["containers", "initContainers", "ephemeralContainers", "volumes"];
     let length = |key: &&str| spec.get(key).and_then(Value::as_array).map_or(0, <[Value]>::len);

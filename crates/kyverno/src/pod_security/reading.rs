@@ -1,20 +1,20 @@
 //! Fields of an object that should have the types that Kubernetes gives them.
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Kind, Map, Value};
+use kubewright_value::{Map, Value, ValueKind};
 
-use crate::source::Workload;
 use kubewright_dialect_kit::fields::article;
+use kubewright_k8s::PodTemplatePath;
 
 /// A part that has another type than Kubernetes gives it.
 pub(super) struct Malformed {
     path: String,
-    found: Kind,
-    expected: Kind,
+    found: ValueKind,
+    expected: ValueKind,
 }
 
 impl Malformed {
-    pub(super) fn new(key: &str, found: &Value, expected: Kind) -> Self {
+    pub(super) fn new(key: &str, found: &Value, expected: ValueKind) -> Self {
         Self { path: key.to_owned(), found: found.kind(), expected }
     }
 
@@ -23,7 +23,7 @@ impl Malformed {
         Self { path, ..self }
     }
 
-    pub(super) fn into_error(self, workload: Workload) -> EvalError {
+    pub(super) fn into_error(self, workload: PodTemplatePath) -> EvalError {
         let keys = workload.keys().iter().copied().chain([self.path.as_str()]);
         let keys: Vec<&str> = keys.filter(|key| !key.is_empty()).collect();
         let (found, expected) = (article(self.found), article(self.expected));
@@ -34,18 +34,18 @@ impl Malformed {
     }
 }
 
-/// Returns what an object has; null has nothing, and a field that is null is not there.
+/// Returns the fields of an object; null has none, and a null field counts as missing.
 pub(super) fn typed_entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Value)>, Malformed> {
     let map = match value {
         Value::Object(map) => Some(map.as_ref()),
         Value::Null => None,
-        other => return Err(Malformed::new("", other, Kind::Object)),
+        other => return Err(Malformed::new("", other, ValueKind::Object)),
     };
     let filled = map.into_iter().flat_map(Map::iter).filter(|(_, value)| !value.is_null());
     Ok(filled.map(|(key, value)| (key.as_str(), value)))
 }
 
-/// Returns what an object has under `key`; null is nothing. `outer` is what the object is called.
+/// Returns the field `key`; null counts as missing. `outer` is the name of the object.
 pub(super) fn typed_child<'a>(
     object: &'a Value,
     key: &str,
@@ -54,7 +54,7 @@ pub(super) fn typed_child<'a>(
     match object {
         Value::Object(map) => Ok(map.get(key).filter(|value| !value.is_null())),
         Value::Null => Ok(None),
-        other => Err(Malformed::new(outer, other, Kind::Object)),
+        other => Err(Malformed::new(outer, other, ValueKind::Object)),
     }
 }
 
@@ -67,19 +67,19 @@ pub(super) fn typed_text_field<'a>(object: &'a Value, key: &str, outer: &str) ->
 }
 
 pub(super) fn typed_bool(value: &Value, key: &str) -> Result<bool, Malformed> {
-    value.as_bool().ok_or_else(|| Malformed::new(key, value, Kind::Bool))
+    value.as_bool().ok_or_else(|| Malformed::new(key, value, ValueKind::Bool))
 }
 
 pub(super) fn typed_integer(value: &Value, key: &str) -> Result<i64, Malformed> {
-    value.as_i64().ok_or_else(|| Malformed::new(key, value, Kind::Number))
+    value.as_i64().ok_or_else(|| Malformed::new(key, value, ValueKind::Number))
 }
 
 pub(super) fn typed_text<'a>(value: &'a Value, key: &str) -> Result<&'a str, Malformed> {
-    value.as_str().ok_or_else(|| Malformed::new(key, value, Kind::String))
+    value.as_str().ok_or_else(|| Malformed::new(key, value, ValueKind::String))
 }
 
 pub(super) fn typed_list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], Malformed> {
-    value.as_array().ok_or_else(|| Malformed::new(key, value, Kind::Array))
+    value.as_array().ok_or_else(|| Malformed::new(key, value, ValueKind::Array))
 }
 
 pub(super) fn typed_texts<'a>(value: &'a Value, key: &str) -> Result<Vec<&'a str>, Malformed> {

@@ -1,6 +1,6 @@
-//! What a level says about a Pod, in Kyverno's words.
+//! Tests of levels on Pods, in Kyverno's wording.
 
-use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Outcome, Settings, Status};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect as _, Engine, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -26,16 +26,16 @@ fn engine(profile: &str, exceptions: &str) -> Engine {
     Engine::new(loaded.rules)
 }
 
-fn decide(engine: &Engine, object: Value, operation: Operation) -> Vec<Outcome> {
+fn decide(engine: &Engine, object: Value, operation: Operation) -> Vec<RuleOutcome> {
     let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
     if operation == Operation::Delete {
         request.old_object = object;
     }
-    engine.decide(&request, &ClosedWorld::default(), &Settings::default()).outcomes
+    engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default()).outcomes
 }
 
-/// Returns what a profile says about the Pod with this `spec` and these `annotations`.
-fn judged(profile: &str, spec: &str, annotations: &str) -> (Status, String) {
+/// Returns the result of a profile for the Pod with this `spec` and these `annotations`.
+fn judged(profile: &str, spec: &str, annotations: &str) -> (RuleStatus, String) {
     let text = format!(
         "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {annotations}}}, spec: {spec}}}"
     );
@@ -49,12 +49,12 @@ fn judged(profile: &str, spec: &str, annotations: &str) -> (Status, String) {
 #[track_caller]
 fn passes(profile: &str, spec: &str) {
     let (status, message) = judged(profile, spec, "{}");
-    assert_eq!(status, Status::Pass, "{message}");
+    assert_eq!(status, RuleStatus::Pass, "{message}");
 }
 
 #[track_caller]
 fn fails(profile: &str, spec: &str, expected: &str) {
-    assert_eq!(judged(profile, spec, "{}"), (Status::Fail, expected.to_owned()));
+    assert_eq!(judged(profile, spec, "{}"), (RuleStatus::Fail, expected.to_owned()));
 }
 
 /// A container that meets `restricted`, and a Pod with it.
@@ -132,7 +132,7 @@ fn checks_are_those_of_the_version() {
     );
     let escalates = "{securityContext: {runAsNonRoot: true}, containers: [{name: a}]}";
     passes("{level: restricted, version: v1.7}", escalates);
-    assert_eq!(judged("{level: restricted, version: v1.8}", escalates, "{}").0, Status::Fail);
+    assert_eq!(judged("{level: restricted, version: v1.8}", escalates, "{}").0, RuleStatus::Fail);
     let sysctl = "{securityContext: {sysctls: [{name: net.ipv4.tcp_rmem, value: '1'}]}}";
     passes("{level: baseline, version: v1.32}", sysctl);
     fails(
@@ -157,27 +157,27 @@ fn before_fields_there_were_annotations() {
     let judge = |version: &str| {
         judged(&format!("{{level: baseline, version: {version}}}"), "{containers: [{name: a}]}", annotations)
     };
-    assert_eq!(judge("v1.19").0, Status::Pass);
+    assert_eq!(judge("v1.19").0, RuleStatus::Pass);
     let expected = "(Forbidden reason: seccompProfile, field error list: [spec.template.metadata.annotations\
          [seccomp.security.alpha.kubernetes.io/pod] is forbidden, forbidden values found: unconfined])";
-    assert_eq!(judge("v1.18"), (Status::Fail, expected.to_owned()));
+    assert_eq!(judge("v1.18"), (RuleStatus::Fail, expected.to_owned()));
 }
 
 #[test]
 fn windows_pods_need_not_say_what_only_linux_knows() {
     let windows = "{os: {name: windows}, securityContext: {runAsNonRoot: true}, containers: [{name: a}]}";
     passes("{level: restricted, version: v1.25}", windows);
-    assert_eq!(judged("{level: restricted, version: v1.24}", windows, "{}").0, Status::Fail);
+    assert_eq!(judged("{level: restricted, version: v1.24}", windows, "{}").0, RuleStatus::Fail);
 }
 
 #[test]
 fn a_pod_with_its_own_users_may_be_root_among_them() {
     let root = good(", hostUsers: false").replace("runAsNonRoot: true", "runAsUser: 0");
     passes("{level: restricted, version: v1.35}", &root);
-    assert_eq!(judged("{level: restricted, version: v1.34}", &root, "{}").0, Status::Fail);
+    assert_eq!(judged("{level: restricted, version: v1.34}", &root, "{}").0, RuleStatus::Fail);
     let proc_mount = "{hostUsers: false, containers: [{name: a, securityContext: {procMount: Unmasked}}]}";
     passes("{level: baseline, version: latest}", proc_mount);
-    assert_eq!(judged("{level: baseline, version: v1.34}", proc_mount, "{}").0, Status::Fail);
+    assert_eq!(judged("{level: baseline, version: v1.34}", proc_mount, "{}").0, RuleStatus::Fail);
     assert!(judged("{level: restricted}", proc_mount, "{}").1.contains("reason: procMount"));
 }
 
@@ -217,7 +217,7 @@ fn images_say_which_containers_are_excluded() {
         format!("{{containers: [{{name: a, image: '{image}', securityContext: {{privileged: true}}}}]}}")
     };
     passes(profile, &spec("nginx:1"));
-    assert_eq!(judged(profile, &spec("redis"), "{}").0, Status::Fail);
+    assert_eq!(judged(profile, &spec("redis"), "{}").0, RuleStatus::Fail);
 }
 
 #[test]
@@ -264,15 +264,15 @@ fn exceptions_exclude_controls_or_excuse_the_rule() {
         let outcomes = decide(&engine("{level: baseline}", &exception), pod, Operation::Create);
         (outcomes[0].status, outcomes[0].message.to_string())
     };
-    let skipped = |message: &str| (Status::Skip, message.to_owned());
+    let skipped = |message: &str| (RuleStatus::Skip, message.to_owned());
     assert_eq!(judge(""), skipped("rule is skipped due to policy exception sec/e"));
     assert_eq!(
         judge(", podSecurity: [{controlName: Host Namespaces}]"),
         skipped("rule is skipped due to policy exceptions sec/e")
     );
-    assert_eq!(judge(", podSecurity: [{controlName: Sysctls}]").0, Status::Fail);
+    assert_eq!(judge(", podSecurity: [{controlName: Sysctls}]").0, RuleStatus::Fail);
     // It has an error, and so excuses nothing.
-    assert_eq!(judge(", podSecurity: [{controlName: Host Namespaces, images: [x]}]").0, Status::Fail);
+    assert_eq!(judge(", podSecurity: [{controlName: Host Namespaces, images: [x]}]").0, RuleStatus::Fail);
 }
 
 #[test]
@@ -317,10 +317,10 @@ fn a_controller_without_a_description_of_pods_is_good_and_with_a_wrong_one_an_er
         let text = format!("{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: x}}, spec: {spec}}}");
         decide(&engine, yaml::parse(&text).unwrap(), Operation::Create)[0].clone()
     };
-    assert_eq!(judge("{}").status, Status::Pass);
-    assert_eq!(judge("{template: {spec: null}}").status, Status::Pass);
+    assert_eq!(judge("{}").status, RuleStatus::Pass);
+    assert_eq!(judge("{template: {spec: null}}").status, RuleStatus::Pass);
     let outcome = judge("{template: [x]}");
-    assert_eq!(outcome.status, Status::Error);
+    assert_eq!(outcome.status, RuleStatus::Error);
     let expected = "Error while getting new resource: `spec.template` is an array, expected an object";
     assert_eq!(outcome.message, expected);
 }
@@ -329,13 +329,13 @@ fn a_controller_without_a_description_of_pods_is_good_and_with_a_wrong_one_an_er
 fn nothing_is_said_about_a_deletion() {
     let pod = yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {hostPID: true}}").unwrap();
     let outcomes = decide(&engine("{level: baseline}", ""), pod, Operation::Delete);
-    assert!(outcomes.iter().all(|outcome| outcome.status == Status::Skip), "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.status == RuleStatus::Skip), "{outcomes:?}");
 }
 
 #[test]
 fn what_has_the_wrong_type_is_an_error() {
     let (status, message) = judged("{level: baseline}", "{containers: [{ports: [{hostPort: x}]}]}", "{}");
-    assert_eq!(status, Status::Error);
+    assert_eq!(status, RuleStatus::Error);
     let expected = "Error while getting new resource: `spec.containers[0].ports.hostPort` is a string, expected a number";
     assert_eq!(message, expected);
     passes(

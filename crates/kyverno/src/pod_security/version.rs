@@ -1,4 +1,4 @@
-//! The version of Kubernetes whose checks are asked for.
+//! The Kubernetes version of the Pod Security checks.
 
 use std::fmt;
 

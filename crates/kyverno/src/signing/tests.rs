@@ -1,4 +1,4 @@
-//! Signing objects: what is written, and what is refused.
+//! Tests of signing objects.
 
 use kubewright_value::{Value, yaml};
 

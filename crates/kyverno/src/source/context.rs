@@ -1,21 +1,27 @@
-//! The names that a rule or a loop gives to what it looks up.
+//! Reads the context entries of a rule or a loop.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::super::diagnostics as code;
 use super::{ContextEntry, ContextSource, RegistryCredentials, Service, owned_value};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
 const SOURCES: [&str; 5] = ["configMap", "apiCall", "imageRegistry", "variable", "globalReference"];
 
 /// Reads the entries of a `context`.
-pub(super) fn read_context<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<ContextEntry> {
+pub(super) fn read_context<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Vec<ContextEntry> {
     let items = reader.objects(fields, "context").unwrap_or_default();
     items.iter().filter_map(|item| read_context_entry(reader, item)).collect()
 }
 
-fn read_context_entry<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ContextEntry> {
+fn read_context_entry<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<ContextEntry> {
     reader.only(item, &["name", "configMap", "apiCall", "imageRegistry", "variable", "globalReference"]);
     let name = reader.required_string(item, "name");
     let given: Vec<&str> = SOURCES.into_iter().filter(|key| reader.any(item, key).is_some()).collect();
@@ -41,7 +47,7 @@ fn read_context_entry<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<
     Some(ContextEntry { name: name?, path: item.path.clone(), from })
 }
 
-fn read_context_variable<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
+fn read_context_variable<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> ContextSource {
     reader.only(fields, &["value", "jmesPath", "default"]);
     ContextSource::Variable {
         value: reader.any(fields, "value").map(owned_value),
@@ -50,14 +56,14 @@ fn read_context_variable<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Co
     }
 }
 
-fn config_map<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {
+fn config_map<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<ContextSource> {
     reader.only(fields, &["name", "namespace"]);
     let namespace = reader.string(fields, "namespace").filter(|text| !text.value.is_empty());
     let name = reader.required_string(fields, "name")?;
     Some(ContextSource::ConfigMap { name, namespace })
 }
 
-fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
+fn api_call<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> ContextSource {
     reader.only(fields, &["urlPath", "service", "method", "data", "jmesPath", "default"]);
     let service = reader.object(fields, "service").and_then(|service| {
         reader.only(&service, &["url", "headers", "caBundle"]);
@@ -79,10 +85,10 @@ fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
 
 /// Reads a list of `key` and `value`.
 fn read_key_value_list<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
-) -> Vec<(Text, Placed<Value>)> {
+) -> Vec<(Text, Located<Value>)> {
     let mut pairs = Vec::new();
     for item in reader.objects(fields, key).unwrap_or_default() {
         reader.only(&item, &["key", "value"]);
@@ -97,7 +103,7 @@ fn read_key_value_list<'d>(
     pairs
 }
 
-fn image_registry<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {
+fn image_registry<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<ContextSource> {
     reader.only(fields, &["reference", "jmesPath", "imageRegistryCredentials"]);
     let mut credentials = RegistryCredentials::default();
     if let Some(given) = reader.object(fields, "imageRegistryCredentials") {
@@ -111,7 +117,10 @@ fn image_registry<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Co
     Some(ContextSource::ImageRegistry { reference, credentials, jmes_path })
 }
 
-fn global_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {
+fn global_reference<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<ContextSource> {
     reader.only(fields, &["name", "jmesPath"]);
     let jmes_path = read_jmespath_field(reader, fields);
     let name = reader.required_string(fields, "name")?;
@@ -119,6 +128,9 @@ fn global_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<
 }
 
 /// Reads a `jmesPath`; an empty one counts as absent.
-fn read_jmespath_field<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Placed<Text>> {
+fn read_jmespath_field<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<Located<Text>> {
     reader.string(fields, "jmesPath").filter(|text| !text.value.is_empty())
 }

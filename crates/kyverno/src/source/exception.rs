@@ -4,19 +4,19 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
 use super::{ExceptionSource, FIELD_CODES, filter, pod_security, rule};
-use kubewright_dialect_kit::fields::{Fields, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, child_path};
 
-/// Reads `document`; what cannot be read is reported, and an exception with an error is left out.
+/// Reads `document`; unreadable parts are reported, and an exception with an error is left out.
 ///
-/// Left out means that what it would excuse is reported: the safe side.
+/// The objects it would exempt are then reported, which is the safe side.
 pub(in super::super) fn read_exception(document: &Document) -> (Option<ExceptionSource>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(document, FIELD_CODES);
+    let mut reader = DocumentReader::new(document, FIELD_CODES);
     let exception = read_exception_spec(&mut reader);
     let has_error = reader.diagnostics.iter().any(Diagnostic::is_error);
     (exception.filter(|_| !has_error), reader.diagnostics)
 }
 
-fn read_exception_spec(reader: &mut Reader<'_>) -> Option<ExceptionSource> {
+fn read_exception_spec(reader: &mut DocumentReader<'_>) -> Option<ExceptionSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
@@ -35,12 +35,15 @@ fn read_exception_spec(reader: &mut Reader<'_>) -> Option<ExceptionSource> {
         } else {
             format!("{namespace}/{}", name?.value)
         }),
-        path: child(&[], "spec"),
+        path: child_path(&[], "spec"),
         matching: matching?,
     })
 }
 
-fn read_excepted_policies<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<(Text, Vec<Text>)> {
+fn read_excepted_policies<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Vec<(Text, Vec<Text>)> {
     let mut policies = Vec::new();
     for item in reader.objects(spec, "exceptions").unwrap_or_default() {
         reader.only(&item, &["policyName", "ruleNames"]);

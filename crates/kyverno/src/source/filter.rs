@@ -3,13 +3,13 @@
 use kubewright_k8s::Operation;
 
 use super::{Match, ResourceFilter, SubjectFilter, SubjectKind};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 use kubewright_dialect_kit::selector;
 
 const USER_FIELDS: [&str; 3] = ["subjects", "roles", "clusterRoles"];
 
 /// Reads a `match` or `exclude`; the older form without `any` and `all` is kept apart.
-pub(super) fn read_match<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Match {
+pub(super) fn read_match<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Match {
     let mark = reader.diagnostics.len();
     reader.only(fields, &["any", "all", "resources", "subjects", "roles", "clusterRoles"]);
     let has_flat =
@@ -37,7 +37,11 @@ const NOT_IN_ENTRY: &[(&str, &str)] = &[
     ("kind", "subjects are a list: `subjects: [{kind: …, name: …}]`"),
 ];
 
-fn read_filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<ResourceFilter> {
+fn read_filters<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<ResourceFilter> {
     let items = reader.objects(fields, key).unwrap_or_default();
     let mut filters = Vec::with_capacity(items.len());
     for item in &items {
@@ -48,8 +52,12 @@ fn read_filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> 
     filters
 }
 
-/// Reads one entry, whose errors stand behind the first `mark` diagnostics.
-fn read_filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, mark: usize) -> ResourceFilter {
+/// Reads one entry, whose errors follow the first `mark` diagnostics.
+fn read_filter<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    mark: usize,
+) -> ResourceFilter {
     let mut filter = ResourceFilter { path: item.path.clone(), ..ResourceFilter::default() };
     if let Some(resources) = reader.object(item, "resources") {
         read_resource_filter(reader, &resources, &mut filter);
@@ -62,7 +70,11 @@ fn read_filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, mark: usize) -> R
     filter
 }
 
-fn read_resource_filter<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, filter: &mut ResourceFilter) {
+fn read_resource_filter<'d>(
+    reader: &mut DocumentReader<'d>,
+    resources: &DocumentFields<'d>,
+    filter: &mut ResourceFilter,
+) {
     let known = [
         "kinds",
         "name",
@@ -79,15 +91,15 @@ fn read_resource_filter<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, fil
     filter.names = reader.strings(resources, "names").unwrap_or_default();
     filter.namespaces = reader.strings(resources, "namespaces").unwrap_or_default();
     filter.annotations = reader.pairs(resources, "annotations");
-    filter.selector = selector::read(reader, resources, "selector");
-    filter.namespace_selector = selector::read(reader, resources, "namespaceSelector");
+    filter.selector = selector::read_selector(reader, resources, "selector");
+    filter.namespace_selector = selector::read_selector(reader, resources, "namespaceSelector");
     let words = Operation::ALL.map(|operation| (operation.name(), operation));
     let operations = reader.strings(resources, "operations").unwrap_or_default();
     filter.operations =
         operations.iter().filter_map(|text| reader.one_of(text, "operation", &words)).collect();
 }
 
-fn read_subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SubjectFilter> {
+fn read_subject<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<SubjectFilter> {
     reader.only(item, &["kind", "name", "namespace", "apiGroup"]);
     let words = [
         ("User", SubjectKind::User),

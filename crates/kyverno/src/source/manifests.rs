@@ -1,4 +1,4 @@
-//! `manifests` of a rule: who must have signed an object, and what may differ from what was signed.
+//! Reads the `manifests` of a rule: the required signers, and the fields that may differ.
 
 use kubewright_engine::Diagnostic;
 use kubewright_golib::pem;
@@ -6,9 +6,9 @@ use kubewright_value::{Step, Text};
 
 use super::super::diagnostics as code;
 use super::super::manifests::PublicKey;
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
-/// What must be signed, by whom.
+/// The required signatures.
 #[derive(Debug, Clone)]
 pub struct ManifestsSource {
     pub(in super::super) path: Vec<Step>,
@@ -34,7 +34,7 @@ pub(in super::super) struct AttestorSet {
 #[derive(Debug, Clone)]
 pub(in super::super) struct Attestor {
     pub(in super::super) path: Vec<Step>,
-    /// Annotations that the object must have besides.
+    /// Further annotations that the object must have.
     pub(in super::super) annotations: Vec<(Text, Text)>,
     pub(in super::super) by: Signer,
 }
@@ -49,13 +49,13 @@ pub(in super::super) enum Signer {
         name: Text,
     },
     Set(AttestorSet),
-    /// Nobody can tell without a network: `keyless`, `certificates`, and what else it is called.
+    /// A signer that cannot be verified without a network: `keyless`, `certificates` and others.
     OutOfReach {
         field: &'static str,
     },
 }
 
-/// Fields that may differ from what was signed.
+/// Fields that may differ from the signed manifest.
 #[derive(Debug, Clone)]
 pub(in super::super) struct IgnoreFields {
     /// None means all objects.
@@ -64,7 +64,7 @@ pub(in super::super) struct IgnoreFields {
     pub(in super::super) fields: Vec<Text>,
 }
 
-/// Which objects; what is empty fits all.
+/// The matched objects; an empty field matches all.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct ObjectReference {
     pub(in super::super) group: Text,
@@ -74,7 +74,7 @@ pub(in super::super) struct ObjectReference {
     pub(in super::super) namespace: Text,
 }
 
-/// That the API server is asked what it makes of the signed text.
+/// The dry run of the signed manifest on the API server.
 #[derive(Debug, Clone)]
 pub(in super::super) struct DryRunSource {
     /// Where; may be empty.
@@ -83,20 +83,20 @@ pub(in super::super) struct DryRunSource {
 
 const SIGNERS: [&str; 4] = ["keys", "certificates", "keyless", "attestor"];
 
-/// Names of services that keep keys.
+/// The names of key management services.
 const KEY_SERVICES: [&str; 4] = ["awskms://", "gcpkms://", "azurekms://", "hashivault://"];
 
-/// Reads what `key` of `fields` is.
+/// Reads the field `key` of `fields`.
 pub(super) fn read_manifests<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
 ) -> Option<ManifestsSource> {
     let fields = reader.object(fields, key)?;
     reader.only(&fields, &["attestors", "annotationDomain", "ignoreFields", "repository", "dryRun"]);
     let sets = reader.objects(&fields, "attestors").unwrap_or_default();
     if sets.is_empty() {
-        no_signer(reader, &fields.path, "nobody is named whose signature is wanted");
+        no_signer(reader, &fields.path, "no signer is named");
     }
     let attestors: Vec<AttestorSet> = sets.iter().map(|set| attestor_set(reader, set)).collect();
     let domain = reader.string(&fields, "annotationDomain").map(|text| text.value).unwrap_or_default();
@@ -107,7 +107,7 @@ pub(super) fn read_manifests<'d>(
     Some(ManifestsSource { path: fields.path, attestors, domain, ignore_fields, dry_run, is_in_repository })
 }
 
-fn attestor_set<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> AttestorSet {
+fn attestor_set<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> AttestorSet {
     reader.only(fields, &["count", "entries"]);
     let items = reader.objects(fields, "entries").unwrap_or_default();
     if items.is_empty() {
@@ -129,7 +129,7 @@ fn attestor_set<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> AttestorSet
 }
 
 /// Reads an entry, which is several when it has several keys.
-fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
+fn attestor<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Vec<Attestor> {
     let known =
         ["keys", "certificates", "keyless", "attestor", "annotations", "repository", "signatureAlgorithm"];
     // `publicKeys` indented as far as a `keys` without anything in it means those of `keys`.
@@ -150,7 +150,7 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
             let set = reader.object(fields, "attestor").map(|set| attestor_set(reader, &set));
             set.map(Signer::Set).into_iter().collect()
         }
-        [field] => vec![out_of_reach(reader, field, &child(&fields.path, *field))],
+        [field] => vec![out_of_reach(reader, field, &child_path(&fields.path, *field))],
         _ => {
             let message = match given.as_slice() {
                 [first, second, ..] => format!("an entry has both `{first}` and `{second}`"),
@@ -168,7 +168,7 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
     signers.map(entry).collect()
 }
 
-fn read_attestor_keys<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Signer> {
+fn read_attestor_keys<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Vec<Signer> {
     let Some(keys) = reader.object(fields, "keys") else { return Vec::new() };
     reader.only(&keys, &["publicKeys", "signatureAlgorithm", "kms", "secret", "rekor", "ctlog"]);
     algorithm(reader, &keys);
@@ -189,7 +189,7 @@ fn read_attestor_keys<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<S
             let secret = reader.object(&keys, "secret");
             secret.and_then(|fields| secret_reference(reader, &fields)).into_iter().collect()
         }
-        ["kms"] => vec![out_of_reach(reader, "kms", &child(&keys.path, "kms"))],
+        ["kms"] => vec![out_of_reach(reader, "kms", &child_path(&keys.path, "kms"))],
         _ => {
             let message = match given.as_slice() {
                 [first, second, ..] => format!("there are both `{first}` and `{second}`"),
@@ -201,7 +201,7 @@ fn read_attestor_keys<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<S
     }
 }
 
-fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
+fn public_keys(reader: &mut DocumentReader<'_>, text: &Located<Text>) -> Vec<Signer> {
     let written = text.value.trim();
     if let Some(name) = written.strip_prefix("k8s://") {
         return match name.split_once('/') {
@@ -245,12 +245,12 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
     signers
 }
 
-fn report_bad_public_key(reader: &mut Reader<'_>, text: &Placed<Text>, message: String, help: &str) {
+fn report_bad_public_key(reader: &mut DocumentReader<'_>, text: &Located<Text>, message: String, help: &str) {
     let location = reader.place(&text.path);
     reader.report(Diagnostic::new(&code::BAD_PUBLIC_KEY, message, location).help(help));
 }
 
-fn secret_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Signer> {
+fn secret_reference<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Signer> {
     reader.only(fields, &["name", "namespace"]);
     let name = reader.required_string(fields, "name");
     let namespace = reader.required_string(fields, "namespace");
@@ -258,7 +258,7 @@ fn secret_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<
 }
 
 /// Checks the algorithm; signatures of manifests are always made with SHA-256.
-fn algorithm<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) {
+fn algorithm<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) {
     let Some(text) = reader.string(fields, "signatureAlgorithm").filter(|text| !text.value.is_empty()) else {
         return;
     };
@@ -270,7 +270,7 @@ fn algorithm<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) {
     }
 }
 
-fn read_repository<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> bool {
+fn read_repository<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> bool {
     let Some(text) = reader.string(fields, "repository").filter(|text| !text.value.is_empty()) else {
         return false;
     };
@@ -278,7 +278,7 @@ fn read_repository<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> bool {
     true
 }
 
-fn out_of_reach(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Signer {
+fn out_of_reach(reader: &mut DocumentReader<'_>, field: &'static str, path: &[Step]) -> Signer {
     let what = match field {
         "keyless" => "`keyless` needs the certificates and the log of Sigstore",
         "certificates" => "`certificates` need a chain of trust and its revocations",
@@ -289,19 +289,19 @@ fn out_of_reach(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> 
     let message = format!("{what}, which is out of reach offline");
     let help = match field {
         "repository" => "keep the signature in the annotations of the object, as `kubewright sign` does",
-        _ => "give the public key itself in `keys.publicKeys`; until then nobody is taken to have signed",
+        _ => "give the public key itself in `keys.publicKeys`; until then the signature counts as missing",
     };
     reader.report(Diagnostic::new(&code::OUT_OF_REACH, message, location).help(help));
     Signer::OutOfReach { field }
 }
 
-fn no_signer(reader: &mut Reader<'_>, path: &[Step], message: &str) {
+fn no_signer(reader: &mut DocumentReader<'_>, path: &[Step], message: &str) {
     let location = reader.document.locate_key(path);
     let help = "give `attestors` with `entries`, each with exactly one of `keys`, `certificates`, `keyless`, `attestor`";
     reader.report(Diagnostic::new(&code::NO_SIGNER, message, location).help(help));
 }
 
-fn ignore<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> IgnoreFields {
+fn ignore<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> IgnoreFields {
     reader.only(item, &["objects", "fields"]);
     let objects = reader.objects(item, "objects").unwrap_or_default();
     let objects = objects.iter().map(|object| read_object_reference(reader, object)).collect();
@@ -317,7 +317,7 @@ fn ignore<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> IgnoreFields {
         let message = match written {
             "" => "an empty field would be every field".to_owned(),
             written if written.contains(['[', ']', '$']) => {
-                format!("`{written}` fits no field, because brackets are not understood")
+                format!("`{written}` matches no field, because brackets are not supported")
             }
             _ => {
                 kept.push(Text::new(written));
@@ -331,7 +331,10 @@ fn ignore<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> IgnoreFields {
     IgnoreFields { objects, fields: kept }
 }
 
-fn read_object_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ObjectReference {
+fn read_object_reference<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> ObjectReference {
     reader.only(fields, &["group", "version", "kind", "name", "namespace"]);
     let mut text = |key| reader.string(fields, key).map(|text| text.value).unwrap_or_default();
     ObjectReference {
@@ -343,7 +346,7 @@ fn read_object_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Ob
     }
 }
 
-fn read_dry_run<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<DryRunSource> {
+fn read_dry_run<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<DryRunSource> {
     reader.only(fields, &["enable", "namespace"]);
     let namespace = reader.string(fields, "namespace").map(|text| text.value).unwrap_or_default();
     reader.boolean(fields, "enable").unwrap_or(false).then_some(DryRunSource { namespace })

@@ -5,12 +5,12 @@ use kubewright_engine::Diagnostic;
 use super::super::diagnostics as code;
 use super::super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
 use super::{ControlExclusion, PodSecurity};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 /// Reads the profile that `key` of `fields` is.
 pub(super) fn read_pod_security<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
 ) -> Option<PodSecurity> {
     let fields = reader.object(fields, key)?;
@@ -43,15 +43,18 @@ pub(super) fn read_pod_security<'d>(
 
 /// Reads the controls that `key` of `fields` excludes; one that is not known is reported and left out.
 pub(super) fn exclusions<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
 ) -> Vec<ControlExclusion> {
     let items = reader.objects(fields, key).unwrap_or_default();
     items.iter().filter_map(|item| read_control_exclusion(reader, item)).collect()
 }
 
-fn read_control_exclusion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ControlExclusion> {
+fn read_control_exclusion<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<ControlExclusion> {
     reader.only(item, &["controlName", "images", "restrictedField", "values"]);
     let control = reader.required_string(item, "controlName");
     let control = control.and_then(|name| reader.one_of(&name, "control", &Control::ALL));

@@ -7,8 +7,8 @@ use super::{
     ActionOverride, Annotations, BrokenRule, FIELD_CODES, FailureAction, PolicySettings, PolicySource,
     recovery, rule,
 };
-use kubewright_cel_rules::source::named;
-use kubewright_dialect_kit::fields::{Fields, Reader, child};
+use kubewright_cel_rules::source::read_named_expressions;
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, child_path};
 use kubewright_dialect_kit::selector;
 
 const SPEC_FIELDS: &[&str] = &[
@@ -29,14 +29,14 @@ const SPEC_FIELDS: &[&str] = &[
     "mutateExistingOnPolicyUpdate",
 ];
 
-/// Reads `document`; what cannot be read is reported and left out.
+/// Reads `document`; unreadable parts are reported and left out.
 pub fn read_policy_document(document: &Document) -> (Option<PolicySource>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(document, FIELD_CODES);
+    let mut reader = DocumentReader::new(document, FIELD_CODES);
     let policy = read_policy_spec(&mut reader);
     (policy, reader.diagnostics)
 }
 
-fn read_policy_spec(reader: &mut Reader<'_>) -> Option<PolicySource> {
+fn read_policy_spec(reader: &mut DocumentReader<'_>) -> Option<PolicySource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = read_policy_namespace(reader, &metadata);
@@ -46,7 +46,7 @@ fn read_policy_spec(reader: &mut Reader<'_>) -> Option<PolicySource> {
     let mut policy =
         PolicySource { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
     let items = reader.objects(&spec, "rules").unwrap_or_default();
-    // A misspelt setting would change what every rule means.
+    // A misspelt setting would change the meaning of every rule.
     let fatal = reader.diagnostics.iter().find(|found| found.is_error()).map(|found| found.message.clone());
     for fields in items {
         rule_of(reader, &fields, &mut policy);
@@ -61,7 +61,7 @@ fn read_policy_spec(reader: &mut Reader<'_>) -> Option<PolicySource> {
     Some(policy)
 }
 
-/// Returns what stands for rules that are not where they belong.
+/// Returns the replacement for rules at the wrong place.
 fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<BrokenRule> {
     let matching = recovery::anywhere(document, spec)?;
     Some(BrokenRule {
@@ -77,13 +77,16 @@ fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<BrokenRu
     })
 }
 
-fn read_policy_namespace<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+fn read_policy_namespace<'d>(reader: &mut DocumentReader<'d>, metadata: &DocumentFields<'d>) -> Option<Text> {
     let written = reader.string(metadata, "namespace").map(|text| text.value).filter(|text| !text.is_empty());
     let is_namespaced = reader.document.value.get("kind").and_then(Value::as_str) == Some("Policy");
     is_namespaced.then(|| written.unwrap_or_else(|| Text::new("default")))
 }
 
-fn read_policy_annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Annotations {
+fn read_policy_annotations<'d>(
+    reader: &mut DocumentReader<'d>,
+    metadata: &DocumentFields<'d>,
+) -> Annotations {
     let mut read = Annotations { is_scored: true, ..Annotations::default() };
     for (name, text) in reader.texts(metadata, "annotations").unwrap_or_default() {
         match name.as_str() {
@@ -97,7 +100,7 @@ fn read_policy_annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -
     read
 }
 
-fn read_policy_settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> PolicySettings {
+fn read_policy_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> PolicySettings {
     for flag in [
         "schemaValidation",
         "useServerSideApply",
@@ -112,7 +115,7 @@ fn read_policy_settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Polic
     if let Some(webhook) = webhook {
         reader.only(&webhook, &["failurePolicy", "matchConditions", "timeoutSeconds"]);
         in_webhook = is_fail_closed(reader, &webhook);
-        match_conditions = named(reader, &webhook, "matchConditions");
+        match_conditions = read_named_expressions(reader, &webhook, "matchConditions");
     }
     let beside = is_fail_closed(reader, spec);
     let apply = reader.string(spec, "applyRules");
@@ -136,13 +139,17 @@ fn read_policy_settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Polic
     }
 }
 
-fn is_fail_closed<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<bool> {
+fn is_fail_closed<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<bool> {
     let text = reader.string(fields, "failurePolicy")?;
     reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
 }
 
-/// Reads what a violation leads to. An action that cannot be read refuses: its rule or policy has an error.
-pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<FailureAction> {
+/// Reads a failure action. An unreadable action refuses: its rule or policy has an error.
+pub(super) fn action<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<FailureAction> {
     reader.any(fields, key)?;
     let words = [
         ("Audit", FailureAction::Audit),
@@ -157,18 +164,18 @@ pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str
 
 /// Reads other actions for some namespaces.
 pub(super) fn read_action_overrides<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
 ) -> Vec<ActionOverride> {
     let items = reader.objects(fields, key).unwrap_or_default();
     items.iter().filter_map(|item| action_override(reader, item)).collect()
 }
 
-fn action_override<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ActionOverride> {
+fn action_override<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<ActionOverride> {
     reader.only(item, &["action", "namespaces", "namespaceSelector"]);
     let namespaces = reader.plain(item, "namespaces");
-    let namespace_selector = selector::read(reader, item, "namespaceSelector");
+    let namespace_selector = selector::read_selector(reader, item, "namespaceSelector");
     if reader.any(item, "action").is_none() {
         reader.missing(item, "action");
     }
@@ -177,7 +184,7 @@ fn action_override<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Act
     Some(ActionOverride { path, action, namespaces, namespace_selector })
 }
 
-fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut PolicySource) {
+fn rule_of<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, policy: &mut PolicySource) {
     let before = reader.diagnostics.len();
     let draft = rule::read_rule(reader, fields);
     let error = reader.diagnostics.iter().skip(before).find(|diagnostic| diagnostic.is_error());
@@ -195,17 +202,17 @@ fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy
                 failure_action_overrides,
                 is_unsupported: rule::is_unsupported(reader, fields),
                 message,
-                // What is missing from it would be missed wherever it is used.
+                // A missing part would be missed wherever it is used.
                 rule: None,
             });
         }
     }
 }
 
-/// Returns what a violation of the rule at `path` leads to, where that can be read; its mistakes are known already.
+/// Returns the failure action of the rule at `path`, where it can be read; its mistakes are reported elsewhere.
 fn recover_actions(document: &Document, path: &[Step]) -> (Option<FailureAction>, Vec<ActionOverride>) {
-    let mut reader = Reader::new(document, FIELD_CODES);
-    let validate = reader.object_under(&child(path, "validate"));
+    let mut reader = DocumentReader::new(document, FIELD_CODES);
+    let validate = reader.object_under(&child_path(path, "validate"));
     let Some(fields) = validate else { return (None, Vec::new()) };
     let action = action(&mut reader, &fields, "failureAction");
     (action, read_action_overrides(&mut reader, &fields, "failureActionOverrides"))

@@ -1,19 +1,19 @@
-//! What a rule with a mistake is still about: it refuses that, as its action and `failurePolicy` say, and nothing else.
+//! Recovers the scope of a rule with a mistake, so that it refuses the objects it was written for, and no others.
 //!
-//! What can be read of `match` decides. Where an entry has a mistake and its kinds cannot be read, the kinds count that
-//! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
-//! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
+//! The readable parts of `match` count. Where the kinds of an entry cannot be read, the kinds count that the entry names
+//! anywhere. Without any kind the rule matches nothing: refusing everything would lock the cluster, and the mistake is
+//! reported anyway. An unreadable part of `exclude` excludes nothing.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::super::matching::kind;
 use super::rule::RULE_FIELDS;
 use super::{Match, ResourceFilter};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
-/// Fields of an entry in which no kinds of objects stand.
+/// Fields of an entry that cannot contain kinds.
 const OTHER_FIELDS: [&str; 10] = [
     "subjects",
     "roles",
@@ -27,7 +27,7 @@ const OTHER_FIELDS: [&str; 10] = [
     "operations",
 ];
 
-/// Returns what the rule at `path` is about, of which `found` could be read; nothing where it names no kind.
+/// Returns the scope of the rule at `path`, of which `found` could be read; `None` where it names no kind.
 pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Match>) -> Option<Match> {
     let path = found.as_ref().map_or_else(|| misspelt(document, path), |found| Some(found.path.clone()))?;
     let mut about = found.unwrap_or_default();
@@ -43,7 +43,7 @@ pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Ma
     })
 }
 
-/// Returns what a policy is about whose rules cannot be found: the kinds that every `match` in it names.
+/// Returns the scope of a policy whose rules cannot be found: the kinds that every `match` in it names.
 pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
     let mut kinds = Vec::new();
     if let Some(value) = document.value.follow(path) {
@@ -53,12 +53,12 @@ pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
     with_kinds(Match { any: vec![filter], path: path.to_vec(), ..Match::default() })
 }
 
-fn each_match(value: &Value, path: &[Step], found: &mut Vec<Placed<Text>>) {
+fn each_match(value: &Value, path: &[Step], found: &mut Vec<Located<Text>>) {
     for (i, item) in value.as_array().unwrap_or_default().iter().enumerate() {
-        each_match(item, &child(path, i), found);
+        each_match(item, &child_path(path, i), found);
     }
     for (key, item) in value.as_object().into_iter().flat_map(|fields| fields.iter()) {
-        let path = child(path, key.as_str());
+        let path = child_path(path, key.as_str());
         match key.as_str() {
             "match" => collect_kinds(item, &path, false, found),
             _ => each_match(item, &path, found),
@@ -75,7 +75,7 @@ pub(super) fn with_kinds(mut about: Match) -> Option<Match> {
     (!is_empty).then_some(about)
 }
 
-/// Returns what is certainly not meant: an entry with a mistake in it could exclude more than its author wanted.
+/// Returns the valid exclusions: an entry with a mistake could exclude more than its author wanted.
 pub(super) fn recover_exclude(mut found: Match) -> Match {
     found.any.retain(|filter| !filter.is_faulty);
     found.flat = found.flat.filter(|filter| !filter.is_faulty);
@@ -85,18 +85,18 @@ pub(super) fn recover_exclude(mut found: Match) -> Match {
     found
 }
 
-/// Returns where `match` stands if its name is misspelt.
+/// Returns the path of a misspelt `match`.
 fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
     let fields = document.value.follow(rule)?.as_object()?;
     let is_it = |key: &&Text| {
         let is_unknown = !RULE_FIELDS.contains(&key.as_str());
-        *key == "match" || (is_unknown && nearest(key, RULE_FIELDS.iter().copied()) == Some("match"))
+        *key == "match" || (is_unknown && nearest_word(key, RULE_FIELDS.iter().copied()) == Some("match"))
     };
-    fields.keys().find(is_it).map(|key| child(rule, key.as_str()))
+    fields.keys().find(is_it).map(|key| child_path(rule, key.as_str()))
 }
 
-/// Returns the kinds that stand anywhere below `path`.
-fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
+/// Returns the kinds anywhere below `path`.
+fn kinds_below(document: &Document, path: &[Step]) -> Vec<Located<Text>> {
     let mut found = Vec::new();
     if let Some(value) = document.value.follow(path) {
         collect_kinds(value, path, false, &mut found);
@@ -105,20 +105,20 @@ fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
 }
 
 /// Adds the texts of `value` that are kinds. Its depth is that of a document.
-fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<Text>>) {
+fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Located<Text>>) {
     match value {
         Value::String(text) if is_kinds || is_builtin_kind(text) => {
-            found.push(Placed { value: text.clone(), path: path.to_vec() });
+            found.push(Located { value: text.clone(), path: path.to_vec() });
         }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                collect_kinds(item, &child(path, i), is_kinds, found);
+                collect_kinds(item, &child_path(path, i), is_kinds, found);
             }
         }
         Value::Object(fields) => {
             for (key, item) in fields.iter().filter(|(key, _)| !OTHER_FIELDS.contains(&key.as_str())) {
                 let is_kinds = key.to_lowercase().starts_with("kind");
-                collect_kinds(item, &child(path, key.as_str()), is_kinds, found);
+                collect_kinds(item, &child_path(path, key.as_str()), is_kinds, found);
             }
         }
         _ => {}

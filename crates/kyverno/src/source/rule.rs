@@ -1,4 +1,4 @@
-//! One rule: what it is about and how it checks.
+//! Reads one rule: its match and its check.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
@@ -8,8 +8,8 @@ use super::{
     Foreach, Match, Method, RuleSource, Validate, cel, context, filter, manifests, owned_value, pod_security,
     policy,
 };
-use kubewright_cel_rules::source::named;
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_cel_rules::source::read_named_expressions;
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 pub(super) const RULE_FIELDS: &[&str] = &[
     "name",
@@ -88,24 +88,24 @@ const NOT_IN_VALIDATE: &[(&str, &str)] = &[
     ("validatingAdmissionPolicy", GENERATE),
 ];
 
-/// What could be read of a rule.
+/// The readable parts of a rule.
 pub(super) struct RuleDraft {
-    pub(super) name: Option<Placed<Text>>,
+    pub(super) name: Option<Located<Text>>,
     pub(super) matching: Option<Match>,
     pub(super) exclude: Option<Match>,
     /// All of it; nothing when a part that it needs is missing.
     pub(super) rule: Option<RuleSource>,
 }
 
-/// Reads a rule; what cannot be read is reported and left out.
-pub(super) fn read_rule<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> RuleDraft {
+/// Reads a rule; unreadable parts are reported and left out.
+pub(super) fn read_rule<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> RuleDraft {
     reader.only_or(fields, RULE_FIELDS, NOT_IN_RULE);
     let name = reader.required_string(fields, "name");
     let matching = reader.required_object(fields, "match").map(|fields| filter::read_match(reader, &fields));
     let exclude = reader.object(fields, "exclude").map(|fields| filter::read_match(reader, &fields));
     let context = context::read_context(reader, fields);
     let preconditions = read_conditions(reader, fields, "preconditions");
-    let cel_preconditions = named(reader, fields, "celPreconditions");
+    let cel_preconditions = read_named_expressions(reader, fields, "celPreconditions");
     let properties = reader.texts(fields, "reportProperties").unwrap_or_default();
     let report_properties = properties.into_iter().map(|(name, text)| (name, text.value)).collect();
     let skips_background_requests = reader.boolean(fields, "skipBackgroundRequests").unwrap_or(true);
@@ -129,8 +129,8 @@ pub(super) fn read_rule<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Rul
     RuleDraft { name, matching, exclude, rule }
 }
 
-/// Reads what the rule checks. A rule of another type is one that is not supported.
-fn read_validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> {
+/// Reads the check of the rule. A rule of another type is unsupported.
+fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>) -> Option<Validate> {
     let types = ["validate", "mutate", "generate", "verifyImages"];
     let given: Vec<&'static str> = types.into_iter().filter(|key| is_filled(reader, rule, key)).collect();
     let beside = given_methods(reader, rule, &BESIDE);
@@ -141,7 +141,7 @@ fn read_validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Valid
             None
         }
         [other] => {
-            let method = unsupported_method(reader, other, &child(&rule.path, *other));
+            let method = unsupported_method(reader, other, &child_path(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
         }
         [first, second, ..] => {
@@ -151,13 +151,13 @@ fn read_validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Valid
     }
 }
 
-/// Returns whether a rule is of another type than those that check, and of no such one besides.
-pub(super) fn is_unsupported(reader: &Reader<'_>, rule: &Fields<'_>) -> bool {
+/// Returns whether a rule has only another type than `validate`.
+pub(super) fn is_unsupported(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> bool {
     let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
     is_any(&["mutate", "generate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
 }
 
-fn report_rule_type(reader: &mut Reader<'_>, rule: &Fields<'_>, message: String) {
+fn report_rule_type(reader: &mut DocumentReader<'_>, rule: &DocumentFields<'_>, message: String) {
     let location = reader.place(&rule.path);
     reader.report(
         Diagnostic::new(&code::RULE_TYPE, message, location)
@@ -166,7 +166,7 @@ fn report_rule_type(reader: &mut Reader<'_>, rule: &Fields<'_>, message: String)
 }
 
 impl Validate {
-    /// Returns what says nothing but how to check.
+    /// Returns the fields that only select the method of the check.
     fn bare(path: Vec<Step>, method: Method) -> Self {
         Self {
             path,
@@ -185,15 +185,23 @@ type ValidateKey = &'static str;
 const WAYS: [ValidateKey; 7] =
     ["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
-/// The ways to check that may also stand beside `validate`, which then has only the message.
+/// The methods that may also be written beside `validate`, which then has only the message.
 const BESIDE: [ValidateKey; 3] = ["cel", "podSecurity", "manifests"];
 
-fn given_methods(reader: &Reader<'_>, fields: &Fields<'_>, ways: &[ValidateKey]) -> Vec<ValidateKey> {
+fn given_methods(
+    reader: &DocumentReader<'_>,
+    fields: &DocumentFields<'_>,
+    ways: &[ValidateKey],
+) -> Vec<ValidateKey> {
     ways.iter().copied().filter(|key| reader.any(fields, key).is_some()).collect()
 }
 
-/// Reads `validate`, with the ways to check that stand `beside` it.
-fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[ValidateKey]) -> Option<Validate> {
+/// Reads `validate`, with the methods written `beside` it.
+fn checks<'d>(
+    reader: &mut DocumentReader<'d>,
+    rule: &DocumentFields<'d>,
+    beside: &[ValidateKey],
+) -> Option<Validate> {
     let Some(fields) = reader.object(rule, "validate") else {
         let way = only_one(reader, rule, beside)?;
         let method = read_method(reader, rule, way)?;
@@ -222,17 +230,25 @@ fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[ValidateKey]
     Some(validate)
 }
 
-/// Reads `foreach` and what stands beside it, which Kyverno takes for a mistake.
-fn both<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, whole: ValidateKey) -> Option<Method> {
-    let location = reader.document.locate_key(&child(&fields.path, "foreach"));
-    let message = format!("`foreach` beside `{whole}`: here both must hold, and Kyverno refuses the policy");
+/// Reads `foreach` and the methods beside it, which Kyverno treats as a mistake.
+fn both<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    whole: ValidateKey,
+) -> Option<Method> {
+    let location = reader.document.locate_key(&child_path(&fields.path, "foreach"));
+    let message = format!("`foreach` beside `{whole}`: both must hold here, but Kyverno refuses the policy");
     let help = "for Kyverno too, make two rules of it";
     reader.report(Diagnostic::new(&code::CHECK_BESIDE_FOREACH, message, location).help(help));
     let (whole, loops) = (read_method(reader, fields, whole), read_method(reader, fields, "foreach"));
     Some(Method::Both(Box::new([whole?, loops?])))
 }
 
-fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[ValidateKey]) -> Option<ValidateKey> {
+fn only_one(
+    reader: &mut DocumentReader<'_>,
+    fields: &DocumentFields<'_>,
+    ways: &[ValidateKey],
+) -> Option<ValidateKey> {
     let message = match ways {
         [way] => return Some(*way),
         [] => "there is nothing to check".to_owned(),
@@ -245,12 +261,16 @@ fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[ValidateKey]) 
     None
 }
 
-fn read_method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: ValidateKey) -> Option<Method> {
+fn read_method<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: ValidateKey,
+) -> Option<Method> {
     match key {
         "pattern" => reader.any(fields, key).map(owned_value).map(Method::Pattern),
         "anyPattern" => {
             let path = reader.array(fields, key)?.path;
-            reader.any(fields, key).map(|found| Method::AnyPattern(Placed { path, ..owned_value(found) }))
+            reader.any(fields, key).map(|found| Method::AnyPattern(Located { path, ..owned_value(found) }))
         }
         "deny" => {
             let deny = reader.object(fields, key)?;
@@ -271,16 +291,16 @@ fn read_method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: ValidateKe
     }
 }
 
-fn unsupported_method(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Method {
+fn unsupported_method(reader: &mut DocumentReader<'_>, field: &'static str, path: &[Step]) -> Method {
     let location = reader.document.locate_key(path);
     let message = format!("`{field}` is not supported yet");
     let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
-    reader.report(diagnostic.help("the rule is an error for every object that it is about"));
+    reader.report(diagnostic.help("the rule ends in an error for every object it matches"));
     Method::Unsupported { field }
 }
 
 /// Reads a loop, and the loops in it; how deep they are is bounded by the depth of the document.
-fn read_foreach<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Foreach> {
+fn read_foreach<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Foreach> {
     let ways = WAYS.get(..4).unwrap_or_default();
     reader.only(
         item,
@@ -297,19 +317,19 @@ fn read_foreach<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Foreac
 
 /// Reads conditions as they are written; the older form is a list.
 pub(super) fn read_conditions<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
-) -> Option<Placed<Value>> {
+) -> Option<Located<Value>> {
     let found = reader.any(fields, key)?;
     match found.value {
         Value::Object(_) | Value::Array(_) => Some(owned_value(found)),
-        // The reader knows how to say that an object is wanted.
+        // The reader reports that an object is expected.
         _ => reader.object(fields, key).and(None),
     }
 }
 
-fn is_filled(reader: &Reader<'_>, fields: &Fields<'_>, key: &str) -> bool {
+fn is_filled(reader: &DocumentReader<'_>, fields: &DocumentFields<'_>, key: &str) -> bool {
     reader.any(fields, key).is_some_and(|found| match found.value {
         Value::Object(map) => !map.is_empty(),
         Value::Array(items) => !items.is_empty(),
@@ -317,7 +337,7 @@ fn is_filled(reader: &Reader<'_>, fields: &Fields<'_>, key: &str) -> bool {
     })
 }
 
-fn stops_autogen(reader: &Reader<'_>, rule: &Fields<'_>) -> Option<&'static str> {
+fn stops_autogen(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> Option<&'static str> {
     if is_filled(reader, rule, "generate") {
         return Some("generate");
     }

@@ -16,7 +16,7 @@ fn policies() -> Option<PathBuf> {
     here.ancestors().map(|folder| folder.join("shared/conformance/kyverno")).find(|folder| folder.is_dir())
 }
 
-/// Adds the files that the tests below `folder` name as policies: what has a passing test is accepted.
+/// Adds the policies of the tests below `folder`: a policy with a passing test is accepted.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -44,14 +44,14 @@ fn probes(folder: &Path) -> Vec<Document> {
     let rows =
         |case: &&Value| case.get("expected").and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
     let policies = cases.iter().filter(rows).filter_map(|case| {
-        let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = case.str_at(&["name"]);
         Some(Source::new(name, case.get("policy").and_then(Value::as_str)?))
     });
     policies.flat_map(|source| yaml::read(&source).documents).collect()
 }
 
 fn diagnostics(document: &Document) -> Vec<Diagnostic> {
-    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| document.value.str_at(&[key]);
     match (text("apiVersion"), text("kind")) {
         ("kyverno.io/v1" | "kyverno.io/v2beta1", "ClusterPolicy" | "Policy") => {
             Kyverno::new(&[], Default::default()).compile(document, &[]).diagnostics

@@ -6,7 +6,7 @@ use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-/// Returns `value` as it stands inside a text. Only what is no string yet is made, and charged for.
+/// Returns `value` as text to be inserted into a text. Only a value that is not a string is converted, and charged for.
 ///
 /// # Errors
 /// When the budget is used up.
@@ -15,7 +15,7 @@ pub(in super::super) fn compact_text(value: &Value, budget: &mut Budget) -> Resu
         Value::String(text) => Ok(text.clone()),
         value => {
             let mut out = BoundedText::new(budget);
-            gojson::write(&mut out, value)?;
+            gojson::write_go_json(&mut out, value)?;
             Ok(out.into_string().into())
         }
     }

@@ -7,18 +7,18 @@ use kubewright_jmespath::{
 };
 use kubewright_value::Text;
 
-use super::super::source::Workload;
 use super::rebase::rebased_path;
+use kubewright_k8s::PodTemplatePath;
 
-/// An expression and what it needs.
+/// An expression and its inputs.
 #[derive(Debug)]
 pub(in super::super) struct CompiledQuery {
     pub(super) usual: QueryAlternatives,
-    /// What it is on a deletion, where that is not the same: `request.object` is `request.oldObject`.
+    /// Its form on a deletion, where that differs: `request.object` is `request.oldObject`.
     on_deletion: Option<QueryAlternatives>,
-    /// What it is on the object itself, if it reads nothing else than `request.object`.
+    /// Its form on the object itself, if it reads nothing else than `request.object`.
     on_object: Option<QueryAlternatives>,
-    /// What it is on the element of a loop, if it reads nothing else than `element`.
+    /// Its form on the element of a loop, if it reads nothing else than `element`.
     on_element: Option<QueryAlternatives>,
     pub(in super::super) roots: PathRoots,
 }
@@ -27,7 +27,7 @@ pub(in super::super) struct CompiledQuery {
 #[derive(Debug)]
 pub(in super::super) struct QueryAlternatives {
     pub(in super::super) whole: JmesPathExpression,
-    /// What reads something, and what counts if that is not true: `a` and `'x'` of `a || 'x'`.
+    /// An expression and its fallback: `a` and `'x'` of `a || 'x'`.
     pub(in super::super) split: Option<(JmesPathExpression, JmesPathExpression)>,
 }
 
@@ -64,7 +64,7 @@ impl CompiledQuery {
     pub(super) fn parse(
         text: &str,
         functions: &JmesPathFunctions,
-        to: Workload,
+        to: PodTemplatePath,
     ) -> Result<Self, JmesPathParseError> {
         let expression = JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving)?;
         Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))

@@ -1,7 +1,7 @@
-//! An expression with variables in it, which is only known when these are.
+//! An expression with nested variables, which is built when their values are known.
 //!
-//! What they stand for is put in according to the place it stands in, as text of a string or as a key, so that
-//! it never becomes syntax. What the author of the policy wrote is put in as it is where it stands bare.
+//! A value is escaped for its place, as text of a string or as a key, so that it never becomes syntax. Only a value
+//! of the policy's author is inserted unchanged outside of quotes.
 
 use kubewright_engine::EvalError;
 use kubewright_jmespath::{JmesPathExpression, JmesPathFunctions, JmesPathLanguage, PathRoots};
@@ -9,21 +9,21 @@ use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use super::super::source::Workload;
 use super::compact::compact_text;
 use super::compiled::CompiledQuery;
 use super::place::TemplatePath;
 use super::scan::{self, Quote};
 use super::variable::{BadExpression, TemplateVariable};
+use kubewright_k8s::PodTemplatePath;
 
 /// An expression with variables in it.
 #[derive(Debug)]
 pub(super) struct Composed {
     parts: Vec<ComposedPart>,
-    /// What it reads, as far as that does not depend on the variables.
+    /// Its inputs, as far as they do not depend on the variables.
     pub(super) roots: PathRoots,
     functions: JmesPathFunctions,
-    to: Workload,
+    to: PodTemplatePath,
 }
 
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(super) struct RenderedQuery {
 }
 
 impl Composed {
-    /// Reads `text`, which starts at `at` of what is read and has `parts`.
+    /// Reads `text`, which starts at `at` of the whole text and has `parts`.
     pub(super) fn read(
         text: &str,
         at: usize,
@@ -52,11 +52,11 @@ impl Composed {
     ) -> Self {
         let parts = parse_composed_parts(text, at, parts, place, functions, problems);
         let roots = presumed_roots(&parts, functions);
-        Self { parts, roots, functions: functions.clone(), to: Workload::Pod }
+        Self { parts, roots, functions: functions.clone(), to: PodTemplatePath::Pod }
     }
 
     /// Returns the same with the variables in it for the objects that make Pods, and itself for `target`.
-    pub(super) fn rebased(&self, to: Workload, target: Workload, below: &str) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath, target: PodTemplatePath, below: &str) -> Self {
         Self {
             parts: rebased_parts(&self.parts, to, below),
             roots: self.roots.clone(),
@@ -70,7 +70,7 @@ impl Composed {
         collect_parts(&self.parts, all);
     }
 
-    /// Returns the expression that it turned out to be, and what that finds.
+    /// Returns the resulting expression, and its value.
     pub(super) fn search(
         &self,
         context: &mut VariableContext<'_>,
@@ -144,7 +144,7 @@ impl QueryWriter {
         Ok(())
     }
 
-    /// Writes a value that stands outside of quotes, and returns how much of the text `after` it was used.
+    /// Writes a value outside of quotes, and returns how much of the text `after` it was used.
     fn bare(
         &mut self,
         value: &Sourced,
@@ -168,7 +168,7 @@ impl QueryWriter {
                 Ok(0)
             }
             (_, Value::String(text)) => {
-                // What touches it is part of the same name: `prefix_{{ x }}`.
+                // Adjacent text is part of the same name: `prefix_{{ x }}`.
                 let start = self.out.trim_end_matches(is_name).len();
                 let before = self.out.split_off(start);
                 let used = after.len() - after.trim_start_matches(is_name).len();
@@ -230,7 +230,7 @@ impl QueryWriter {
     }
 }
 
-/// Returns a value as it stands between quotes.
+/// Returns a value as text between quotes.
 fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget) -> Result<Text, Exhausted> {
     let text = |budget: &mut Budget| compact_text(value, budget);
     match quote {
@@ -244,10 +244,10 @@ fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget
     }
 }
 
-/// Returns a value as it stands in JSON without backquotes; a text that is JSON itself is that.
+/// Returns a value as JSON without backquotes; a text that is JSON is returned unchanged.
 fn json_of(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
     match value {
-        Value::String(text) => match bounded::parse_json(text, budget)? {
+        Value::String(text) => match bounded::parse_bounded_json(text, budget)? {
             Ok(value) => json_of_value(&value, budget),
             Err(_) => json_of_value(value, budget),
         },
@@ -276,14 +276,14 @@ fn ends_in_string(json: &str, mut is_in_string: bool) -> bool {
     is_in_string
 }
 
-/// Returns `text` as it stands between the quotes of a JSON string.
+/// Returns `text` escaped for a JSON string.
 fn escape_json_string(text: &str, budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = BoundedText::new(budget);
     out.push_escaped(text)?;
     Ok(out.into_string())
 }
 
-/// Returns JSON in which no backquote stands.
+/// Returns JSON without backquotes.
 fn without_backquotes(json: String, budget: &mut Budget) -> Result<String, Exhausted> {
     if !json.contains('`') {
         return Ok(json);
@@ -325,7 +325,7 @@ fn parse_composed_parts(
     read
 }
 
-/// Returns what a composed expression reads when its variables are names.
+/// Returns the inputs of a composed expression when its variables are names.
 fn presumed_roots(parts: &[ComposedPart], functions: &JmesPathFunctions) -> PathRoots {
     fn write(parts: &[ComposedPart], out: &mut String) {
         for part in parts {
@@ -356,7 +356,7 @@ fn presumed_roots(parts: &[ComposedPart], functions: &JmesPathFunctions) -> Path
         .unwrap_or_default()
 }
 
-fn rebased_parts(parts: &[ComposedPart], to: Workload, below: &str) -> Vec<ComposedPart> {
+fn rebased_parts(parts: &[ComposedPart], to: PodTemplatePath, below: &str) -> Vec<ComposedPart> {
     let rebased = |part: &ComposedPart| match part {
         ComposedPart::Text(text) => ComposedPart::Text(text.clone()),
         ComposedPart::Variable(variable) => ComposedPart::Variable(variable.rebased(to, below)),

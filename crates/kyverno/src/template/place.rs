@@ -1,4 +1,4 @@
-//! Where a text stands in the value it belongs to.
+//! The path of a text in its value.
 
 use kubewright_value::{Step, Text};
 

@@ -1,25 +1,25 @@
-//! Expressions of a rule about Pods in a rule for the objects that make Pods.
+//! Rewrites expressions of a rule for Pods for the objects that make Pods.
 
 use kubewright_jmespath::JmesPathChange;
 use kubewright_value::Text;
 
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
-/// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
+/// The metadata that a Pod template has of its own; name and namespace are those of the controller.
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
-/// How authors keep the rewriting away from a path.
+/// The quotes with which authors exclude a path from rewriting.
 const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
-/// Returns what the paths in an expression are rewritten for. An author who writes `request."object"` means the
+/// Returns the template path for which the paths in an expression are rewritten. `request."object"` always means the
 /// object itself.
-pub(super) fn rebase_target(text: &str, to: Workload) -> Workload {
-    if QUOTED.iter().any(|quoted| text.contains(quoted)) { Workload::Pod } else { to }
+pub(super) fn rebase_target(text: &str, to: PodTemplatePath) -> PodTemplatePath {
+    if QUOTED.iter().any(|quoted| text.contains(quoted)) { PodTemplatePath::Pod } else { to }
 }
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased_path(keys: &[&str], to: Workload) -> JmesPathChange {
-    if to == Workload::Pod {
+pub(super) fn rebased_path(keys: &[&str], to: PodTemplatePath) -> JmesPathChange {
+    if to == PodTemplatePath::Pod {
         return None;
     }
     let object = match keys {
@@ -37,8 +37,8 @@ pub(super) fn rebased_path(keys: &[&str], to: Workload) -> JmesPathChange {
 }
 
 /// Returns the text of an expression as messages show it after [`rebased_path`].
-pub(super) fn rebase_expression_text(text: &str, to: Workload) -> String {
-    if to == Workload::Pod {
+pub(super) fn rebase_expression_text(text: &str, to: PodTemplatePath) -> String {
+    if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
     let below = to.keys().join(".");

@@ -15,7 +15,7 @@ pub(super) struct BrokenReference {
     pub(super) at: usize,
 }
 
-/// Returns `text`, which stands at `place` of `document`, with its references put in.
+/// Returns `text`, which is at `place` of `document`, with its references resolved.
 pub(super) fn resolve_references(
     text: &str,
     document: &Value,

@@ -1,4 +1,4 @@
-//! Where the variables stand in a text.
+//! Finds the variables in a text.
 //!
 //! A variable ends where its expression ends: braces in it are counted, and those in quotes do not count.
 //! `{{` inside a variable starts another one, whose value becomes part of the outer expression.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How deep variables may stand in variables.
+/// The deepest nesting of variables.
 const MAX_DEPTH: u32 = 16;
 
 /// A part of a text.
@@ -18,7 +18,7 @@ pub(super) enum TextSpan {
     Variable(Range<usize>),
 }
 
-/// Splits `text` into its variables and what stands between them.
+/// Splits `text` into its variables and the texts between them.
 pub(super) fn spans(text: &str) -> Vec<TextSpan> {
     let mut scanner = VariableScanner::new(text);
     let mut spans = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn spans(text: &str) -> Vec<TextSpan> {
     spans
 }
 
-/// Where a variable stands inside another one.
+/// The position of a variable inside another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quote {
     /// `'…'`
@@ -70,11 +70,11 @@ pub(super) enum QueryPart {
     Text(Range<usize>),
     /// A variable, braces included.
     Variable(Range<usize>),
-    /// Something quoted in which variables stand, without its quotes.
+    /// A quoted text with variables, without its quotes.
     Quoted(Quote, Vec<QueryPart>),
 }
 
-/// Splits an expression into the variables in it and what stands between them; one text if there are none.
+/// Splits an expression into its variables and the texts between them; one text if there are none.
 pub(super) fn split_variables(text: &str) -> Vec<QueryPart> {
     let mut scanner = VariableScanner::new(text);
     let mut parts = Vec::new();
@@ -189,7 +189,7 @@ impl<'t> VariableScanner<'t> {
         }
     }
 
-    /// Returns the quoted text at `start` if variables stand in it, and where it ends.
+    /// Returns the quoted text at `start` if it has variables, and its end.
     fn quoted(&mut self, start: usize) -> (Option<QueryPart>, usize) {
         let (kind, quote) = match self.text.get(start) {
             Some(b'\'') => (Quote::Raw, b'\''),

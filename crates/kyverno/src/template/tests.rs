@@ -62,7 +62,7 @@ fn resolve(template: &VariableTemplate, operation: Operation) -> String {
     })
 }
 
-/// Resolves `text`; parts that are not the author's stand in angle brackets.
+/// Resolves `text`; foreign parts are in angle brackets.
 #[track_caller]
 fn text(text: &str, want: &str) {
     let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
@@ -211,9 +211,9 @@ fn problems_have_their_place_in_the_text() {
 
 /// Rebases `text` and resolves it on a Deployment.
 #[track_caller]
-fn rebased(text: &str, to: Workload, want: &str) {
+fn rebased(text: &str, to: PodTemplatePath, want: &str) {
     let object = match to {
-        Workload::JobTemplate => {
+        PodTemplatePath::JobTemplate => {
             r#"{"metadata":{"name":"c","namespace":"n","labels":{"l":"out"}},"spec":{"jobTemplate":{"spec":{"template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}}}"#
         }
         _ => {
@@ -231,21 +231,21 @@ fn rebased(text: &str, to: Workload, want: &str) {
 
 #[test]
 fn a_rule_about_pods_reads_the_template_of_a_controller() {
-    rebased("{{ request.object.spec.x }}", Workload::Template, "foreign \"in\"");
-    rebased("{{ request.object.spec.x }}", Workload::JobTemplate, "foreign \"in\"");
-    rebased("{{ request.object.spec.x }}", Workload::Pod, "foreign \"out\"");
-    rebased("{{ request.object.metadata.labels.l }}", Workload::Template, "foreign \"in\"");
+    rebased("{{ request.object.spec.x }}", PodTemplatePath::Template, "foreign \"in\"");
+    rebased("{{ request.object.spec.x }}", PodTemplatePath::JobTemplate, "foreign \"in\"");
+    rebased("{{ request.object.spec.x }}", PodTemplatePath::Pod, "foreign \"out\"");
+    rebased("{{ request.object.metadata.labels.l }}", PodTemplatePath::Template, "foreign \"in\"");
     rebased(
         "{{ request.object.metadata.name }}-{{ request.object.metadata.namespace }}",
-        Workload::JobTemplate,
+        PodTemplatePath::JobTemplate,
         "<c>-<n>",
     );
-    rebased("{{ request.object.metadata | keys(@) }}", Workload::Template, r#"foreign ["labels"]"#);
-    rebased("{{ request.object.{{ 'spec' }}.x }}", Workload::Template, "foreign \"in\"");
-    rebased("{{ keys(request.object.spec) }}", Workload::Template, r#"foreign ["x"]"#);
+    rebased("{{ request.object.metadata | keys(@) }}", PodTemplatePath::Template, r#"foreign ["labels"]"#);
+    rebased("{{ request.object.{{ 'spec' }}.x }}", PodTemplatePath::Template, "foreign \"in\"");
+    rebased("{{ keys(request.object.spec) }}", PodTemplatePath::Template, r#"foreign ["x"]"#);
     rebased(
         "{{ request.object.spec.nope }}",
-        Workload::Template,
+        PodTemplatePath::Template,
         "failed to resolve request.object.spec.template.spec.nope at path : JMESPath query failed: Unknown key \"nope\" in path",
     );
 }

@@ -8,14 +8,14 @@ use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseEr
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use super::super::source::Workload;
 use super::compiled::CompiledQuery;
 use super::composed::Composed;
 use super::place::TemplatePath;
 use super::rebase::{rebase_expression_text, rebase_target, rebased_path};
 use super::scan;
+use kubewright_k8s::PodTemplatePath;
 
-/// A `{{ … }}`, or an expression that stands without braces.
+/// A `{{ … }}`, or an expression without braces.
 #[derive(Debug, Clone)]
 pub(in super::super) struct TemplateVariable {
     /// The expression, as messages show it.
@@ -32,7 +32,7 @@ enum VariableBody {
     Broken(Text),
 }
 
-/// What is wrong with an expression.
+/// A problem of an expression.
 #[derive(Debug, Clone)]
 pub(super) struct BadExpression {
     pub(super) error: JmesPathParseError,
@@ -41,7 +41,7 @@ pub(super) struct BadExpression {
 }
 
 impl TemplateVariable {
-    /// Reads the expression in `text`, which stands at `place`; `at` is where `text` starts in what is read.
+    /// Reads the expression in `text`, which is at `place`; `at` is where `text` starts in the whole text.
     pub(super) fn parse(
         text: &str,
         at: usize,
@@ -59,7 +59,7 @@ impl TemplateVariable {
             problems.push(BadExpression { error: empty_expression_error(), at });
             VariableBody::Broken("invalid query (nil)".into())
         } else if is_fixed {
-            match CompiledQuery::parse(trimmed, functions, Workload::Pod) {
+            match CompiledQuery::parse(trimmed, functions, PodTemplatePath::Pod) {
                 Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
                 Err(error) => {
                     let reason = format!("incorrect query {trimmed}: {}", error.message);
@@ -84,7 +84,7 @@ impl TemplateVariable {
     ) -> Self {
         let inner = text.get(2..text.len().saturating_sub(2)).unwrap_or_default();
         let trimmed = inner.trim_start();
-        // `{{-` once meant that the value is not read again, which it never is.
+        // `{{-` once meant that the value is not read again, which never happens here.
         let inner = trimmed.strip_prefix('-').unwrap_or(trimmed);
         Self::parse(inner, at + text.len() - 2 - inner.len(), place, functions, problems)
     }
@@ -94,7 +94,7 @@ impl TemplateVariable {
         &self.text
     }
 
-    /// Returns what it reads; what depends on variables in it is not known.
+    /// Returns its inputs; those that depend on variables in it are not known.
     pub(in super::super) fn roots(&self) -> Option<&PathRoots> {
         match &self.body {
             VariableBody::Fixed(compiled) => Some(&compiled.roots),
@@ -112,7 +112,7 @@ impl TemplateVariable {
     }
 
     /// Returns the same variable for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {
         let target = rebase_target(&self.text, to);
         let body = match &self.body {
             VariableBody::Fixed(compiled) => {
@@ -130,7 +130,7 @@ impl TemplateVariable {
         Self { text: rebase_expression_text(&self.text, to).into(), place, body }
     }
 
-    /// Returns what it stands for.
+    /// Returns its value.
     pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         let is_deletion = context.is_deletion();
         let (text, found) = match &self.body {
@@ -151,7 +151,7 @@ impl TemplateVariable {
         })
     }
 
-    /// Returns what an expression without braces finds.
+    /// Returns the value of an expression without braces.
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         match &self.body {
             VariableBody::Fixed(compiled) => context.search(compiled, false),
@@ -160,7 +160,7 @@ impl TemplateVariable {
         }
     }
 
-    /// Returns what an expression without braces finds in `value`; variables in it are those of `context`.
+    /// Returns the value of an expression without braces in `value`; its variables are those of `context`.
     pub(super) fn find_in(
         &self,
         value: &Sourced,

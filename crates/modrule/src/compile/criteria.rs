@@ -1,26 +1,26 @@
 //! The items of `match`.
 
 use kubewright_engine::{Diagnostic, KindScope};
-use kubewright_jsonpath::{Expression, Lint, Select};
+use kubewright_jsonpath::{JsonPathExpression, JsonPathLint, JsonPathSelector};
 use kubewright_value::{Position, Text, Value};
 
-use super::Compiler;
-use crate::criterion::{Criterion, Test, WantedText};
+use super::ModRuleCompiler;
+use crate::criterion::{CompiledCriterion, CriterionTest, WantedText};
 use crate::diagnostics as code;
 use crate::references::REFERENCES;
 use crate::source::SourceCriterion;
-use kubewright_dialect_kit::fields::{Placed, within};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
-impl Compiler<'_> {
-    pub(super) fn criterion(&mut self, source: &SourceCriterion) -> Option<Criterion> {
+impl ModRuleCompiler<'_> {
+    pub(super) fn criterion(&mut self, source: &SourceCriterion) -> Option<CompiledCriterion> {
         let select = self.expression(&source.select);
         let tests = self.tests(source);
         let select = select?;
         self.lints(&source.select, select.lints());
         self.sees_references |= select.reads_root_key(REFERENCES);
-        Some(Criterion {
+        Some(CompiledCriterion {
             text: source.select.value.to_string(),
-            path: Select::parse(&source.select.value).ok(),
+            path: JsonPathSelector::parse(&source.select.value).ok(),
             select,
             tests: tests?,
             match_for: source.match_for,
@@ -31,14 +31,14 @@ impl Compiler<'_> {
         })
     }
 
-    fn tests(&mut self, source: &SourceCriterion) -> Option<Vec<Test>> {
+    fn tests(&mut self, source: &SourceCriterion) -> Option<Vec<CriterionTest>> {
         let regex = match &source.match_regex {
             Some(regex) => Some(self.regex(regex)?),
             None => None,
         };
         self.hint_at_several_tests(source);
         let follows_program = self.dialect.follows_program;
-        let wanted = |text: &Placed<Text>| WantedText::new(text.value.clone(), !follows_program);
+        let wanted = |text: &Located<Text>| WantedText::new(text.value.clone(), !follows_program);
         for text in source.match_value.iter().chain(&source.match_values) {
             if let Some(unquoted) = wanted(text).unquoted() {
                 self.report(
@@ -49,10 +49,10 @@ impl Compiler<'_> {
                 );
             }
         }
-        let single = source.match_value.as_ref().map(|text| Test::Equals(vec![wanted(text)]));
+        let single = source.match_value.as_ref().map(|text| CriterionTest::Equals(vec![wanted(text)]));
         let several = (!source.match_values.is_empty())
-            .then(|| Test::Equals(source.match_values.iter().map(wanted).collect()));
-        let tests = [single, several, regex.map(Test::Matches)].into_iter().flatten();
+            .then(|| CriterionTest::Equals(source.match_values.iter().map(wanted).collect()));
+        let tests = [single, several, regex.map(CriterionTest::Matches)].into_iter().flatten();
         // To KubeMod's program the first one decides alone.
         Some(tests.take(if follows_program { 1 } else { 3 }).collect())
     }
@@ -74,21 +74,21 @@ impl Compiler<'_> {
                 } else {
                     format!("`{first}` and `{second}` in one criterion: either of them is enough")
                 },
-                "split it into two criteria if both are meant".to_owned(),
+                "split it into two criteria if both must hold".to_owned(),
             );
         }
     }
 
-    fn expression(&mut self, text: &Placed<Text>) -> Option<Expression> {
-        let parsed = Expression::parse(&text.value);
+    fn expression(&mut self, text: &Located<Text>) -> Option<JsonPathExpression> {
+        let parsed = JsonPathExpression::parse(&text.value);
         parsed.map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()
     }
 
-    pub(super) fn lints(&mut self, text: &Placed<Text>, lints: Vec<(Lint, Position)>) {
+    pub(super) fn lints(&mut self, text: &Located<Text>, lints: Vec<(JsonPathLint, Position)>) {
         for (lint, position) in lints {
-            let location = within(self.document, &text.path, position, 1);
+            let location = locate_within(self.document, &text.path, position, 1);
             let code = match lint {
-                Lint::PresenceFilter | Lint::ListFilter => &code::PRESENCE_FILTER,
+                JsonPathLint::PresenceFilter | JsonPathLint::ListFilter => &code::PRESENCE_FILTER,
                 _ => &code::ODD_EXPRESSION,
             };
             self.diagnostics.push(Diagnostic::new(code, lint.to_string(), location));
@@ -97,7 +97,7 @@ impl Compiler<'_> {
 }
 
 /// Returns the kinds outside of which the criteria cannot all be met.
-pub(super) fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
+pub(super) fn pinned_kinds(criteria: &[CompiledCriterion]) -> KindScope {
     let pinned = criteria.iter().filter(|criterion| !criterion.is_negated).find_map(|criterion| {
         let is_kind = criterion
             .select
@@ -116,13 +116,15 @@ pub(super) fn pinned_kinds(criteria: &[Criterion]) -> KindScope {
     pinned.map_or(KindScope::Any, KindScope::Named)
 }
 
-/// Returns the only texts that can pass one of `tests`, if these are all about equality.
-fn equal_texts(tests: &[Test]) -> Option<Vec<Text>> {
+/// Returns the only texts that can pass one of `tests`, if these all test equality.
+fn equal_texts(tests: &[CriterionTest]) -> Option<Vec<Text>> {
     let mut texts = Vec::new();
     for test in tests {
         match test {
-            Test::Equals(wanted) => texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned()),
-            Test::Matches(_) => return None,
+            CriterionTest::Equals(wanted) => {
+                texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned());
+            }
+            CriterionTest::Matches(_) => return None,
         }
     }
     Some(texts)

@@ -1,21 +1,21 @@
 //! The items of `patch`, and templates.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_gotemplate::{ErrorKind, Template};
-use kubewright_jsonpath::Select;
+use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_gotemplate::{GoTemplate, GoTemplateErrorKind};
+use kubewright_jsonpath::JsonPathSelector;
 use kubewright_value::{Position, Text, Value, yaml};
 
-use super::Compiler;
+use super::ModRuleCompiler;
 use crate::diagnostics as code;
-use crate::evaluate::PatchOperation;
+use crate::evaluate::CompiledOperation;
 use crate::path::{PathTemplate, expand_shorthand};
 use crate::references::{REFERENCES, hidden_field};
-use crate::source::{Op, SourceOperation};
+use crate::source::{OperationType, SourceOperation};
 use crate::value::{PatchValue, is_blank};
-use kubewright_dialect_kit::fields::{Placed, child, within};
+use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 
-impl Compiler<'_> {
-    pub(super) fn operation(&mut self, source: &SourceOperation) -> Option<PatchOperation> {
+impl ModRuleCompiler<'_> {
+    pub(super) fn operation(&mut self, source: &SourceOperation) -> Option<CompiledOperation> {
         let path = self.path(source);
         let value = self.value(source);
         let select = match &source.select {
@@ -27,7 +27,7 @@ impl Compiler<'_> {
             self.check_placeholder(select, highest, &source.path);
         }
         let written_path = source.path.value.clone();
-        Some(PatchOperation {
+        Some(CompiledOperation {
             op: source.op,
             select,
             path,
@@ -78,7 +78,7 @@ impl Compiler<'_> {
                 "remove this operation".to_owned(),
             );
         }
-        if source.op == Op::Add && path.last_fixed() == Some("-") {
+        if source.op == OperationType::Add && path.last_fixed() == Some("-") {
             self.report(
                 &code::DASH_APPEND,
                 text,
@@ -90,31 +90,36 @@ impl Compiler<'_> {
     }
 
     fn value(&mut self, source: &SourceOperation) -> Option<PatchValue> {
-        if source.op == Op::Remove {
+        if source.op == OperationType::Remove {
             return Some(PatchValue::Constant(Value::Null));
         }
         let Some(text) = source.value.as_ref() else {
             // A value of the wrong type was reported when it was read.
-            if self.document.value.follow(&child(&source.path_in_rule, "value")).is_none_or(Value::is_null) {
+            if self
+                .document
+                .value
+                .follow(&child_path(&source.path_in_rule, "value"))
+                .is_none_or(Value::is_null)
+            {
                 self.report(
                     &code::NO_VALUE,
                     &source.path,
                     format!("`{}` needs a value", source.op.name()),
-                    "add a `value`, or write value: 'null' if null is meant".to_owned(),
+                    "add a `value`, or write value: 'null' for null".to_owned(),
                 );
             }
             return None;
         };
         let expanded = expand_shorthand(&text.value);
         if let (Some(select), Some(highest)) = (&source.select, highest_shorthand(&text.value))
-            && let Ok(select) = Select::parse(&select.value)
+            && let Ok(select) = JsonPathSelector::parse(&select.value)
         {
             self.check_placeholder(&select, highest, text);
         }
         let given = &["Target", "Namespace", "SelectedItem", "SelectKeyParts"];
         let template = self.template(&source.path.value, (text, &expanded), (given, &code::UNKNOWN_ROOT))?;
         let Some(constant) = template.literal() else {
-            let location = within(self.document, &text.path, Position::START, 1);
+            let location = locate_within(self.document, &text.path, Position::START, 1);
             return Some(PatchValue::Template { template: Box::new(template), location });
         };
         match yaml::parse(constant) {
@@ -123,13 +128,13 @@ impl Compiler<'_> {
                     &code::NO_VALUE,
                     text,
                     format!("the value of `{}` is empty", source.op.name()),
-                    "write value: '\"\"' for the empty text, or value: 'null' if null is meant".to_owned(),
+                    "write value: '\"\"' for the empty text, or value: 'null' for null".to_owned(),
                 );
                 None
             }
             Ok(value) => Some(PatchValue::Constant(value)),
             Err(error) => {
-                let location = within(self.document, &text.path, error.position, 1);
+                let location = locate_within(self.document, &text.path, error.position, 1);
                 self.diagnostics.push(
                     Diagnostic::new(
                         &code::BAD_VALUE,
@@ -145,20 +150,20 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reads a template; `given` is what it sees, and `code` is for asking for anything else.
+    /// Reads a template; `given` are its inputs, and `code` is the diagnostic for reading anything else.
     pub(super) fn template(
         &mut self,
         name: &str,
-        (place, text): (&Placed<Text>, &str),
+        (place, text): (&Located<Text>, &str),
         (given, code): (&[&str], &'static Code),
-    ) -> Option<Template> {
-        match Template::parse(name, text, &self.dialect.functions) {
+    ) -> Option<GoTemplate> {
+        match GoTemplate::parse(name, text, &self.dialect.functions) {
             Ok(template) => {
                 self.sees_references |= template.root_reads().may_read(&["Target", REFERENCES]);
                 let roots = template.root_reads().paths().filter_map(<[Text]>::first);
                 let unknown = roots.filter(|root| !given.contains(&root.as_str())).min();
                 if let Some(unknown) = unknown {
-                    let help = match nearest(unknown, given.iter().copied()) {
+                    let help = match nearest_word(unknown, given.iter().copied()) {
                         Some(near) => format!("did you mean `.{near}`?"),
                         None => format!(
                             "it is given .{}; fields of the object are below .Target",
@@ -170,8 +175,8 @@ impl Compiler<'_> {
                 Some(template)
             }
             Err(error) => {
-                let location = within(self.document, &place.path, error.position, 1);
-                let help = if error.kind == ErrorKind::Refused {
+                let location = locate_within(self.document, &place.path, error.position, 1);
+                let help = if error.kind == GoTemplateErrorKind::Refused {
                     "allow it with --allow-function, if the rule can live with a new result each time"
                 } else {
                     ""
@@ -183,15 +188,15 @@ impl Compiler<'_> {
         }
     }
 
-    fn select(&mut self, text: &Placed<Text>) -> Option<Select> {
-        let select = Select::parse(&text.value)
+    fn select(&mut self, text: &Located<Text>) -> Option<JsonPathSelector> {
+        let select = JsonPathSelector::parse(&text.value)
             .map_err(|error| self.bad_select(text, error.message, error.position, error.length))
             .ok()?;
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(select)
     }
 
-    fn check_placeholder(&mut self, select: &Select, highest: usize, place: &Placed<Text>) {
+    fn check_placeholder(&mut self, select: &JsonPathSelector, highest: usize, place: &Located<Text>) {
         let (_, most) = select.captures();
         if let Some(most) = most.filter(|most| highest >= *most) {
             let captured = match most {
@@ -202,7 +207,7 @@ impl Compiler<'_> {
             self.report(
                 &code::BAD_PLACEHOLDER,
                 place,
-                format!("placeholder `#{highest}` stands for nothing"),
+                format!("placeholder `#{highest}` has no key"),
                 captured,
             );
         }

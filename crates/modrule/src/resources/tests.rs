@@ -2,12 +2,12 @@ use super::*;
 
 #[track_caller]
 fn check(changes: &[&str], has: &[&str], has_not: &[&str], count: usize) {
-    let resources = resources(&changes.iter().map(|&change| change.to_owned()).collect::<Vec<_>>());
+    let resources = webhook_resources(&changes.iter().map(|&change| change.to_owned()).collect::<Vec<_>>());
     for name in has {
-        assert!(resources.contains(&Resource::of(name)), "{name} is missing");
+        assert!(resources.contains(&WebhookResource::of(name)), "{name} is missing");
     }
     for name in has_not {
-        assert!(!resources.contains(&Resource::of(name)), "{name} is there");
+        assert!(!resources.contains(&WebhookResource::of(name)), "{name} is there");
     }
     assert_eq!(resources.len(), count);
 }

@@ -4,44 +4,44 @@
 
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
-use super::{Applied, Op, PatchError, Path, failure};
+use super::{PatchPath, PathChange, PathOp, PathPatchError, failure};
 use crate::charge;
 
 /// Charges for `value` at `count` places, as if each were written.
-pub(super) fn charge(
-    path: &Path,
-    op: Op,
+pub(super) fn charge_places(
+    path: &PatchPath,
+    op: PathOp,
     value: &Value,
     count: usize,
     budget: &mut Budget,
-) -> Result<(), PatchError> {
+) -> Result<(), PathPatchError> {
     let levels = path.segments.len();
     let last = levels.saturating_sub(1);
     // What is removed costs no more than the way to it.
-    let value = if op == Op::Remove { &Value::Null } else { value };
+    let value = if op == PathOp::Remove { &Value::Null } else { value };
     (0..count)
-        .try_for_each(|_| charge::charge(levels, value, budget))
-        .map_err(|exhausted| failure::limit(path, last, exhausted))
+        .try_for_each(|_| charge::charge_at_depth(levels, value, budget))
+        .map_err(|exhausted| failure::budget_exceeded(path, last, exhausted))
 }
 
 /// Does `op` at `places`, which are in document order and were found in `document` as it is.
-pub(super) fn apply(
-    op: Op,
+pub(super) fn apply_at_places(
+    op: PathOp,
     value: &Value,
     mut places: Vec<Vec<Step>>,
     is_insertion: bool,
     document: &mut Value,
-) -> Applied {
+) -> PathChange {
     let mut was = Vec::with_capacity(places.len());
     // All places are equally deep, so that no edit moves a place of another group.
-    for group in places.chunk_by(|a, b| parent(a) == parent(b)) {
-        let container = group.first().and_then(|place| reach(document, parent(place)));
+    for group in places.chunk_by(|a, b| parent_steps(a) == parent_steps(b)) {
+        let container = group.first().and_then(|place| reach_or_create(document, parent_steps(place)));
         if let Some(container) = container {
-            edit(op, value, group, container, &mut was);
+            edit_parent(op, value, group, container, &mut was);
         }
     }
     if is_insertion {
-        for group in places.chunk_by_mut(|a, b| parent(a) == parent(b)) {
+        for group in places.chunk_by_mut(|a, b| parent_steps(a) == parent_steps(b)) {
             for (before, place) in group.iter_mut().enumerate() {
                 if let Some(Step::Index(index)) = place.last_mut() {
                     *index += before;
@@ -49,15 +49,15 @@ pub(super) fn apply(
             }
         }
     }
-    Applied { places, was, is_insertion }
+    PathChange { places, was, is_insertion }
 }
 
-fn parent(place: &[Step]) -> &[Step] {
+fn parent_steps(place: &[Step]) -> &[Step] {
     place.split_last().map_or(&[], |(_, parent)| parent)
 }
 
-/// Returns what stands at `steps`, made where it is missing.
-fn reach<'d>(document: &'d mut Value, steps: &[Step]) -> Option<&'d mut Value> {
+/// Returns the value at `steps`, created where it is missing.
+fn reach_or_create<'d>(document: &'d mut Value, steps: &[Step]) -> Option<&'d mut Value> {
     steps.iter().try_fold(document, |here, step| match step {
         Step::Key(key) => {
             if here.is_null() {
@@ -70,7 +70,13 @@ fn reach<'d>(document: &'d mut Value, steps: &[Step]) -> Option<&'d mut Value> {
 }
 
 /// Does `op` to those parts of `container` that the last steps of `places` lead to; what they were goes to `was`.
-fn edit(op: Op, value: &Value, places: &[Vec<Step>], container: &mut Value, was: &mut Vec<Option<Value>>) {
+fn edit_parent(
+    op: PathOp,
+    value: &Value,
+    places: &[Vec<Step>],
+    container: &mut Value,
+    was: &mut Vec<Option<Value>>,
+) {
     if container.is_null() {
         *container = match places.first().and_then(|place| place.last()) {
             Some(Step::Index(_)) => Value::array(Vec::new()),
@@ -84,27 +90,27 @@ fn edit(op: Op, value: &Value, places: &[Vec<Step>], container: &mut Value, was:
     } else if let Some(items) = container.as_array_mut() {
         let indices = last.filter_map(|step| if let Step::Index(index) = step { Some(*index) } else { None });
         match op {
-            Op::Add => was.extend(insert(value, items, indices)),
-            Op::Remove => was.extend(remove(items, indices).into_iter().map(Some)),
-            Op::Replace | Op::Merge => {
-                was.extend(indices.map(|index| items.get_mut(index).map(|item| set(op, value, item))));
+            PathOp::Add => was.extend(insert_items(value, items, indices)),
+            PathOp::Remove => was.extend(remove_items(items, indices).into_iter().map(Some)),
+            PathOp::Replace | PathOp::Merge => {
+                was.extend(indices.map(|index| items.get_mut(index).map(|item| set_value(op, value, item))));
             }
         }
     }
 }
 
-fn edit_key(op: Op, value: &Value, map: &mut Map, key: &Text) -> Option<Value> {
+fn edit_key(op: PathOp, value: &Value, map: &mut Map, key: &Text) -> Option<Value> {
     match map.get_mut(key) {
-        _ if op == Op::Remove => map.remove(key),
-        Some(target) => Some(set(op, value, target)),
+        _ if op == PathOp::Remove => map.remove(key),
+        Some(target) => Some(set_value(op, value, target)),
         None => map.insert(key.clone(), value.clone()),
     }
 }
 
 /// Sets `target` and returns what it was; `Merge` puts the entries of `value` into an object.
-fn set(op: Op, value: &Value, target: &mut Value) -> Value {
+fn set_value(op: PathOp, value: &Value, target: &mut Value) -> Value {
     let was = match (op, value) {
-        (Op::Merge, Value::Object(_)) => target.clone(),
+        (PathOp::Merge, Value::Object(_)) => target.clone(),
         _ => return std::mem::replace(target, value.clone()),
     };
     match (target.as_object_mut(), value.as_object()) {
@@ -119,7 +125,7 @@ fn set(op: Op, value: &Value, target: &mut Value) -> Value {
 }
 
 /// Removes the items at the ascending `indices`, in one pass.
-fn remove(items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) -> Vec<Value> {
+fn remove_items(items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) -> Vec<Value> {
     let mut indices = indices.peekable();
     let first = indices.peek().copied().unwrap_or(items.len()).min(items.len());
     let mut removed = Vec::new();
@@ -134,7 +140,7 @@ fn remove(items: &mut Vec<Value>, indices: impl Iterator<Item = usize>) -> Vec<V
 }
 
 /// Inserts `value` before the items at the ascending `indices`, in one pass.
-fn insert(
+fn insert_items(
     value: &Value,
     items: &mut Vec<Value>,
     indices: impl Iterator<Item = usize>,

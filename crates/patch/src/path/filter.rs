@@ -9,7 +9,7 @@ pub(super) fn field_of<'v>(item: &'v Value, field: &[Text]) -> Option<&'v Value>
     field.iter().try_fold(item, |here, key| here.get(key))
 }
 
-/// Returns whether `found`, written as text, is `wanted`. Null is the empty text; a list or an object is no text.
+/// Returns whether `found`, written as text, is `wanted`. Null is the empty text; a list or an object never matches.
 pub(super) fn is_text(found: &Value, wanted: &str) -> bool {
     match found {
         Value::Null => wanted.is_empty(),
@@ -23,7 +23,7 @@ pub(super) fn is_text(found: &Value, wanted: &str) -> bool {
     }
 }
 
-/// What is left of a text that is compared with one that is being written; fails where they part.
+/// The rest of a text that is compared with one being written; fails where they differ.
 struct Rest<'t>(&'t str);
 
 impl fmt::Write for Rest<'_> {

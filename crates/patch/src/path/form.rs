@@ -5,51 +5,53 @@
 
 use kubewright_value::Text;
 
-use super::scan::Piece;
-use super::{Path, Segment, Written};
+use super::scan::PathPiece;
+use super::{PatchPath, PathSegment, SegmentSpan};
 
 /// A path with slots.
 #[derive(Debug, Clone)]
-pub struct Form {
+pub struct PatchPathTemplate {
     /// The path as it is written, with the expressions themselves in their places.
-    shape: Path,
-    slots: Vec<Slot>,
+    shape: PatchPath,
+    slots: Vec<TemplateSlot>,
 }
 
-/// Where a text is put in.
+/// The place of a text that is put in.
 #[derive(Debug, Clone)]
-struct Slot {
+struct TemplateSlot {
     segment: usize,
     /// In the text of the shape, in bytes.
     start: usize,
     end: usize,
 }
 
-impl Form {
+impl PatchPathTemplate {
     /// Returns the form of the path made of `pieces`, in which the expressions are not known yet; nothing where one of
     /// them is only a part of a segment, or there is no such path.
     #[must_use]
-    pub fn new(pieces: &[Piece<'_>]) -> Option<Self> {
-        let shape = Path::from_pieces(pieces).ok()?;
+    pub fn new(pieces: &[PathPiece<'_>]) -> Option<Self> {
+        let shape = PatchPath::from_pieces(pieces).ok()?;
         let mut slots = Vec::new();
         let mut start = 0;
         for piece in pieces {
-            let (Piece::Literal(text) | Piece::Text(text) | Piece::Expression(text)) = piece;
+            let (PathPiece::Literal(text) | PathPiece::Text(text) | PathPiece::Expression(text)) = piece;
             let end = start + text.len();
-            if let Piece::Expression(text) = piece {
-                let holds = |written: &&Written| written.start <= start && end <= written.end;
+            if let PathPiece::Expression(text) = piece {
+                let holds = |written: &&SegmentSpan| written.start <= start && end <= written.end;
                 let segment = shape.segments.iter().position(|written| holds(&written))?;
                 let written = shape.segments.get(segment)?;
                 let is_whole = match &written.segment {
-                    Segment::Key(_) | Segment::Number(..) => written.start == start && written.end == end,
-                    Segment::Filter { value, .. } => value == text,
+                    PathSegment::Key(_) | PathSegment::Number(..) => {
+                        written.start == start && written.end == end
+                    }
+                    PathSegment::Filter { value, .. } => value == text,
                     _ => false,
                 };
-                let is_first = slots.last().is_none_or(|slot: &Slot| slot.segment != segment);
+                let is_first = slots.last().is_none_or(|slot: &TemplateSlot| slot.segment != segment);
                 if !is_whole || !is_first {
                     return None;
                 }
-                slots.push(Slot { segment, start, end });
+                slots.push(TemplateSlot { segment, start, end });
             }
             start = end;
         }
@@ -58,7 +60,7 @@ impl Form {
 
     /// Returns the path with `texts` in the places of the expressions; nothing where they do not fit.
     #[must_use]
-    pub fn fill<'t>(&self, texts: impl Iterator<Item = &'t Text> + Clone) -> Option<Path> {
+    pub fn fill<'t>(&self, texts: impl Iterator<Item = &'t Text> + Clone) -> Option<PatchPath> {
         let added: usize = texts.clone().map(|text| text.len()).sum();
         let mut text = String::with_capacity(self.shape.text.len() + added);
         let mut segments = self.shape.segments.clone();
@@ -68,17 +70,17 @@ impl Form {
             text.push_str(self.shape.text.get(copied..slot.start)?);
             text.push_str(given);
             copied = slot.end;
-            // What stands behind has moved by now.
+            // The text after it has moved by now.
             let moved = |at: usize| (at + text.len()).checked_sub(slot.end);
             let length = slot.end - slot.start;
             let written = segments.get_mut(slot.segment)?;
             written.segment = match &written.segment {
-                Segment::Filter { field, .. } => {
-                    Segment::Filter { field: field.clone(), value: given.clone() }
+                PathSegment::Filter { field, .. } => {
+                    PathSegment::Filter { field: field.clone(), value: given.clone() }
                 }
                 _ => match given.parse::<i64>() {
-                    Ok(number) => Segment::Number(given.clone(), usize::try_from(number).ok()),
-                    Err(_) => Segment::Key(given.clone()),
+                    Ok(number) => PathSegment::Number(given.clone(), usize::try_from(number).ok()),
+                    Err(_) => PathSegment::Key(given.clone()),
                 },
             };
             written.end = (written.end + given.len()).checked_sub(length)?;
@@ -87,6 +89,6 @@ impl Form {
             }
         }
         text.push_str(self.shape.text.get(copied..)?);
-        texts.next().is_none().then(|| Path { text: text.into_boxed_str(), segments })
+        texts.next().is_none().then(|| PatchPath { text: text.into_boxed_str(), segments })
     }
 }

@@ -6,27 +6,27 @@
 
 use kubewright_value::{Position, Text};
 
-use super::scan::{Piece, Scanner};
-use super::{Path, PathError, Segment, Written};
+use super::scan::{PatchPathScanner, PathPiece};
+use super::{PatchPath, PathError, PathSegment, SegmentSpan};
 
 const BRACKETS: &str =
     "in brackets stands an index, `*`, `-`, a filter such as `?(@.name=='app')`, or a key in quotes";
 const FILTER: &str =
     "a filter is written `[?(@.field=='text')]`, where the field may be a path such as `a.b`";
 
-pub(super) fn path(pieces: &[Piece<'_>]) -> Result<Path, PathError> {
-    let mut parser = Parser { scanner: Scanner::new(pieces), segments: Vec::new() };
+pub(super) fn parse_patch_path(pieces: &[PathPiece<'_>]) -> Result<PatchPath, PathError> {
+    let mut parser = PatchPathParser { scanner: PatchPathScanner::new(pieces), segments: Vec::new() };
     parser.pieces()?;
-    let Parser { scanner, segments } = parser;
-    Ok(Path { text: scanner.text.into_boxed_str(), segments })
+    let PatchPathParser { scanner, segments } = parser;
+    Ok(PatchPath { text: scanner.text.into_boxed_str(), segments })
 }
 
-struct Parser {
-    scanner: Scanner,
-    segments: Vec<Written>,
+struct PatchPathParser {
+    scanner: PatchPathScanner,
+    segments: Vec<SegmentSpan>,
 }
 
-impl Parser {
+impl PatchPathParser {
     /// Reads the pieces between `/`, of which empty ones are left out, unless they are empty by what was put in.
     fn pieces(&mut self) -> Result<(), PathError> {
         let mut is_start = true;
@@ -53,7 +53,7 @@ impl Parser {
             let help = "name a part of it, such as `/metadata/labels/app`";
             return Err(self.error(0, self.scanner.text.len(), message, help));
         };
-        let Some(append) = inner.iter().find(|written| written.segment == Segment::Append) else {
+        let Some(append) = inner.iter().find(|written| written.segment == PathSegment::Append) else {
             return Ok(());
         };
         let message = "`-` can only stand at the end of a path";
@@ -73,20 +73,20 @@ impl Parser {
         self.scanner.at = end;
         let name = self.scanner.decode(start, end);
         let segment = match name.parse::<i64>() {
-            _ if name == "-" && self.scanner.is_untouched(start, end) => Segment::Append,
-            Ok(number) => Segment::Number(Text::new(&*name), usize::try_from(number).ok()),
-            Err(_) => Segment::Key(Text::new(&*name)),
+            _ if name == "-" && self.scanner.is_untouched(start, end) => PathSegment::Append,
+            Ok(number) => PathSegment::Number(Text::new(&*name), usize::try_from(number).ok()),
+            Err(_) => PathSegment::Key(Text::new(&*name)),
         };
         self.push(segment, start);
         Ok(false)
     }
 
-    fn push(&mut self, segment: Segment, start: usize) {
-        self.segments.push(Written { segment, start, end: self.scanner.at });
+    fn push(&mut self, segment: PathSegment, start: usize) {
+        self.segments.push(SegmentSpan { segment, start, end: self.scanner.at });
     }
 
-    /// Reads what stands in brackets, and the closing one; `start` is where the opening one is.
-    fn bracket(&mut self, start: usize) -> Result<Segment, PathError> {
+    /// Reads the content of brackets and the closing one; `start` is where the opening one is.
+    fn bracket(&mut self, start: usize) -> Result<PathSegment, PathError> {
         for quote in ["'", "\""] {
             if self.scanner.take(quote) {
                 return self.quoted_key(start, quote);
@@ -103,10 +103,12 @@ impl Parser {
         }
         let content = self.scanner.decode(inner, end);
         match content.parse::<i64>() {
-            _ if self.scanner.is_word(start, "[*]") => Ok(Segment::Every),
-            _ if self.scanner.is_word(start, "[-]") => Ok(Segment::Append),
-            _ if self.scanner.is_expression(inner, end) => Ok(Segment::Number(Text::new(&*content), None)),
-            Ok(number) => usize::try_from(number).map(Segment::Index).map_err(|_| {
+            _ if self.scanner.is_word(start, "[*]") => Ok(PathSegment::Every),
+            _ if self.scanner.is_word(start, "[-]") => Ok(PathSegment::Append),
+            _ if self.scanner.is_expression(inner, end) => {
+                Ok(PathSegment::Number(Text::new(&*content), None))
+            }
+            Ok(number) => usize::try_from(number).map(PathSegment::Index).map_err(|_| {
                 let help = "the last item is reached by a filter; `-` appends";
                 self.error(inner, end, &format!("index `{content}` is below zero"), help)
             }),
@@ -115,17 +117,17 @@ impl Parser {
     }
 
     /// Reads the rest of `['key']`.
-    fn quoted_key(&mut self, start: usize, quote: &str) -> Result<Segment, PathError> {
+    fn quoted_key(&mut self, start: usize, quote: &str) -> Result<PathSegment, PathError> {
         let inner = self.scanner.at;
         let closing = format!("{quote}]");
         let end = (inner..self.scanner.text.len()).find(|at| self.scanner.is_word(*at, &closing));
         let Some(end) = end else { return Err(self.unclosed(start)) };
         self.scanner.at = end + closing.len();
-        Ok(Segment::Key(Text::new(&*self.scanner.decode(inner, end))))
+        Ok(PathSegment::Key(Text::new(&*self.scanner.decode(inner, end))))
     }
 
     /// Reads the rest of `[?(@.field=='value')]`.
-    fn filter(&mut self, start: usize) -> Result<Segment, PathError> {
+    fn filter(&mut self, start: usize) -> Result<PathSegment, PathError> {
         self.scanner.skip_spaces();
         if !self.scanner.take("@.") {
             return Err(self.not_understood(start, "the filter does not start with `@.` and a field"));
@@ -148,7 +150,7 @@ impl Parser {
         let inner = self.scanner.at;
         let (end, after) = self.end_of_value(start, quotes)?;
         self.scanner.at = after;
-        Ok(Segment::Filter { field, value: Text::new(&*self.scanner.decode(inner, end)) })
+        Ok(PathSegment::Filter { field, value: Text::new(&*self.scanner.decode(inner, end)) })
     }
 
     /// Reads the names of a field, between dots.
@@ -173,7 +175,7 @@ impl Parser {
         Ok(field.into_iter().map(Text::from).collect())
     }
 
-    /// Returns where the quote stands that closes the value, which may be of the other sort, and where the filter ends.
+    /// Returns where the closing quote of the value is, which may be of the other sort, and where the filter ends.
     /// The same sort of quote before it must be an apostrophe, with a letter after it.
     fn end_of_value(&self, start: usize, quotes: [&str; 2]) -> Result<(usize, usize), PathError> {
         let [quote, other] = quotes;
@@ -241,13 +243,13 @@ impl Parser {
             message: message.to_owned(),
             help: Some(help.to_owned()),
             position: Position::of(&self.scanner.text, start),
-            length: length(&self.scanner.text, start, end),
+            length: char_count(&self.scanner.text, start, end),
         }
     }
 }
 
-/// Returns how many characters stand between two places; at least 1.
-pub(super) fn length(text: &str, start: usize, end: usize) -> u32 {
+/// Returns the number of characters between two places; at least 1.
+pub(super) fn char_count(text: &str, start: usize, end: usize) -> u32 {
     let characters = text.get(start..end).unwrap_or_default().chars().count();
     u32::try_from(characters).unwrap_or(u32::MAX).max(1)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A part of a path's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum PathPiece<'t> {
     /// As the author of the rule wrote it.
     Literal(&'t str),
     /// Put in by an expression.
@@ -15,35 +15,35 @@ pub enum Piece<'t> {
 }
 
 /// A place in the text, and what is known of the text around it.
-pub(super) struct Scanner {
+pub(super) struct PatchPathScanner {
     pub(super) text: String,
-    /// What was put in, ascending, also where it is empty.
+    /// The ranges that were put in, ascending, empty ones included.
     data: Vec<Range<usize>>,
     /// Those of them whose text is not known yet.
     expressions: Vec<Range<usize>>,
     pub(super) at: usize,
 }
 
-impl Scanner {
-    pub(super) fn new(pieces: &[Piece<'_>]) -> Self {
-        let length = |piece: &Piece<'_>| match piece {
-            Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part) => part.len(),
+impl PatchPathScanner {
+    pub(super) fn new(pieces: &[PathPiece<'_>]) -> Self {
+        let length = |piece: &PathPiece<'_>| match piece {
+            PathPiece::Literal(part) | PathPiece::Text(part) | PathPiece::Expression(part) => part.len(),
         };
         let mut text = String::with_capacity(pieces.iter().map(length).sum());
         let (mut data, mut expressions) = (Vec::new(), Vec::new());
         let last = pieces.len().saturating_sub(1);
         for (number, piece) in pieces.iter().enumerate() {
             let part = match *piece {
-                // The line break at the end of a block of YAML is no part of a key.
-                Piece::Literal(part) if number == last => part.trim_end(),
-                Piece::Literal(part) | Piece::Text(part) | Piece::Expression(part) => part,
+                // The line break at the end of a block of YAML is not part of a key.
+                PathPiece::Literal(part) if number == last => part.trim_end(),
+                PathPiece::Literal(part) | PathPiece::Text(part) | PathPiece::Expression(part) => part,
             };
             let range = text.len()..text.len() + part.len();
             text.push_str(part);
-            if let Piece::Expression(_) = piece {
+            if let PathPiece::Expression(_) = piece {
                 expressions.push(range.clone());
             }
-            if !matches!(piece, Piece::Literal(_)) {
+            if !matches!(piece, PathPiece::Literal(_)) {
                 data.push(range);
             }
         }

@@ -1,4 +1,4 @@
-//! The outcome table stands in `tests/outcomes.rs`, paths and their errors in `tests/paths.rs`, provenance in
+//! The outcome table is in `tests/outcomes.rs`, paths and their errors in `tests/paths.rs`, provenance in
 //! `tests/writers.rs`.
 
 mod outcomes;
@@ -14,16 +14,16 @@ fn value(text: &str) -> Value {
 }
 
 /// Does `op path [value]` to `document`; asserts that what fails changes nothing.
-fn run(document: &str, operation: &str) -> Result<(Value, Applied), PatchError> {
+fn run(document: &str, operation: &str) -> Result<(Value, PathChange), PathPatchError> {
     let (op, rest) = operation.split_once(' ').unwrap();
     let (path, new) = match op {
         "remove" => (rest, Value::Null),
         _ => rest.split_once(" <- ").map(|(path, new)| (path, value(new))).unwrap(),
     };
-    let path = Path::parse(path).unwrap_or_else(|error| panic!("`{path}` is no path: {error}"));
+    let path = PatchPath::parse(path).unwrap_or_else(|error| panic!("`{path}` is no path: {error}"));
     let before = value(document);
     let mut after = before.clone();
-    let op = Op::named(op).unwrap();
+    let op = PathOp::named(op).unwrap();
     let applied = path.apply(op, &new, &mut after, &mut Budget::default());
     assert_eq!(before.to_string(), value(document).to_string(), "a copy of the document must not change");
     assert!(applied.is_ok() || after == before, "an operation that fails must change nothing");
@@ -36,7 +36,7 @@ fn check(document: &str, operation: &str, want: &str) {
 }
 
 #[track_caller]
-fn check_fails(document: &str, operation: &str, want: PatchErrorKind) {
+fn check_fails(document: &str, operation: &str, want: PathPatchErrorKind) {
     let failed = run(document, operation).map(|(after, _)| after.to_string());
     assert_eq!(failed.map_err(|error| error.kind), Err(want));
 }
@@ -93,8 +93,8 @@ fn places_are_where_the_value_stands_afterwards() {
 #[test]
 fn places_share_the_value_but_not_their_later_edits() {
     let (mut after, _) = run(r#"{"l":[{},{}]}"#, r#"add /l[*]/m <- {"k":[]}"#).unwrap();
-    let append = Path::parse("/l/0/m/k/-").unwrap();
-    append.apply(Op::Add, &Value::from(1_i64), &mut after, &mut Budget::default()).unwrap();
+    let append = PatchPath::parse("/l/0/m/k/-").unwrap();
+    append.apply(PathOp::Add, &Value::from(1_i64), &mut after, &mut Budget::default()).unwrap();
     assert_eq!(after, value(r#"{"l":[{"m":{"k":[1]}},{"m":{"k":[]}}]}"#));
 }
 
@@ -102,8 +102,8 @@ fn places_share_the_value_but_not_their_later_edits() {
 fn only_the_way_to_a_place_is_copied() {
     let before = value(r#"{"big":{"a":[1,2,3]},"l":[{"k":{"deep":[]}},{"k":{}}]}"#);
     let mut after = before.clone();
-    let path = Path::parse("/l/1/k/x").unwrap();
-    path.apply(Op::Add, &Value::Null, &mut after, &mut Budget::default()).unwrap();
+    let path = PatchPath::parse("/l/1/k/x").unwrap();
+    path.apply(PathOp::Add, &Value::Null, &mut after, &mut Budget::default()).unwrap();
     assert!(after.get("big").unwrap().is_same(before.get("big").unwrap()));
     let first = |value: &Value| value.get("l").unwrap().item(0).unwrap().clone();
     assert!(first(&after).is_same(&first(&before)));
@@ -119,16 +119,18 @@ fn merging_lays_keys_over_those_that_are_there() {
     check("{}", r#"mergeShallow /a/b <- {"c":1}"#, r#"{"a":{"b":{"c":1}}}"#);
     check(r#"{"a":5}"#, r#"mergeShallow /a <- {"c":1}"#, r#"{"a":{"c":1}}"#);
     check(r#"{"l":[{"k":"v"}]}"#, r#"mergeShallow /l[?(@.k=='v')] <- {"c":1}"#, r#"{"l":[{"k":"v","c":1}]}"#);
-    check_fails(r#"{"a":{}}"#, "mergeShallow /a <- 1", PatchErrorKind::Unfit);
-    check_fails(r#"{"a":[]}"#, "mergeShallow /a/- <- {}", PatchErrorKind::Unfit);
+    check_fails(r#"{"a":{}}"#, "mergeShallow /a <- 1", PathPatchErrorKind::Unfit);
+    check_fails(r#"{"a":[]}"#, "mergeShallow /a/- <- {}", PathPatchErrorKind::Unfit);
     check(r#"{"a":[]}"#, "mergeShallow /a[*] <- {}", r#"{"a":[]}"#);
     check(r#"{"a":[{"n":"x"}]}"#, "mergeShallow /a[?(@.n=='y')] <- {}", r#"{"a":[{"n":"x"}]}"#);
 }
 
 #[test]
 fn operations_are_known_in_upper_and_lower_case() {
-    for (name, want) in [("add", Some(Op::Add)), ("REMOVE", Some(Op::Remove)), ("move", None), ("", None)] {
-        assert_eq!(Op::named(name), want, "{name}");
+    for (name, want) in
+        [("add", Some(PathOp::Add)), ("REMOVE", Some(PathOp::Remove)), ("move", None), ("", None)]
+    {
+        assert_eq!(PathOp::named(name), want, "{name}");
     }
 }
 
@@ -136,20 +138,20 @@ fn operations_are_known_in_upper_and_lower_case() {
 fn expansion_names_the_places_and_changes_nothing() {
     let document = value(r#"{"r":[{"b":[{"n":"x"},{"n":"y"}]},{"b":[{"n":"y"}]},{"b":[]}]}"#);
     let places = |path: &str, op| {
-        let found = Path::parse(path).unwrap().expand(&document, op, &mut Budget::default());
+        let found = PatchPath::parse(path).unwrap().expand(&document, op, &mut Budget::default());
         found.map(|places| places.iter().map(|place| crate::Pointer::from_steps(place).to_string()).collect())
     };
     let want = |places: &[&str]| Ok(places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>());
-    assert_eq!(places("/r/[*]/b/[?(@.n=='y')]/p", Op::Add), want(&["/r/0/b/1/p", "/r/1/b/0/p"]));
-    assert_eq!(places("/r/[*]/b/-", Op::Add), want(&["/r/0/b/2", "/r/1/b/1", "/r/2/b/0"]));
-    assert_eq!(places("/r/[*]/b/[?(@.n=='z')]", Op::Add), want(&[]));
-    assert_eq!(places("/r/[*]/c/d", Op::Remove), want(&[]));
-    assert_eq!(places("/r/0/c", Op::Replace).unwrap_err().kind, PatchErrorKind::Missing);
+    assert_eq!(places("/r/[*]/b/[?(@.n=='y')]/p", PathOp::Add), want(&["/r/0/b/1/p", "/r/1/b/0/p"]));
+    assert_eq!(places("/r/[*]/b/-", PathOp::Add), want(&["/r/0/b/2", "/r/1/b/1", "/r/2/b/0"]));
+    assert_eq!(places("/r/[*]/b/[?(@.n=='z')]", PathOp::Add), want(&[]));
+    assert_eq!(places("/r/[*]/c/d", PathOp::Remove), want(&[]));
+    assert_eq!(places("/r/0/c", PathOp::Replace).unwrap_err().kind, PathPatchErrorKind::Missing);
 }
 
-fn limited(document: &str, path: &str, limits: Limits) -> Result<Applied, PatchError> {
+fn limited(document: &str, path: &str, limits: Limits) -> Result<PathChange, PathPatchError> {
     let new = value(r#"{"a":["a rather long text that takes some bytes"]}"#);
-    Path::parse(path).unwrap().apply(Op::Add, &new, &mut value(document), &mut Budget::new(limits))
+    PatchPath::parse(path).unwrap().apply(PathOp::Add, &new, &mut value(document), &mut Budget::new(limits))
 }
 
 #[test]
@@ -161,19 +163,23 @@ fn every_limit_stops_an_operation() {
         Limits { bytes: 300, ..Limits::default() },
         Limits { depth: 3, ..Limits::default() },
     ] {
-        assert_eq!(limited(list, "/l[*]/-", limits).unwrap_err().kind, PatchErrorKind::Limit, "{limits:?}");
+        assert_eq!(
+            limited(list, "/l[*]/-", limits).unwrap_err().kind,
+            PathPatchErrorKind::Limit,
+            "{limits:?}"
+        );
     }
     let deep = "/a".repeat(300);
-    assert_eq!(limited("{}", &deep, Limits::default()).unwrap_err().kind, PatchErrorKind::Limit);
+    assert_eq!(limited("{}", &deep, Limits::default()).unwrap_err().kind, PathPatchErrorKind::Limit);
 }
 
 #[test]
 fn a_failure_gives_the_depth_back() {
     let mut budget = Budget::new(Limits { depth: 8, ..Limits::default() });
-    let path = Path::parse("/l[*][*][*]/x").unwrap();
+    let path = PatchPath::parse("/l[*][*][*]/x").unwrap();
     for _ in 0..20 {
-        let failed = path.apply(Op::Add, &Value::Null, &mut value(r#"{"l":[[[1]]]}"#), &mut budget);
-        assert_eq!(failed.unwrap_err().kind, PatchErrorKind::NotAnObject);
+        let failed = path.apply(PathOp::Add, &Value::Null, &mut value(r#"{"l":[[[1]]]}"#), &mut budget);
+        assert_eq!(failed.unwrap_err().kind, PathPatchErrorKind::NotAnObject);
     }
 }
 
@@ -182,8 +188,8 @@ fn a_path_means_no_more_places_than_a_document_can_sensibly_have() {
     let item = Value::from(vec![Value::Null; 300]);
     let mut document = Value::from(vec![item; 300]);
     let limits = Limits { bytes: u64::MAX, ..Limits::default() };
-    let failed = Path::parse("[*][*]").unwrap().apply(
-        Op::Replace,
+    let failed = PatchPath::parse("[*][*]").unwrap().apply(
+        PathOp::Replace,
         &Value::Null,
         &mut document,
         &mut Budget::new(limits),
@@ -194,9 +200,12 @@ fn a_path_means_no_more_places_than_a_document_can_sensibly_have() {
 #[test]
 fn many_items_are_removed_and_inserted_in_one_pass() {
     let many = Value::from(vec![Value::Bool(true); 60_000]);
-    for (op, want) in [(Op::Remove, 0), (Op::Add, 120_000)] {
+    for (op, want) in [(PathOp::Remove, 0), (PathOp::Add, 120_000)] {
         let mut document = many.clone();
-        Path::parse("[*]").unwrap().apply(op, &Value::Null, &mut document, &mut Budget::default()).unwrap();
+        PatchPath::parse("[*]")
+            .unwrap()
+            .apply(op, &Value::Null, &mut document, &mut Budget::default())
+            .unwrap();
         assert_eq!(document.as_array().unwrap().len(), want);
     }
 }

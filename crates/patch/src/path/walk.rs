@@ -4,28 +4,28 @@
 
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use super::failure::{self, Missed};
-use super::{MOST_PLACES, Op, PatchError, Path, Segment, filter};
+use super::failure::{self, UnmatchedList};
+use super::{MAX_PLACES, PatchPath, PathOp, PathPatchError, PathSegment, filter};
 use crate::charge::shifting;
 
-/// What a path means in a document.
+/// The places that a path means in a document.
 #[derive(Default)]
 pub(super) struct Expansion {
     /// In document order, none twice, all of the same length.
     pub(super) places: Vec<Vec<Step>>,
-    /// Why no item is chosen, if none is.
-    pub(super) missed: Option<Missed>,
+    /// The list in which no item is chosen, if there is one.
+    pub(super) missed: Option<UnmatchedList>,
     /// Whether the places are in lists, before the items that are there.
     pub(super) is_insertion: bool,
 }
 
-pub(super) fn expand(
-    path: &Path,
+pub(super) fn expand_path(
+    path: &PatchPath,
     document: &Value,
-    op: Op,
+    op: PathOp,
     budget: &mut Budget,
-) -> Result<Expansion, PatchError> {
-    let mut walk = Walk {
+) -> Result<Expansion, PathPatchError> {
+    let mut walk = PlaceWalk {
         path,
         document,
         op,
@@ -41,38 +41,38 @@ pub(super) fn expand(
     Ok(walk.found)
 }
 
-struct Walk<'w> {
-    path: &'w Path,
+struct PlaceWalk<'w> {
+    path: &'w PatchPath,
     document: &'w Value,
-    op: Op,
+    op: PathOp,
     budget: &'w mut Budget,
-    /// How this branch came here.
+    /// The steps from the root to here.
     steps: Vec<Step>,
     /// Whether any branch came to its end, be it that there is nothing to remove.
     has_arrived: bool,
     found: Expansion,
 }
 
-/// Where one step leads: to this, or to something that is not there.
-type Next<'v> = (Step, Option<&'v Value>);
+/// The target of one step: this value, or a missing one.
+type NextValue<'v> = (Step, Option<&'v Value>);
 
-impl Walk<'_> {
-    /// Follows the segments from number `at` on, starting `here`; a value that is missing is none.
-    fn from(&mut self, at: usize, here: Option<&Value>) -> Result<(), PatchError> {
+impl PlaceWalk<'_> {
+    /// Follows the segments from number `at` on, starting `here`; a missing value is `None`.
+    fn from(&mut self, at: usize, here: Option<&Value>) -> Result<(), PathPatchError> {
         let mut here = here;
         let path = self.path;
         for (number, written) in path.segments.iter().enumerate().skip(at) {
             self.charge(number, here)?;
             let (step, part) = match &written.segment {
-                Segment::Every => return self.every(number, here),
-                Segment::Filter { field, value } => return self.filter(number, here, field, value),
-                Segment::Key(key) => self.key(number, here, key)?,
-                Segment::Number(key, index) => match here {
+                PathSegment::Every => return self.every(number, here),
+                PathSegment::Filter { field, value } => return self.filter(number, here, field, value),
+                PathSegment::Key(key) => self.key(number, here, key)?,
+                PathSegment::Number(key, index) => match here {
                     Some(Value::Object(_)) => self.key(number, here, key)?,
                     _ => self.index(number, here, *index)?,
                 },
-                Segment::Index(index) => self.index(number, here, Some(*index))?,
-                Segment::Append => self.append(number, here)?,
+                PathSegment::Index(index) => self.index(number, here, Some(*index))?,
+                PathSegment::Append => self.append(number, here)?,
             };
             self.steps.push(step);
             here = part;
@@ -80,28 +80,34 @@ impl Walk<'_> {
         self.arrive(here)
     }
 
-    fn arrive(&mut self, here: Option<&Value>) -> Result<(), PatchError> {
+    fn arrive(&mut self, here: Option<&Value>) -> Result<(), PathPatchError> {
         self.has_arrived = true;
-        if self.op == Op::Remove && here.is_none() {
+        if self.op == PathOp::Remove && here.is_none() {
             return Ok(());
         }
-        if self.found.places.len() >= MOST_PLACES {
+        if self.found.places.len() >= MAX_PLACES {
             return Err(failure::too_many_places(self.path, self.path.segments.len().saturating_sub(1)));
         }
-        self.found.is_insertion |= self.op == Op::Add && matches!(self.steps.last(), Some(Step::Index(_)));
+        self.found.is_insertion |=
+            self.op == PathOp::Add && matches!(self.steps.last(), Some(Step::Index(_)));
         self.found.places.push(self.steps.clone());
         Ok(())
     }
 
-    fn key<'v>(&self, number: usize, here: Option<&'v Value>, key: &Text) -> Result<Next<'v>, PatchError> {
+    fn key<'v>(
+        &self,
+        number: usize,
+        here: Option<&'v Value>,
+        key: &Text,
+    ) -> Result<NextValue<'v>, PathPatchError> {
         let none = Map::new();
         let (part, siblings) = match here {
             Some(Value::Object(map)) => (map.get(key), &**map),
             None | Some(Value::Null) => (None, &none),
             Some(other) => return Err(failure::not_an_object(self.path, number, &self.steps, key, other)),
         };
-        if self.op == Op::Replace && part.is_none() {
-            return Err(failure::missing(self.path, number, &self.steps, key, siblings));
+        if self.op == PathOp::Replace && part.is_none() {
+            return Err(failure::missing_key(self.path, number, &self.steps, key, siblings));
         }
         Ok((Step::Key(key.clone()), part))
     }
@@ -111,22 +117,24 @@ impl Walk<'_> {
         number: usize,
         here: Option<&'v Value>,
         index: Option<usize>,
-    ) -> Result<Next<'v>, PatchError> {
+    ) -> Result<NextValue<'v>, PathPatchError> {
         let items = match here {
             Some(Value::Array(items)) => items,
             // As below a key that is missing; a filter or `[*]` further on still has to choose something.
-            None | Some(Value::Null) if self.op == Op::Remove => {
+            None | Some(Value::Null) if self.op == PathOp::Remove => {
                 return Ok((Step::Index(index.unwrap_or_default()), None));
             }
             _ => return Err(self.not_a_list(number, here)),
         };
         match index.and_then(|index| Some((index, items.get(index)?))) {
             Some((index, item)) => Ok((Step::Index(index), Some(item))),
-            None => Err(failure::out_of_range(self.path, number, self.op, &self.steps, items.len())),
+            None => {
+                Err(failure::path_index_out_of_range(self.path, number, self.op, &self.steps, items.len()))
+            }
         }
     }
 
-    fn append<'v>(&self, number: usize, here: Option<&'v Value>) -> Result<Next<'v>, PatchError> {
+    fn append<'v>(&self, number: usize, here: Option<&'v Value>) -> Result<NextValue<'v>, PathPatchError> {
         match here {
             None | Some(Value::Null) => Ok((Step::Index(0), None)),
             Some(Value::Array(items)) => Ok((Step::Index(items.len()), None)),
@@ -134,7 +142,7 @@ impl Walk<'_> {
         }
     }
 
-    fn every(&mut self, number: usize, here: Option<&Value>) -> Result<(), PatchError> {
+    fn every(&mut self, number: usize, here: Option<&Value>) -> Result<(), PathPatchError> {
         let items = self.items(number, here)?;
         if items.is_empty() {
             self.miss(number);
@@ -148,7 +156,7 @@ impl Walk<'_> {
         here: Option<&Value>,
         field: &[Text],
         value: &Text,
-    ) -> Result<(), PatchError> {
+    ) -> Result<(), PathPatchError> {
         let items = self.items(number, here)?;
         let cost = items.len().saturating_mul(field.len());
         self.budget.step(cost as u64).map_err(|exhausted| self.exhausted(number, exhausted))?;
@@ -161,7 +169,7 @@ impl Walk<'_> {
         self.branches(number, meant)
     }
 
-    fn items<'v>(&self, number: usize, here: Option<&'v Value>) -> Result<&'v [Value], PatchError> {
+    fn items<'v>(&self, number: usize, here: Option<&'v Value>) -> Result<&'v [Value], PathPatchError> {
         let items = here.and_then(Value::as_array);
         items.ok_or_else(|| self.not_a_list(number, here))
     }
@@ -171,7 +179,7 @@ impl Walk<'_> {
         &mut self,
         number: usize,
         mut items: impl Iterator<Item = (usize, &'v Value)>,
-    ) -> Result<(), PatchError> {
+    ) -> Result<(), PathPatchError> {
         self.budget.enter().map_err(|exhausted| self.exhausted(number, exhausted))?;
         let depth = self.steps.len();
         let followed = items.try_for_each(|(index, item)| {
@@ -189,13 +197,13 @@ impl Walk<'_> {
         match &mut self.found.missed {
             Some(missed) => missed.others += 1,
             missed @ None => {
-                *missed = Some(Missed { segment: number, list: self.steps.clone(), others: 0 });
+                *missed = Some(UnmatchedList { segment: number, list: self.steps.clone(), others: 0 });
             }
         }
     }
 
     /// Charges for one step, and for the copy of what is here, in case that it is shared.
-    fn charge(&mut self, number: usize, here: Option<&Value>) -> Result<(), PatchError> {
+    fn charge(&mut self, number: usize, here: Option<&Value>) -> Result<(), PathPatchError> {
         let parts = match here {
             Some(Value::Object(map)) => map.len(),
             Some(Value::Array(items)) => items.len(),
@@ -204,15 +212,15 @@ impl Walk<'_> {
         self.budget.step(1 + shifting(parts)).map_err(|exhausted| self.exhausted(number, exhausted))
     }
 
-    fn not_a_list(&self, number: usize, here: Option<&Value>) -> PatchError {
+    fn not_a_list(&self, number: usize, here: Option<&Value>) -> PathPatchError {
         let mut error = failure::not_a_list(self.path, number, self.document, &self.steps, here);
-        if self.op == Op::Add && error.help.is_none() {
-            error.help = failure::or_a_key(self.path, number);
+        if self.op == PathOp::Add && error.help.is_none() {
+            error.help = failure::key_help(self.path, number);
         }
         error
     }
 
-    fn exhausted(&self, number: usize, exhausted: Exhausted) -> PatchError {
-        failure::limit(self.path, number, exhausted)
+    fn exhausted(&self, number: usize, exhausted: Exhausted) -> PathPatchError {
+        failure::budget_exceeded(self.path, number, exhausted)
     }
 }

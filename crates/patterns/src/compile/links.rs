@@ -12,7 +12,7 @@ use super::super::relate::{EdgeOptions, FieldGlob};
 use super::super::source::{self, Definition, WrittenCriterion};
 use super::super::types;
 use super::PatternCompiler;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 impl PatternCompiler<'_> {
     /// Returns when a relationship holds.
@@ -69,7 +69,7 @@ impl PatternCompiler<'_> {
         Some(RelationshipLink::Criteria(Box::new(Criteria { basis, all })))
     }
 
-    fn types(&mut self, names: &[Placed<Text>]) -> Option<Types> {
+    fn types(&mut self, names: &[Located<Text>]) -> Option<Types> {
         let mut found: Vec<Text> = Vec::with_capacity(names.len());
         for name in names {
             let location = self.document.locate(&name.path);
@@ -102,7 +102,7 @@ impl PatternCompiler<'_> {
         let Some((version, kind)) = resource.and_then(|resource| resource.from_target.as_ref()) else {
             return Vec::new();
         };
-        let mut agrees = |path: &Placed<Text>, own: &str| {
+        let mut agrees = |path: &Located<Text>, own: &str| {
             let plain = |key| CriterionSide {
                 origin: CriterionOrigin::Paths(vec![key]),
                 default: None,

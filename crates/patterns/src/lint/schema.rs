@@ -3,7 +3,7 @@
 //! A misspelt path in a negative condition finds everything, so paths into built-in kinds are compared with the field
 //! schema.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Text};
 
@@ -14,7 +14,7 @@ use super::super::pattern::Presence;
 use super::super::source::{self, Definition, WrittenResource};
 use super::super::types;
 use super::all_named_kinds;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 pub(super) fn check_paths(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
@@ -24,7 +24,7 @@ pub(super) fn check_paths(definition: &Definition, document: &Document, diagnost
     }
     for entry in &definition.entries {
         let [one, other] = entry.ids.as_slice() else { continue };
-        let resource = |id: &Placed<Text>| definition.resources.iter().find(|found| found.id == id.value);
+        let resource = |id: &Located<Text>| definition.resources.iter().find(|found| found.id == id.value);
         let source::WrittenLink::Typed { options, .. } = &entry.link else { continue };
         for criterion in &options.criteria {
             for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
@@ -39,7 +39,7 @@ pub(super) fn check_paths(definition: &Definition, document: &Document, diagnost
 /// Reports a path that no kind of the resource has.
 fn check_path(
     resource: &WrittenResource,
-    text: &Placed<Text>,
+    text: &Located<Text>,
     document: &Document,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
@@ -67,14 +67,14 @@ fn check_path(
 fn wrong_in(kind: &str, key: &FieldKey) -> Option<(String, Option<&'static str>)> {
     let Some((KeyStep::PodTemplate, rest)) = key.steps.split_first() else {
         let path = field_path(&key.steps);
-        return described(fields::unknown_field(kind, &path)?, &path);
+        return described(fields::unknown_field_of_kind(kind, &path)?, &path);
     };
     if types::has_no_pods(kind) {
         return Some(("podTemplate".to_owned(), None));
     }
     let path = field_path(rest);
     let unknown = match kind {
-        "Pod" => fields::unknown_field(kind, &path)?,
+        "Pod" => fields::unknown_field_of_kind(kind, &path)?,
         _ => fields::unknown_field_of_type("PodTemplateSpec", &path)?,
     };
     described(unknown, &path)
@@ -99,12 +99,12 @@ fn field_path(steps: &[KeyStep]) -> Vec<&str> {
 fn field_step(step: &KeyStep) -> &str {
     match step {
         KeyStep::Name(name) => name.as_str(),
-        KeyStep::Index(_) | KeyStep::Each | KeyStep::Same | KeyStep::PodTemplate => fields::ANY,
+        KeyStep::Index(_) | KeyStep::Each | KeyStep::Same | KeyStep::PodTemplate => fields::ANY_ITEM,
     }
 }
 
 /// Returns the name of the step that is not known, and the name that may have been meant.
 fn described(unknown: UnknownField, path: &[&str]) -> Option<(String, Option<&'static str>)> {
     let wrong = *path.get(unknown.at)?;
-    Some((wrong.to_owned(), nearest(wrong, unknown.known)))
+    Some((wrong.to_owned(), nearest_word(wrong, unknown.known)))
 }

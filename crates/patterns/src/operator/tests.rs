@@ -14,7 +14,7 @@ fn holds(object: &str, condition: &str) -> bool {
         .map(|word| {
             let mut operand = ConditionOperand::new(word);
             operand.regex =
-                operator.is_regex().then(|| kubewright_golib::regex::compile(word).expect("a regex"));
+                operator.is_regex().then(|| kubewright_golib::regex::compile_regex(word).expect("a regex"));
             operand
         })
         .collect();

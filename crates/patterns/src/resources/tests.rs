@@ -57,7 +57,7 @@ fn first(
 #[test]
 fn a_k8spattern_has_what_its_definition_demands() {
     let resource = first(PAIR, PODS, KEEPING, k8s_pattern);
-    let digest = resource.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let digest = resource.str_at(&["metadata", "name"]);
     assert!(digest.starts_with("shared.config-") && digest.len() == "shared.config-".len() + 8, "{digest}");
     let spec = resource.get("spec").expect("a spec");
     assert_eq!(
@@ -70,7 +70,7 @@ fn a_k8spattern_has_what_its_definition_demands() {
 fn a_resource_is_kept_where_it_is_told() {
     let namespace = |keeping| {
         let resource = first(PAIR, PODS, keeping, k8s_pattern);
-        resource.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default().to_owned()
+        resource.str_at(&["metadata", "namespace"]).to_owned()
     };
     assert_eq!(namespace(KEEPING), "results");
     assert_eq!(namespace(ResourcePlacement { beside_object: true, ..KEEPING }), "shop");
@@ -94,7 +94,7 @@ fn a_category_that_the_definition_does_not_list_stands_in_an_annotation() {
 #[test]
 fn a_smell_is_about_the_leader_and_has_one_of_four_severities() {
     let resource = first(PAIR, PODS, KEEPING, smell);
-    let name = resource.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let name = resource.str_at(&["metadata", "name"]);
     assert!(name.starts_with("shared.config-u-1-"), "{name}");
     assert_eq!(resource.at(&["spec", "severity"]), Some(&"MEDIUM".into()));
     assert_eq!(

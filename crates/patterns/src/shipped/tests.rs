@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_value::{Source, Value, yaml};
+use kubewright_value::{Source, yaml};
 
 use super::super::compile_pattern_document;
 use super::*;
@@ -57,7 +57,7 @@ fn every_pattern_has_cases_and_a_row_in_the_index() {
     assert!(index.contains(&format!("these {} patterns", shipped_patterns().len())));
     for shipped in shipped_patterns() {
         let document = yaml::parse(shipped.source).expect("YAML");
-        let field = |name| document.at(&["metadata", name]).and_then(Value::as_str).unwrap_or_default();
+        let field = |name| document.str_at(&["metadata", name]);
         let row = format!("| [{0}]({0}/README.md) | {1} | ", shipped.name, field("severity"));
         let found = rows.iter().find_map(|line| line.strip_prefix(&row));
         let finds = found.unwrap_or_else(|| panic!("no row `{row}`")).trim_end_matches(" |");

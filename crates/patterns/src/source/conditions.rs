@@ -7,7 +7,7 @@ use super::super::diagnostics as code;
 use super::super::filter::Quantifier;
 use super::super::operator::OPERATOR_NAMES;
 use super::{WrittenCondition, WrittenResource, read_word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// How a dialect writes a condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub(super) enum ConditionStyle {
 
 /// Reads `filters` into `resource`.
 pub(super) fn read_filters<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     style: ConditionStyle,
     resource: &mut WrittenResource,
 ) {
@@ -37,8 +37,8 @@ pub(super) fn read_filters<'d>(
 }
 
 fn read_condition<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     style: ConditionStyle,
 ) -> Option<WrittenCondition> {
     let name = match (style, reader.any(item, "path").is_some(), reader.any(item, "key").is_some()) {
@@ -64,7 +64,7 @@ fn read_condition<'d>(
     let (key, operator) = (key?, operator?);
     let location = match reader.any(item, "values") {
         Some(found) => reader.place(&found.path),
-        None => reader.place(&child(&item.path, "operator")),
+        None => reader.place(&child_path(&item.path, "operator")),
     };
     let is_given = !values.is_empty() || values_from.is_some();
     if operator.takes_values() && !is_given {
@@ -84,17 +84,20 @@ fn read_condition<'d>(
 }
 
 /// Reads of how many elements of an array the condition speaks.
-fn quantifier<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<Quantifier>> {
+fn quantifier<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Located<Quantifier>> {
     let found = reader.string(item, "quantifier")?;
     let words = [("ANY", Quantifier::Any), ("ALL", Quantifier::All), ("EACH_LACKS", Quantifier::EachLacks)];
-    read_word(reader, &found, "quantifier", &words).map(|value| Placed { value, path: found.path })
+    read_word(reader, &found, "quantifier", &words).map(|value| Located { value, path: found.path })
 }
 
-fn read_condition_values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {
+fn read_condition_values<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Vec<Located<Value>> {
     let Some(items) = reader.array(item, "values") else { return Vec::new() };
     let mut values = Vec::with_capacity(items.value.len());
     for (at, value) in items.value.iter().enumerate() {
-        let path = child(&items.path, at);
+        let path = child_path(&items.path, at);
         match value {
             Value::Array(_) | Value::Object(_) | Value::Null => {
                 let message = format!(
@@ -107,7 +110,7 @@ fn read_condition_values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<
                         .help("values are texts, numbers and booleans"),
                 );
             }
-            scalar => values.push(Placed { value: scalar.clone(), path }),
+            scalar => values.push(Located { value: scalar.clone(), path }),
         }
     }
     values

@@ -12,7 +12,7 @@ use super::{
     Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, options, read_pattern_name,
     read_points, read_word, split_api_version,
 };
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 const CONTRACT_SEVERITIES: [(&str, Level); 3] =
     [("CRITICAL", Level::Critical), ("WARNING", Level::Warning), ("INFO", Level::Info)];
@@ -31,10 +31,10 @@ const CONTRACT_CATEGORIES: [&str; 6] =
     ["BestPractice", "Security", "Reliability", "Performance", "CostOptimization", "architecture"];
 
 pub(super) fn read_contract<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     version: Text,
-    metadata: &Fields<'d>,
-    spec: &Fields<'d>,
+    metadata: &DocumentFields<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Option<Definition> {
     let about = read_pattern_metadata(reader, metadata);
     let known = [
@@ -92,7 +92,7 @@ pub(super) fn read_contract<'d>(
 }
 
 /// Reads whether the same objects in other roles count as the same finding.
-fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topology) -> bool {
+fn is_unordered<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>, topology: Topology) -> bool {
     let Some(found) = reader.string(spec, "dedupe") else { return false };
     let words = [("UNORDERED", true), ("ORDERED", false)];
     let is_unordered = read_word(reader, &found, "dedupe", &words).unwrap_or(false);
@@ -106,7 +106,7 @@ fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topolo
 }
 
 /// Reads what a pattern says about itself; what it is for stays empty.
-fn read_pattern_metadata<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
+fn read_pattern_metadata<'d>(reader: &mut DocumentReader<'d>, metadata: &DocumentFields<'d>) -> Definition {
     let known = [
         "name",
         "displayName",
@@ -147,7 +147,7 @@ fn read_pattern_metadata<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> 
     let doc_url = text("docUrl").unwrap_or_default();
     let git_url = text("gitUrl").unwrap_or_default();
     let description = text("description").unwrap_or_default();
-    let text_of = |found: Option<Placed<Text>>| found.map(|found| found.value).unwrap_or_default();
+    let text_of = |found: Option<Located<Text>>| found.map(|found| found.value).unwrap_or_default();
     Definition {
         version: Text::default(),
         name: name.unwrap_or_default(),
@@ -158,7 +158,7 @@ fn read_pattern_metadata<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> 
         description,
         doc_url,
         git_url,
-        message: Placed { value: Text::default(), path: Vec::new() },
+        message: Located { value: Text::default(), path: Vec::new() },
         topology: Topology::Single,
         resources: Vec::new(),
         leader: 0,
@@ -172,7 +172,7 @@ fn read_pattern_metadata<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> 
     }
 }
 
-fn warn_unlisted(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {
+fn warn_unlisted(reader: &mut DocumentReader<'_>, found: Option<&Located<Text>>, what: &str, words: &[&str]) {
     let Some(found) = found else { return };
     if words.iter().any(|word| word.eq_ignore_ascii_case(&found.value)) {
         return;
@@ -185,8 +185,8 @@ fn warn_unlisted(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &s
 
 /// Returns the resources, and which of them are marked as leaders.
 fn read_contract_resources<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
 ) -> (Option<Vec<WrittenResource>>, Vec<usize>) {
     if reader.any(spec, "resources").is_none() {
         reader.missing(spec, "resources");
@@ -194,7 +194,7 @@ fn read_contract_resources<'d>(
     }
     let Some(items) = reader.objects(spec, "resources") else { return (None, Vec::new()) };
     if items.is_empty() {
-        let location = reader.place(&child(&spec.path, "resources"));
+        let location = reader.place(&child_path(&spec.path, "resources"));
         let message = "`resources` is empty, expected at least one";
         reader.report(Diagnostic::new(&code::MISSING_FIELD, message, location));
         return (None, Vec::new());
@@ -208,12 +208,12 @@ fn read_contract_resources<'d>(
         };
         if !known.insert(resource.id.clone()) {
             let message = format!("duplicate resource id `{}`", resource.id);
-            let location = reader.place(&child(&item.path, "id"));
+            let location = reader.place(&child_path(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         if leads && resource.presence == Presence::Absent {
             let message = format!("the absent resource `{}` cannot be the leader", resource.id);
-            let location = reader.place(&child(&item.path, "presence"));
+            let location = reader.place(&child_path(&item.path, "presence"));
             let help = "make the resource that refers to it the leader";
             reader.report(Diagnostic::new(&code::BAD_PRESENCE, message, location).help(help));
         }
@@ -225,7 +225,10 @@ fn read_contract_resources<'d>(
     (is_whole.then_some(resources), leaders)
 }
 
-fn read_contract_resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(WrittenResource, bool)> {
+fn read_contract_resource<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<(WrittenResource, bool)> {
     reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence", "ifListed"]);
     let api_version = reader.string(item, "apiVersion").map(|found| found.value);
     let kinds = read_contract_kinds(reader, item, api_version.as_deref());
@@ -263,8 +266,8 @@ fn read_contract_resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Opt
 
 /// Reads a kind, or a list of kinds.
 fn read_contract_kinds<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     api_version: Option<&str>,
 ) -> Option<Vec<KindRef>> {
     let found = reader.any(item, "resource");
@@ -302,7 +305,7 @@ fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
     }
 }
 
-pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
+pub(super) fn check_id(reader: &mut DocumentReader<'_>, id: &Located<Text>) {
     if id.value.contains(['.', '{', '}', '[', '(', ')']) {
         let message = format!("the id `{}` cannot be used in a message", id.value);
         let location = reader.place(&id.path);
@@ -312,21 +315,21 @@ pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
 }
 
 fn read_contract_relationships<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     key: &str,
     list: RelationshipList,
 ) -> Vec<WrittenRelationship> {
     let items = reader.objects(spec, key).unwrap_or_default();
-    let read = |(at, item): (usize, &Fields<'d>)| {
+    let read = |(at, item): (usize, &DocumentFields<'d>)| {
         read_contract_relationship(reader, item, list, format!("{key}[{at}]"))
     };
     items.iter().enumerate().filter_map(read).collect()
 }
 
 fn read_contract_relationship<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     list: RelationshipList,
     fallback: String,
 ) -> Option<WrittenRelationship> {
@@ -356,7 +359,7 @@ fn read_contract_relationship<'d>(
     if names.is_empty() {
         return None;
     }
-    let location = reader.place(&child(&item.path, "resourceIds"));
+    let location = reader.place(&child_path(&item.path, "resourceIds"));
     if ids.len() < 2 {
         let message = "a relationship needs two resources";
         reader
@@ -379,12 +382,12 @@ fn read_contract_relationship<'d>(
     })
 }
 
-fn duplicates(reader: &mut Reader<'_>, entries: &[WrittenRelationship]) {
+fn duplicates(reader: &mut DocumentReader<'_>, entries: &[WrittenRelationship]) {
     let mut known = HashSet::new();
     for entry in entries {
         if !known.insert(&entry.id) {
             let message = format!("duplicate relationship id `{}`", entry.id);
-            let location = reader.place(&child(&entry.path, "id"));
+            let location = reader.place(&child_path(&entry.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
     }
@@ -392,19 +395,19 @@ fn duplicates(reader: &mut Reader<'_>, entries: &[WrittenRelationship]) {
 
 /// Returns the position of the leader: the one that is marked, otherwise the first actor, otherwise the first resource.
 fn find_leader<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     resources: &[WrittenResource],
     marked: &[usize],
-    actors: Option<&[Placed<Text>]>,
+    actors: Option<&[Located<Text>]>,
 ) -> Option<usize> {
-    let location = reader.place(&child(&spec.path, "resources"));
+    let location = reader.place(&child_path(&spec.path, "resources"));
     let help = "mark one resource with `leader: true`";
     match marked {
         [leader] => Some(*leader),
         [] => {
             let first = actors.and_then(<[_]>::first);
-            let position = |actor: &Placed<Text>| resources.iter().position(|found| found.id == actor.value);
+            let position = |actor: &Located<Text>| resources.iter().position(|found| found.id == actor.value);
             let leader = first.map_or(Some(0), position)?;
             let id = resources.get(leader).map(|found| found.id.as_str()).unwrap_or_default();
             let what = if first.is_some() { "first actor" } else { "first resource" };
@@ -422,13 +425,13 @@ fn find_leader<'d>(
 
 /// Returns the actors where none are named, with a warning: the leader, and with followers whatever may be there.
 fn assumed_actors<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     topology: Topology,
     resources: &[WrittenResource],
     leader: Option<usize>,
     entries: &[WrittenRelationship],
-) -> Vec<Placed<Text>> {
+) -> Vec<Located<Text>> {
     let is_forbidden = |id: &Text| {
         let mut naming =
             entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
@@ -440,11 +443,11 @@ fn assumed_actors<'d>(
     let is_actor = |(at, resource): &(usize, &WrittenResource)| {
         Some(*at) == leader || (topology == Topology::LeaderFollower && !is_forbidden(&resource.id))
     };
-    let actors: Vec<Placed<Text>> = resources
+    let actors: Vec<Located<Text>> = resources
         .iter()
         .enumerate()
         .filter(is_actor)
-        .map(|(_, resource)| Placed { value: resource.id.clone(), path: resource.path.clone() })
+        .map(|(_, resource)| Located { value: resource.id.clone(), path: resource.path.clone() })
         .collect();
     let names: Vec<String> = actors.iter().map(|actor| format!("`{}`", actor.value)).collect();
     let verb = if names.len() == 1 { "is taken" } else { "are taken" };
@@ -456,11 +459,11 @@ fn assumed_actors<'d>(
 }
 
 fn check_actors<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     topology: Topology,
     resources: &[WrittenResource],
-    actors: &[Placed<Text>],
+    actors: &[Located<Text>],
 ) {
     let mut known = HashSet::new();
     for actor in actors {

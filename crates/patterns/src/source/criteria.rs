@@ -7,7 +7,7 @@ use super::super::criteria::{CriterionOrigin, CriterionSide, Transform, ValueCri
 use super::super::diagnostics as code;
 use super::super::operator::{ConditionOperator, NumericOrder};
 use super::{WrittenCriterion, WrittenSide, read_word};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 const SUCCESSOR_OPERATORS: [(&str, ConditionOperator); 7] = [
     ("EQUALS", ConditionOperator::Equals),
@@ -20,14 +20,17 @@ const SUCCESSOR_OPERATORS: [(&str, ConditionOperator); 7] = [
 ];
 
 pub(super) fn read_successor_criteria<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
 ) -> Vec<WrittenCriterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| read_successor_criterion(reader, item)).collect()
 }
 
-fn read_successor_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenCriterion> {
+fn read_successor_criterion<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<WrittenCriterion> {
     let known = [
         "targetPath",
         "targetValue",
@@ -50,8 +53,8 @@ fn read_successor_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> O
 }
 
 fn read_successor_side<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     keys: [&str; 4],
 ) -> Option<WrittenSide> {
     let [path, value, default, transform] = keys;
@@ -70,7 +73,10 @@ fn read_successor_side<'d>(
     Some(CriterionSide { origin: origin?, default, transform })
 }
 
-pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
+pub(super) fn read_transform<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<Transform> {
     reader.only(fields, &["apiGroup", "lowercase", "split", "regex"]);
     if reader.boolean(fields, "apiGroup") == Some(true) {
         return Some(Transform::ApiGroup);
@@ -85,7 +91,7 @@ pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -
         return Some(Transform::Split { separator, index });
     }
     let regex = reader.string(fields, "regex")?;
-    match regex::compile(&regex.value) {
+    match regex::compile_regex(&regex.value) {
         Ok(compiled) => Some(Transform::Regex(compiled)),
         Err(error) => {
             let message = format!("invalid regular expression `{}`: {error}", regex.value);

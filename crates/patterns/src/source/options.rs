@@ -11,7 +11,7 @@ use super::super::operator::{ConditionOperator, NumericOrder, scalar_text};
 use super::super::pattern::{EdgeDirection, RelationshipList};
 use super::criteria::read_transform;
 use super::{WrittenCriterion, WrittenEdgeOptions, WrittenSide, read_word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// The fields that this reads.
 pub(super) const OPTION_FIELDS: [&str; 7] =
@@ -38,7 +38,10 @@ const CRITERION_OPERATORS: [(&str, ConditionOperator); 10] = [
 ];
 
 /// Reads the type of a relationship, or several of which one will do.
-pub(super) fn read_relationship_types<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>> {
+pub(super) fn read_relationship_types<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Vec<Located<Text>> {
     let is_list = reader.any(item, "type").is_some_and(|found| found.value.as_array().is_some());
     if !is_list {
         return reader.filled(item, "type").into_iter().collect();
@@ -48,7 +51,7 @@ pub(super) fn read_relationship_types<'d>(reader: &mut Reader<'d>, item: &Fields
         reader.missing(item, "type");
     }
     let stands_alone =
-        |name: &&Placed<Text>| ["CUSTOM", "ANY"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
+        |name: &&Located<Text>| ["CUSTOM", "ANY"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
     if let Some(name) = names.iter().find(stands_alone) {
         let message = format!("`{}` cannot be combined with other types", name.value);
         let location = reader.place(&name.path);
@@ -60,9 +63,9 @@ pub(super) fn read_relationship_types<'d>(reader: &mut Reader<'d>, item: &Fields
 
 /// Reads what `item`, a relationship of one of the types `names` in `list`, asks of edges.
 pub(super) fn read_edge_options<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
-    names: &[Placed<Text>],
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    names: &[Located<Text>],
     list: RelationshipList,
 ) -> WrittenEdgeOptions {
     let words = [
@@ -91,10 +94,13 @@ pub(super) fn read_edge_options<'d>(
 }
 
 /// Reads a number of objects, from one on.
-pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<usize>> {
+pub(super) fn at_least<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<Located<usize>> {
     let found = reader.integer(item, "atLeast")?;
     match usize::try_from(found.value) {
-        Ok(value) if value > 0 => Some(Placed { value, path: found.path }),
+        Ok(value) if value > 0 => Some(Located { value, path: found.path }),
         _ => {
             let message = format!("`atLeast` is `{}`, expected a number of one or more", found.value);
             let location = reader.place(&found.path);
@@ -107,9 +113,9 @@ pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
 
 /// Reports options that the relationship cannot have.
 fn check_options_fit<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
-    names: &[Placed<Text>],
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    names: &[Located<Text>],
     list: RelationshipList,
     options: &WrittenEdgeOptions,
 ) {
@@ -117,7 +123,7 @@ fn check_options_fit<'d>(
     let is_custom = is("CUSTOM");
     let mut wrong = |key: &str, message: &str, help: &str| {
         if reader.any(item, key).is_some() {
-            let location = reader.place(&child(&item.path, key));
+            let location = reader.place(&child_path(&item.path, key));
             let message = format!("`{key}` {message}");
             reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
         }
@@ -147,7 +153,7 @@ fn check_options_fit<'d>(
             wrong(key, "is about one edge, and `transitive` follows several", "remove one of the two");
         }
     }
-    let location = reader.place(&child(&item.path, "type"));
+    let location = reader.place(&child_path(&item.path, "type"));
     if is_custom && options.criteria.is_empty() {
         let message = "a custom relationship has no criteria";
         let help = "add `criteria`: which values must agree";
@@ -161,7 +167,11 @@ fn check_options_fit<'d>(
 }
 
 /// Reads a text, or a list of texts.
-pub(super) fn read_texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
+pub(super) fn read_texts<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Located<Text>> {
     let is_list = reader.any(item, key).is_some_and(|found| found.value.as_array().is_some());
     match is_list {
         true => reader.strings(item, key).unwrap_or_default(),
@@ -169,12 +179,18 @@ pub(super) fn read_texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &s
     }
 }
 
-fn read_edge_criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<WrittenCriterion> {
+fn read_edge_criteria<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Vec<WrittenCriterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| read_edge_criterion(reader, item)).collect()
 }
 
-fn read_edge_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenCriterion> {
+fn read_edge_criterion<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<WrittenCriterion> {
     let first = ["path", "value", "default", "transform"];
     let second = ["otherPath", "otherValue", "otherDefault", "otherTransform"];
     reader.only(item, &[&first[..], &second, &["operator"]].concat());
@@ -185,7 +201,7 @@ fn read_edge_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
     };
     if is_fixed(&target) && is_fixed(&dependency) {
         let message = "both sides of the criterion are constants";
-        let location = reader.place(&child(&item.path, "value"));
+        let location = reader.place(&child_path(&item.path, "value"));
         let help = "write `path` or `otherPath`";
         reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
     }
@@ -196,8 +212,8 @@ fn read_edge_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
 
 /// Reads one side: paths with a default, or a value; and a transformation.
 fn read_criterion_side<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     keys: [&str; 4],
 ) -> Option<WrittenSide> {
     let [path, value, default, transform] = keys;
@@ -218,7 +234,11 @@ fn read_criterion_side<'d>(
 }
 
 /// Reads a text, number or boolean as it is written.
-fn read_scalar_text<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Option<Text> {
+fn read_scalar_text<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Text> {
     let found = reader.any(item, key)?;
     if scalar_text(found.value).is_none() {
         // Reports that it is not a text.

@@ -13,7 +13,7 @@ use super::{
     Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, criteria,
     read_pattern_name, read_word, split_api_version,
 };
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// The id by which messages name the target.
 const TARGET_ID: &str = "target";
@@ -21,10 +21,10 @@ const SUCCESSOR_SEVERITIES: [(&str, Level); 4] =
     [("LOW", Level::Low), ("MEDIUM", Level::Medium), ("HIGH", Level::High), ("CRITICAL", Level::Critical)];
 
 pub(super) fn read_successor<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     version: Text,
-    metadata: &Fields<'d>,
-    spec: &Fields<'d>,
+    metadata: &DocumentFields<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Option<Definition> {
     let known = [
         "displayName",
@@ -64,7 +64,7 @@ pub(super) fn read_successor<'d>(
         if !known.insert(dependency.id.clone()) {
             let message =
                 format!("duplicate dependency id `{}`, or the reserved id `{TARGET_ID}`", dependency.id);
-            let location = reader.place(&child(&item.path, "id"));
+            let location = reader.place(&child_path(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         resources.push(dependency);
@@ -85,7 +85,7 @@ pub(super) fn read_successor<'d>(
         git_url: Text::default(),
         message: message?,
         topology: Topology::Single,
-        actors: vec![Placed { value: TARGET_ID.into(), path: child(&spec.path, "target") }],
+        actors: vec![Located { value: TARGET_ID.into(), path: child_path(&spec.path, "target") }],
         resources,
         leader: 0,
         entries,
@@ -99,8 +99,8 @@ pub(super) fn read_successor<'d>(
 
 /// Reads the target, which has the id `fixed`, or a dependency.
 fn read_successor_resource<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     fixed: Option<&str>,
 ) -> Option<WrittenResource> {
     let known: &[&str] = match fixed {
@@ -144,7 +144,10 @@ fn any_kind() -> Vec<KindRef> {
     vec![KindRef::Kind { kind: None, group: None, version: None }]
 }
 
-fn from_target<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Placed<Text>, Placed<Text>)> {
+fn from_target<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<(Located<Text>, Located<Text>)> {
     let fields = reader.object(item, "fromTarget")?;
     reader.only(&fields, &["apiVersionPath", "kindPath"]);
     let version = reader.filled(&fields, "apiVersionPath");
@@ -152,7 +155,10 @@ fn from_target<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Placed
     Some((version?, kind?))
 }
 
-fn read_successor_kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Vec<KindRef>> {
+fn read_successor_kinds<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<Vec<KindRef>> {
     if let Some(category) = reader.string(item, "category") {
         return Some(vec![KindRef::Category(category.value)]);
     }
@@ -162,7 +168,7 @@ fn read_successor_kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Optio
     }
 }
 
-fn read_successor_kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
+fn read_successor_kind<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<KindRef> {
     let kind = reader.filled(item, "kind");
     let api_version = reader.filled(item, "apiVersion");
     reader.string(item, "plural");
@@ -172,8 +178,8 @@ fn read_successor_kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
 }
 
 fn read_successor_relationships<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     resources: &[WrittenResource],
 ) -> Vec<WrittenRelationship> {
     let Some(groups) = reader.object(spec, "relationships") else { return Vec::new() };
@@ -194,8 +200,8 @@ fn read_successor_relationships<'d>(
 }
 
 fn read_successor_relationship<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     resources: &[WrittenResource],
     rule: WrittenEffect,
     id: Text,
@@ -211,7 +217,7 @@ fn read_successor_relationship<'d>(
     }
     let link = read_successor_link(reader, item);
     let description = reader.string(item, "description");
-    let target = Placed { value: TARGET_ID.into(), path: item.path.clone() };
+    let target = Located { value: TARGET_ID.into(), path: item.path.clone() };
     Some(WrittenRelationship {
         path: item.path.clone(),
         id,
@@ -234,7 +240,10 @@ enum SuccessorLinkType {
     SelectedBy,
 }
 
-fn read_successor_link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenLink> {
+fn read_successor_link<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<WrittenLink> {
     let found = reader.filled(item, "type")?;
     let words = [
         ("custom", SuccessorLinkType::Custom),
@@ -262,7 +271,7 @@ fn read_successor_link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
     }
     let selector = reader.string(item, "selectorPath");
     let path = found.path;
-    let selector = selector.unwrap_or(Placed { value: "spec.selector".into(), path });
+    let selector = selector.unwrap_or(Located { value: "spec.selector".into(), path });
     Some(match kind {
         SuccessorLinkType::Custom => WrittenLink::Custom(criteria),
         SuccessorLinkType::Owns => WrittenLink::Owns,

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use kubewright_engine::{Outcome, RuleId, RuleMetadata, Status, TraceNode};
+use kubewright_engine::{RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value, json};
 
@@ -15,7 +15,7 @@ pub struct OutcomeRow {
     /// The rule.
     pub rule: Arc<RuleId>,
     /// The verdict.
-    pub status: Status,
+    pub status: RuleStatus,
     /// Why.
     pub message: Text,
     /// The part of the object this is about, as a person writes it.
@@ -31,7 +31,7 @@ pub struct OutcomeRow {
     /// How many operations changed something.
     pub changes: usize,
     /// These operations, until [`ObjectRow::drop_patches`].
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The message of the AdmissionResponse, where it differs.
     pub denial: Option<String>,
     /// Whether the rule was about the object and judged it.
@@ -67,7 +67,7 @@ pub struct OutcomeCounts {
 
 impl OutcomeRow {
     /// Returns the row of an outcome about the object of `document`.
-    pub(super) fn new(outcome: Outcome, document: &Document, is_scored: bool) -> Self {
+    pub(super) fn new(outcome: RuleOutcome, document: &Document, is_scored: bool) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
             is_there: document.value.follow(&outcome.path).is_some(),
@@ -92,7 +92,7 @@ impl OutcomeRow {
     /// Returns whether the rule changed something.
     #[must_use]
     pub fn is_patched(&self) -> bool {
-        self.status == Status::Pass && self.changes > 0
+        self.status == RuleStatus::Pass && self.changes > 0
     }
 
     /// Returns which part of the object this is about, in words; empty for the whole object.
@@ -111,9 +111,9 @@ impl OutcomeRow {
     pub fn text(&self) -> String {
         match (self.message.as_str(), &self.denial, self.status) {
             ("", Some(denial), _) => denial.clone(),
-            ("", None, Status::Fail) => "refused".to_owned(),
+            ("", None, RuleStatus::Fail) => "refused".to_owned(),
             ("", None, _) if self.is_patched() => plural(self.changes, "change"),
-            ("", None, Status::Skip) if !self.exceptions.is_empty() => "an exception was made".to_owned(),
+            ("", None, RuleStatus::Skip) if !self.exceptions.is_empty() => "an exception was made".to_owned(),
             (message, ..) => message.to_owned(),
         }
     }
@@ -121,16 +121,16 @@ impl OutcomeRow {
 
 impl OutcomeCounts {
     /// Counts one outcome.
-    pub(super) fn add(&mut self, outcome: &Outcome) {
+    pub(super) fn add(&mut self, outcome: &RuleOutcome) {
         let count = match outcome.status {
-            Status::Pass => &mut self.pass,
-            Status::Fail => &mut self.fail,
-            Status::Warn => &mut self.warn,
-            Status::Error => &mut self.error,
-            Status::Skip => &mut self.skip,
+            RuleStatus::Pass => &mut self.pass,
+            RuleStatus::Fail => &mut self.fail,
+            RuleStatus::Warn => &mut self.warn,
+            RuleStatus::Error => &mut self.error,
+            RuleStatus::Skip => &mut self.skip,
         };
         *count += 1;
-        self.patched += usize::from(outcome.status == Status::Pass && !outcome.patch.is_empty());
+        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
     }
 
     /// Returns how many outcomes there are.

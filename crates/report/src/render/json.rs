@@ -152,8 +152,8 @@ pub fn location_values(location: Option<&Location>) -> (Value, Value, Value) {
 }
 
 /// Returns a patch as JSON.
-fn patch_value(patch: &[patch::Operation]) -> Value {
-    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+fn patch_value(patch: &[patch::JsonPatchOperation]) -> Value {
+    Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect())
 }
 
 /// Returns a diagnostic as JSON.

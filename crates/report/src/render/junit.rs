@@ -6,7 +6,7 @@ mod findings;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Status};
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
 use kubewright_value::display::is_hidden;
 
@@ -57,11 +57,13 @@ impl JunitRenderer {
     fn case(&mut self, row: &OutcomeRow, report: &ObjectRow) {
         let text = row.text();
         let inner = match row.status {
-            Status::Pass => None,
-            Status::Skip => Some(format!("<skipped message=\"{}\"/>", xml(&text))),
-            Status::Warn => Some(format!("<system-out>{}</system-out>", xml(&format!("warning: {text}")))),
-            Status::Fail => Some(element("failure", row, report)),
-            Status::Error => Some(element("error", row, report)),
+            RuleStatus::Pass => None,
+            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", xml(&text))),
+            RuleStatus::Warn => {
+                Some(format!("<system-out>{}</system-out>", xml(&format!("warning: {text}"))))
+            }
+            RuleStatus::Fail => Some(element("failure", row, report)),
+            RuleStatus::Error => Some(element("error", row, report)),
         };
         let head = format!(
             "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",

@@ -5,7 +5,7 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Status};
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::display::is_hidden;
 
 use super::table::{lint_totals_text, totals_text};
@@ -71,11 +71,13 @@ impl Renderer for MarkdownRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
             match outcome.status {
-                Status::Fail => self.wrong.add(|| line("❌ fail", outcome, row)),
-                Status::Error => self.wrong.add(|| line("❌ error", outcome, row)),
-                Status::Warn => self.wrong.add(|| line("⚠️ warn", outcome, row)),
-                Status::Pass if outcome.is_patched() => self.changed.add(|| line("✏️ patch", outcome, row)),
-                Status::Pass | Status::Skip => {}
+                RuleStatus::Fail => self.wrong.add(|| line("❌ fail", outcome, row)),
+                RuleStatus::Error => self.wrong.add(|| line("❌ error", outcome, row)),
+                RuleStatus::Warn => self.wrong.add(|| line("⚠️ warn", outcome, row)),
+                RuleStatus::Pass if outcome.is_patched() => {
+                    self.changed.add(|| line("✏️ patch", outcome, row))
+                }
+                RuleStatus::Pass | RuleStatus::Skip => {}
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ mod findings;
 use std::collections::BTreeMap;
 use std::io;
 
-use kubewright_engine::Status;
+use kubewright_engine::RuleStatus;
 use kubewright_value::{Map, Text, Value};
 
 use super::{Renderer, ReportWriter, yaml_text};
@@ -48,7 +48,7 @@ impl PolicyReportSet {
     /// Adds the outcomes of an object. Its row needs all outcomes.
     pub fn add_object(&mut self, row: &ObjectRow) {
         self.count(&row.namespace, row.counts);
-        let is_reported = |outcome: &&OutcomeRow| outcome.status != Status::Skip || outcome.is_judged;
+        let is_reported = |outcome: &&OutcomeRow| outcome.status != RuleStatus::Skip || outcome.is_judged;
         for outcome in row.outcomes.iter().filter(is_reported) {
             self.add(&row.namespace, outcome_result(outcome, row));
         }

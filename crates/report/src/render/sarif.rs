@@ -4,7 +4,7 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Code, Diagnostic, Rule, RuleMetadata, Status};
+use kubewright_engine::{Code, Diagnostic, Rule, RuleMetadata, RuleStatus};
 use kubewright_value::{Map, Position, Value, json};
 
 use super::{Renderer, ReportWriter};
@@ -77,13 +77,13 @@ fn document_head() -> String {
     format!("{{\"$schema\":{},\"version\":\"2.1.0\",\"runs\":[{{\"results\":[\n", json::quote(SARIF_SCHEMA))
 }
 
-fn outcome_level(status: Status, about: &RuleMetadata) -> Option<&'static str> {
+fn outcome_level(status: RuleStatus, about: &RuleMetadata) -> Option<&'static str> {
     match status {
-        Status::Error => Some("error"),
-        Status::Fail => Some(failure_level(about)),
-        Status::Warn if failure_level(about) == "note" => Some("note"),
-        Status::Warn => Some("warning"),
-        Status::Pass | Status::Skip => None,
+        RuleStatus::Error => Some("error"),
+        RuleStatus::Fail => Some(failure_level(about)),
+        RuleStatus::Warn if failure_level(about) == "note" => Some("note"),
+        RuleStatus::Warn => Some("warning"),
+        RuleStatus::Pass | RuleStatus::Skip => None,
     }
 }
 

@@ -5,7 +5,7 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Status};
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
 
 use super::diff::difference;
@@ -41,11 +41,11 @@ impl TableRenderer {
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
         let (mark, first) = match row.status {
-            Status::Fail => (paint.red("✗"), visible(first).into_owned()),
-            Status::Error => (paint.red("✗"), format!("{} {}", paint.red("error:"), visible(first))),
-            Status::Warn => (paint.yellow("!"), visible(first).into_owned()),
-            Status::Pass => (paint.yellow("~"), visible(first).into_owned()),
-            Status::Skip => (paint.dim("·"), visible(first).into_owned()),
+            RuleStatus::Fail => (paint.red("✗"), visible(first).into_owned()),
+            RuleStatus::Error => (paint.red("✗"), format!("{} {}", paint.red("error:"), visible(first))),
+            RuleStatus::Warn => (paint.yellow("!"), visible(first).into_owned()),
+            RuleStatus::Pass => (paint.yellow("~"), visible(first).into_owned()),
+            RuleStatus::Skip => (paint.dim("·"), visible(first).into_owned()),
         };
         writeln!(self.out, "    {mark} {:width$}  {first}", visible(&row.rule.to_string()))?;
         for line in lines {
@@ -54,7 +54,7 @@ impl TableRenderer {
         if !row.exceptions.is_empty() {
             writeln!(self.out, "        exception {}", visible(&row.exceptions.join(", ")))?;
         }
-        if matches!(row.status, Status::Pass | Status::Skip) {
+        if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
             return Ok(());
         }
         let place = format!("{}:{}", object.location.file, row.position.line);
@@ -114,7 +114,8 @@ impl TableRenderer {
 
 impl Renderer for TableRenderer {
     fn object(&mut self, object: &ObjectRow, _prepared: &str) -> io::Result<()> {
-        let is_wrong = |row: &&OutcomeRow| matches!(row.status, Status::Fail | Status::Error | Status::Warn);
+        let is_wrong =
+            |row: &&OutcomeRow| matches!(row.status, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn);
         let is_news = |row: &OutcomeRow| row.is_patched() || !row.exceptions.is_empty();
         if let Some(differences) = &mut self.differences
             && let Some(difference) = difference(object, self.paint)
@@ -133,10 +134,10 @@ impl Renderer for TableRenderer {
         let mut rows: Vec<&OutcomeRow> =
             object.outcomes.iter().filter(|row| is_wrong(row) || (is_news(row) && !self.is_quiet)).collect();
         rows.sort_by_key(|row| match row.status {
-            Status::Fail => 0,
-            Status::Error => 1,
-            Status::Warn => 2,
-            Status::Pass | Status::Skip => 3,
+            RuleStatus::Fail => 0,
+            RuleStatus::Error => 1,
+            RuleStatus::Warn => 2,
+            RuleStatus::Pass | RuleStatus::Skip => 3,
         });
         let width = rows
             .iter()
@@ -147,7 +148,7 @@ impl Renderer for TableRenderer {
         for row in &rows {
             self.row(row, object, width)?;
         }
-        let shown = rows.iter().filter(|row| row.status == Status::Skip).count();
+        let shown = rows.iter().filter(|row| row.status == RuleStatus::Skip).count();
         let rest = OutcomeCounts { skip: object.counts.skip - shown, ..object.counts };
         if self.is_quiet { Ok(()) } else { self.rest(rest, !rows.is_empty()) }
     }

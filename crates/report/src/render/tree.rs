@@ -1,6 +1,6 @@
 //! A trace as a tree, one line for each thing that was looked at.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 
 use crate::{Paint, short, visible};
 
@@ -23,7 +23,8 @@ pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         return text;
     }
     let indent = "  ".repeat(depth);
-    let looked: Vec<&TraceNode> = nodes.iter().filter(|node| node.verdict != Verdict::NotLooked).collect();
+    let looked: Vec<&TraceNode> =
+        nodes.iter().filter(|node| node.verdict != TraceVerdict::NotLooked).collect();
     let what = widest_column(&looked, |node| &node.what);
     let found = widest_column(&looked, |node| &node.found);
     for node in &looked {
@@ -48,14 +49,14 @@ pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
         // What is below says it better.
-        let is_wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+        let is_wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
         let is_explained = node.children.iter().any(|child| is_wrong(child) && child.location.is_some());
         if let (true, false, Some(location)) = (is_wrong(node), is_explained, &node.location) {
             text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
         }
         text.push_str(&tree(&node.children, depth + 1, paint));
     }
-    for node in nodes.iter().filter(|node| node.verdict == Verdict::NotLooked) {
+    for node in nodes.iter().filter(|node| node.verdict == TraceVerdict::NotLooked) {
         text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
     }
     text
@@ -68,7 +69,7 @@ fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Op
     if !is_group || !node.children.iter().all(is_short) {
         return None;
     }
-    let is_wrong = |child: &TraceNode| matches!(child.verdict, Verdict::No | Verdict::Error);
+    let is_wrong = |child: &TraceNode| matches!(child.verdict, TraceVerdict::No | TraceVerdict::Error);
     let (mut plain, mut painted) = (0, Vec::new());
     for child in &node.children {
         let found = match child.found.as_str() {
@@ -95,13 +96,13 @@ fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Op
     Some(text)
 }
 
-fn verdict_mark(verdict: Verdict, paint: Paint) -> String {
+fn verdict_mark(verdict: TraceVerdict, paint: Paint) -> String {
     match verdict {
-        Verdict::Yes => paint.green("✓"),
-        Verdict::No => paint.red("✗"),
-        Verdict::Error => paint.red("!"),
-        Verdict::Done => paint.yellow("~"),
-        Verdict::NotLooked => paint.dim("·"),
+        TraceVerdict::Yes => paint.green("✓"),
+        TraceVerdict::No => paint.red("✗"),
+        TraceVerdict::Error => paint.red("!"),
+        TraceVerdict::Done => paint.yellow("~"),
+        TraceVerdict::NotLooked => paint.dim("·"),
     }
 }
 

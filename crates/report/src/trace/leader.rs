@@ -1,6 +1,6 @@
 //! What became of an object that could lead a pattern, as a tree of trace nodes.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_graph::{Graph, Id};
 use kubewright_patterns::{
     Candidacy, ConditionCheck, DetectionPhase, LeaderTrace, NearMisses, Pattern, PatternFinding,
@@ -48,9 +48,9 @@ impl LeaderReport<'_> {
                     found: format!("{points} of {}", self.pattern.maximum()),
                     wanted: format!("at least {least}"),
                     verdict: if self.trace.phase == DetectionPhase::Threshold {
-                        Verdict::No
+                        TraceVerdict::No
                     } else {
-                        Verdict::Yes
+                        TraceVerdict::Yes
                     },
                     location: None,
                     children: Vec::new(),
@@ -82,7 +82,7 @@ impl LeaderReport<'_> {
             what: near.hint(self.graph),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::Done,
+            verdict: TraceVerdict::Done,
             location: None,
             children: Vec::new(),
         });
@@ -90,7 +90,7 @@ impl LeaderReport<'_> {
             what: format!("{} {}", step.entry, step.relationship),
             found,
             wanted: wanted(step),
-            verdict: if step.held == step.wanted { Verdict::Yes } else { Verdict::No },
+            verdict: if step.held == step.wanted { TraceVerdict::Yes } else { TraceVerdict::No },
             location: Some(step.location.clone()).filter(|_| !scores_of(step)),
             children: hint.into_iter().collect(),
         }
@@ -155,7 +155,7 @@ pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
         what: format!("may be `{}`", candidacy.role),
         found: String::new(),
         wanted: String::new(),
-        verdict: if candidacy.passes { Verdict::Yes } else { Verdict::No },
+        verdict: if candidacy.passes { TraceVerdict::Yes } else { TraceVerdict::No },
         location: None,
         children: candidacy.conditions.iter().map(condition).collect(),
     };
@@ -167,7 +167,7 @@ fn condition(checked: &ConditionCheck) -> TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
         found: found(checked),
         wanted: String::new(),
-        verdict: if checked.discards { Verdict::No } else { Verdict::Yes },
+        verdict: if checked.discards { TraceVerdict::No } else { TraceVerdict::Yes },
         location: Some(checked.location.clone()),
         children: Vec::new(),
     }

@@ -41,7 +41,7 @@ pub(super) struct ExistingObjects<'f> {
 pub(super) fn next_policy_step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> PolicyStep {
     for (actual, wanted) in [(found.policy, &wanted.policy), (found.binding, &wanted.binding)] {
         if let Some(actual) = actual.filter(|actual| !is_owned(actual, wanted)) {
-            let text = |path: &[&str]| actual.at(path).and_then(Value::as_str).unwrap_or_default();
+            let text = |path: &[&str]| actual.str_at(path);
             let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
             return PolicyStep::Wait(format!(
                 "{kind} `{name}` is there already and does not belong to this policy"

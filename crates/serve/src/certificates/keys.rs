@@ -34,7 +34,7 @@ impl CertificateKeys {
     #[must_use]
     pub fn of(secret: &Value) -> Self {
         let text = |key: &str| {
-            let encoded = secret.at(&["data", key]).and_then(Value::as_str).unwrap_or_default();
+            let encoded = secret.str_at(&["data", key]);
             STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
         };
         Self {

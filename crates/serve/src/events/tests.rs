@@ -23,7 +23,7 @@ fn found(_: &ObjectName) -> Regarding {
 }
 
 fn text_at<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
-    value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(keys)
 }
 
 #[test]

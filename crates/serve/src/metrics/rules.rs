@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use kubewright_engine::{Outcome, RuleId, Status};
+use kubewright_engine::{RuleId, RuleOutcome, RuleStatus};
 
 use super::MAX_SERIES;
 use super::text::{Exposition, escape_label};
@@ -123,7 +123,7 @@ impl RuleMeters {
 
 impl Meters {
     /// Counts `outcome`.
-    pub(crate) fn count(&self, outcome: &Outcome) {
+    pub(crate) fn count(&self, outcome: &RuleOutcome) {
         if let Some(counters) = self.by_address.get(&rule_address(&outcome.rule)) {
             counters.count(result_index(outcome));
         }
@@ -134,16 +134,16 @@ impl Meters {
     }
 }
 
-fn result_index(outcome: &Outcome) -> usize {
+fn result_index(outcome: &RuleOutcome) -> usize {
     match (outcome.status, outcome.is_refusal) {
-        (Status::Pass, _) => usize::from(!outcome.patch.is_empty()),
-        (Status::Fail, true) => 2,
-        (Status::Fail, false) => 3,
-        (Status::Warn, _) => 4,
-        (Status::Error, true) => 5,
-        (Status::Error, false) => 6,
-        (Status::Skip, _) if !outcome.exceptions.is_empty() => 7,
-        (Status::Skip, _) => 8,
+        (RuleStatus::Pass, _) => usize::from(!outcome.patch.is_empty()),
+        (RuleStatus::Fail, true) => 2,
+        (RuleStatus::Fail, false) => 3,
+        (RuleStatus::Warn, _) => 4,
+        (RuleStatus::Error, true) => 5,
+        (RuleStatus::Error, false) => 6,
+        (RuleStatus::Skip, _) if !outcome.exceptions.is_empty() => 7,
+        (RuleStatus::Skip, _) => 8,
     }
 }
 

@@ -218,8 +218,7 @@ fn a_real_registry_says_what_was_pushed() {
     let (digest, index) = registry.push("team/app", "1000");
     let hosts = [format!("http://{}", registry.host)];
     let anonymous = Credentials::default();
-    let text =
-        |value: &Value, path: &[&str]| value.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, path: &[&str]| value.str_at(path).to_owned();
     for (identifier, resolved) in [("one", &digest), ("all", &index)] {
         let reference = format!("{}/team/app:{identifier}", registry.host);
         let said = ask(&hosts, &reference, true, &anonymous).expect("an answer").expect("an image");

@@ -7,7 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubewright_engine::{Answer, Decision, Engine, EvaluationMode, OpenWorld, Query, Settings, World};
+use kubewright_engine::{
+    Decision, DecisionSettings, Engine, EvaluationMode, OpenWorld, Query, QueryAnswer, World,
+};
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Text, Value};
 use tokio::runtime::Handle;
@@ -232,13 +234,13 @@ fn decide_within_budget(
     world: &dyn World,
     (total, deadline): (u64, Option<Instant>),
 ) -> Option<Decision> {
-    let settings = Settings {
+    let settings = DecisionSettings {
         evaluation_mode: Some(EvaluationMode::Admission),
         total: Some(total),
         deadline: deadline.map(clock::engine_deadline),
         keeps_identity: true,
         abridges_patches: true,
-        ..Settings::default()
+        ..DecisionSettings::default()
     };
     let nothing = Engine::default();
     let engine = snapshot.engine(hook).unwrap_or(&nothing);
@@ -252,9 +254,9 @@ struct ReviewWorld<'a> {
 }
 
 impl World for ReviewWorld<'_> {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         match self.learnt.map(|learnt| learnt.get(query)) {
-            None | Some(Answer::Unknown) => self.known.get(query),
+            None | Some(QueryAnswer::Unknown) => self.known.get(query),
             Some(answer) => answer,
         }
     }

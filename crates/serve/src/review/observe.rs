@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, EvalErrorKind, Outcome, SECRET_MARK, Status};
+use kubewright_engine::{Decision, EvalErrorKind, RuleOutcome, RuleStatus, SECRET_MARK};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Map, Value};
@@ -81,7 +81,7 @@ impl ReviewObserver<'_> {
         let meters = metrics.rules.of(self.snapshot);
         for outcome in &decision.outcomes {
             meters.count(outcome);
-            if outcome.status == Status::Error {
+            if outcome.status == RuleStatus::Error {
                 let reason = match &outcome.error {
                     Some(EvalErrorKind::Limit) => RuleErrorReason::Limit,
                     Some(EvalErrorKind::Query(_) | EvalErrorKind::Failed) => RuleErrorReason::Lookup,
@@ -123,7 +123,7 @@ impl ReviewObserver<'_> {
         if !request.subresource.is_empty() {
             line = line.text("subresource", &request.subresource);
         }
-        let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+        let user = request.user.str_at(&["username"]);
         line = line
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
@@ -159,7 +159,7 @@ impl ReviewObserver<'_> {
         (shown, rules.count())
     }
 
-    fn shown(&self, outcome: &Outcome) -> Value {
+    fn shown(&self, outcome: &RuleOutcome) -> Value {
         let mut shown = Map::new();
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
@@ -176,7 +176,7 @@ impl ReviewObserver<'_> {
         Value::object(shown)
     }
 
-    fn notice(&self, outcome: &Outcome) {
+    fn notice(&self, outcome: &RuleOutcome) {
         let Some(kind) = notice_kind(outcome) else { return };
         let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
         let request = &self.review.request;
@@ -203,7 +203,7 @@ impl ReviewObserver<'_> {
 }
 
 /// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::Operation], request: &AdmissionRequest) -> Value {
+fn shown_patch(patch: &[patch::JsonPatchOperation], request: &AdmissionRequest) -> Value {
     let is_secret = request.kind.kind == "Secret";
     let shown = patch.iter().map(|operation| {
         let mut value = operation.to_value();
@@ -215,16 +215,16 @@ fn shown_patch(patch: &[patch::Operation], request: &AdmissionRequest) -> Value 
     Value::array(shown.collect())
 }
 
-fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {
+fn notice_kind(outcome: &RuleOutcome) -> Option<NoticeKind> {
     match outcome.status {
-        Status::Error => Some(NoticeKind::Failed),
-        Status::Fail | Status::Warn if outcome.is_refusal => Some(NoticeKind::Refused),
-        Status::Fail | Status::Warn => Some(NoticeKind::Reported),
-        Status::Skip if !outcome.exceptions.is_empty() => Some(NoticeKind::Excepted),
-        Status::Skip | Status::Pass => None,
+        RuleStatus::Error => Some(NoticeKind::Failed),
+        RuleStatus::Fail | RuleStatus::Warn if outcome.is_refusal => Some(NoticeKind::Refused),
+        RuleStatus::Fail | RuleStatus::Warn => Some(NoticeKind::Reported),
+        RuleStatus::Skip if !outcome.exceptions.is_empty() => Some(NoticeKind::Excepted),
+        RuleStatus::Skip | RuleStatus::Pass => None,
     }
 }
 
-fn is_worth_logging(outcome: &Outcome) -> bool {
+fn is_worth_logging(outcome: &RuleOutcome) -> bool {
     notice_kind(outcome).is_some() || !outcome.patch.is_empty()
 }

@@ -57,7 +57,7 @@ impl AdmissionReview {
     }
 
     fn of(raw: Value) -> Result<Self, BadReview> {
-        let text = |key: &str| raw.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| raw.str_at(&[key]);
         let lacks = |what: &str| Err(BadReview(format!("the AdmissionReview has no `request.{what}`")));
         let uid = text("uid");
         if uid.is_empty() {
@@ -75,7 +75,7 @@ impl AdmissionReview {
         };
         let kind = match raw.get("kind").filter(|kind| kind.as_object().is_some()) {
             Some(kind) => {
-                let part = |key: &str| kind.get(key).and_then(Value::as_str).unwrap_or_default().into();
+                let part = |key: &str| kind.str_at(&[key]).into();
                 GroupVersionKind { group: part("group"), version: part("version"), kind: part("kind") }
             }
             None => GroupVersionKind::of(&object),
@@ -87,7 +87,7 @@ impl AdmissionReview {
             return Err(BadReview("`kind` of the object is longer than an API takes".to_owned()));
         }
         // A part may be of a type of its own, and is a part of what the resource is.
-        let resource = |key: &str| raw.at(&["resource", key]).and_then(Value::as_str).unwrap_or_default();
+        let resource = |key: &str| raw.str_at(&["resource", key]);
         let whole = kind_of_resource(resource("resource"))
             .filter(|whole| !text("subResource").is_empty() && kind.kind != *whole)
             .map(|whole| GroupVersionKind {
@@ -95,7 +95,7 @@ impl AdmissionReview {
                 version: resource("version").into(),
                 kind: whole.into(),
             });
-        let named = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+        let named = |key| object.str_at(&["metadata", key]);
         let names = [text("name"), named("name"), named("generateName")];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
         // The API server says of a Namespace that it is in itself.

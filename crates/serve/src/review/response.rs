@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_engine::{Decision, Outcome, ResponseParts};
+use kubewright_engine::{Decision, ResponseParts, RuleOutcome};
 use kubewright_patch as patch;
 use kubewright_value::{Text, Value, json};
 
@@ -37,7 +37,7 @@ pub struct AdmissionResponse {
     /// Annotations of the audit event.
     pub annotations: Vec<(Text, Text)>,
     /// The changes to the object.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
 }
 
 impl AdmissionResponse {
@@ -57,10 +57,10 @@ impl AdmissionResponse {
     #[must_use]
     pub(super) fn of(snapshot: &Snapshot, review: &AdmissionReview, decision: &Decision) -> Self {
         let mut response = Self { is_allowed: decision.is_allowed, ..Self::default() };
-        let mut rest: Vec<&Outcome> = decision.outcomes.iter().collect();
+        let mut rest: Vec<&RuleOutcome> = decision.outcomes.iter().collect();
         while let Some(first) = rest.first() {
             let dialect = first.rule.dialect;
-            let own: Vec<&Outcome> =
+            let own: Vec<&RuleOutcome> =
                 rest.iter().filter(|outcome| outcome.rule.dialect == dialect).copied().collect();
             rest.retain(|outcome| outcome.rule.dialect != dialect);
             if let Some(language) = snapshot.language(dialect) {
@@ -139,7 +139,7 @@ impl AdmissionResponse {
         text.push('}');
     }
 
-    /// Adds what one language says.
+    /// Adds the response of one language.
     fn join(&mut self, reply: ResponseParts, refuses: bool) {
         let ResponseParts { message, reason, code, warnings, annotations } = reply;
         self.warnings.extend(warnings);
@@ -178,7 +178,7 @@ impl AdmissionResponse {
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
-fn patch_json(patch: &[patch::Operation]) -> String {
+fn patch_json(patch: &[patch::JsonPatchOperation]) -> String {
     let mut text = String::from("[");
     for operation in patch {
         if text.len() > 1 {

@@ -1,7 +1,7 @@
 use kubewright_engine::{
     Applies, ClusterExtensions, ClusterResources, Code, Effect, EvalError, Evaluation, EvaluationModes,
-    KindOrResource, Outcome, Program, ResponseParts, ResponseWording, RuleAction, Scope, WatchedResource,
-    WebhookRule,
+    KindOrResource, ResponseParts, ResponseWording, RuleAction, RuleOutcome, RuleProgram, RuleScope,
+    WatchedResource, WebhookRule,
 };
 use kubewright_k8s::{AdmissionRequest, Operations};
 use kubewright_value::{Location, Position, Source, Text, yaml};
@@ -73,7 +73,7 @@ impl ClusterResources for TwoPhases {
 }
 
 impl ResponseWording for TwoPhases {
-    fn response(&self, _: &AdmissionRequest, _: &[&Outcome]) -> ResponseParts {
+    fn response(&self, _: &AdmissionRequest, _: &[&RuleOutcome]) -> ResponseParts {
         ResponseParts::default()
     }
 }
@@ -93,7 +93,7 @@ fn pods() -> WebhookRule {
 /// Passes every object.
 struct PassAll;
 
-impl Program for PassAll {
+impl RuleProgram for PassAll {
     fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         Ok(Applies::Yes)
     }
@@ -106,7 +106,7 @@ impl Program for PassAll {
 fn rule(phase: AdmissionPhase, name: &Text) -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: name.clone() }.into(),
-        scope: Scope::default(),
+        scope: RuleScope::default(),
         action: match phase {
             AdmissionPhase::Mutating => RuleAction::Mutate,
             AdmissionPhase::Validating => RuleAction::Validate,

@@ -76,7 +76,7 @@ pub struct OwnerRole {
     pub uid: Text,
 }
 
-/// Returns the configurations: that of the webhooks that change, then that of those that judge.
+/// Returns the configurations: the mutating, then the validating one.
 #[must_use]
 pub fn desired_configurations(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
     let WebhookInputs { name, namespace, labels, kinds, .. } = wanted;
@@ -316,10 +316,10 @@ fn configuration_object(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Va
 
 fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
     let verb = match webhook.phase {
-        AdmissionPhase::Mutating => "patch",
-        AdmissionPhase::Validating => "judge",
+        AdmissionPhase::Mutating => "mutate",
+        AdmissionPhase::Validating => "validate",
     };
-    let twin = if is_twin { "-spared" } else { "" };
+    let twin = if is_twin { "-exempt" } else { "" };
     match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
         (Some(name), _, _) => format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name)),
         (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{WEBHOOK_DOMAIN}"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{KindOrResource, WebhookRule};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Limits, Text, Value};
 
@@ -140,14 +140,14 @@ fn discovered_resources<'d>(
     target: &WebhookRule,
     discovery: &'d DiscoveredResources,
 ) -> Vec<(&'d ApiResource, Text)> {
-    let (group, version) = (Glob::parse(&target.group), Glob::parse(&target.version));
-    let part = Glob::parse(&target.subresource);
+    let (group, version) = (WildcardPattern::parse(&target.group), WildcardPattern::parse(&target.version));
+    let part = WildcardPattern::parse(&target.subresource);
     let is_meant = |resource: &&ApiResource| {
         glob_fits(&group, &resource.group) && glob_fits(&version, &resource.version)
     };
     let (name, is_kind) = match &target.name {
-        KindOrResource::Kind(name) => (Glob::parse(name), true),
-        KindOrResource::Resource(name) => (Glob::parse(name), false),
+        KindOrResource::Kind(name) => (WildcardPattern::parse(name), true),
+        KindOrResource::Resource(name) => (WildcardPattern::parse(name), false),
     };
     let mut found = Vec::new();
     for resource in discovery.iter().filter(is_meant) {
@@ -173,9 +173,9 @@ fn discovered_resources<'d>(
 
 /// Returns the parts that are sent objects of a kind of their own, such as `pods/exec` with its `PodExecOptions`.
 fn parts_of_kind<'d>(
-    kind: &Glob,
-    group: &Glob,
-    version: &Glob,
+    kind: &WildcardPattern,
+    group: &WildcardPattern,
+    version: &WildcardPattern,
     discovery: &'d DiscoveredResources,
 ) -> Vec<(&'d ApiResource, Text)> {
     let parts =
@@ -188,6 +188,6 @@ fn parts_of_kind<'d>(
 
 /// A name that takes more than is reasonable to compare is taken for one that is meant: to be asked once too often
 /// does no harm.
-fn glob_fits(glob: &Glob, text: &str) -> bool {
+fn glob_fits(glob: &WildcardPattern, text: &str) -> bool {
     glob.matches(text, &mut Budget::new(Limits::default())).unwrap_or(true)
 }

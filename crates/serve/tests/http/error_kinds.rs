@@ -1,6 +1,6 @@
 //! `kubewright_rule_errors_total` counts errors of rules by their kind.
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{AdmissionPhase, OpenWorld, Rule};
 use kubewright_serve::Snapshot;
 use kubewright_value::{Source, yaml};
@@ -28,7 +28,11 @@ spec:
 
 fn costly_rules() -> Vec<Rule> {
     let documents = yaml::read(&Source::new("costly.yaml", COSTLY)).documents;
-    kubewright_dialects::load(&kubewright_dialects::all(&Options::default()), &documents).rules
+    kubewright_dialects::load_documents(
+        &kubewright_dialects::all_dialects(&DialectOptions::default()),
+        &documents,
+    )
+    .rules
 }
 
 /// Lets `rules` decide about a ConfigMap, and returns how many errors of each kind were counted.

@@ -1,8 +1,8 @@
 //! Rules that do what no rule language lets a rule do.
 
 use kubewright_engine::{
-    Answer, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Program, Query, Rule,
-    RuleAction, RuleId, Scope,
+    Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Query, QueryAnswer, Rule, RuleAction,
+    RuleId, RuleProgram, RuleScope,
 };
 use kubewright_value::{Location, Position, Source, Value};
 
@@ -10,7 +10,7 @@ use kubewright_value::{Location, Position, Source, Value};
 pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: name.into() }.into(),
-        scope: Scope { kinds: KindScope::Named(vec![kind.into()]), ..Scope::default() },
+        scope: RuleScope { kinds: KindScope::Named(vec![kind.into()]), ..RuleScope::default() },
         action: RuleAction::Validate,
         phase: kubewright_engine::AdmissionPhase::Validating,
         tier: 0,
@@ -29,7 +29,7 @@ pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
 
 struct Does(&'static str);
 
-impl Program for Does {
+impl RuleProgram for Does {
     fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         Ok(Applies::Yes)
     }
@@ -72,9 +72,9 @@ impl Program for Does {
 fn asked(evaluation: &Evaluation<'_>, name: &str) -> Result<(), EvalError> {
     let query = Query::namespace(name);
     match evaluation.world.get(&query) {
-        Answer::Found(_) => Ok(()),
-        Answer::Absent => Err(EvalError::new("there is none")),
-        Answer::Unknown => Err(EvalError::unanswered(query)),
-        Answer::Failed(why) | Answer::Refused(why) => Err(EvalError::failed(&query, &why)),
+        QueryAnswer::Found(_) => Ok(()),
+        QueryAnswer::Absent => Err(EvalError::new("there is none")),
+        QueryAnswer::Unknown => Err(EvalError::unanswered(query)),
+        QueryAnswer::Failed(why) | QueryAnswer::Refused(why) => Err(EvalError::failed(&query, &why)),
     }
 }

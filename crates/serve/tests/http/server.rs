@@ -53,7 +53,7 @@ impl Response {
 
     pub(crate) fn message(&self) -> String {
         let review = self.review();
-        review.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default().to_owned()
+        review.str_at(&["status", "message"]).to_owned()
     }
 
     /// Returns the patch, decoded.
@@ -69,7 +69,7 @@ impl Response {
 /// Returns the rules in `text`, a stream of YAML documents.
 pub(crate) fn snapshot(text: &str) -> Snapshot {
     let documents = yaml::read(&Source::new("rules.yaml", text)).documents;
-    Snapshot::of(&kubewright_dialects::Options::default(), &[], &documents, 1)
+    Snapshot::of(&kubewright_dialects::DialectOptions::default(), &[], &documents, 1)
 }
 
 impl Running {
@@ -261,7 +261,7 @@ pub(crate) fn review_with(operation: &str, object: &str, old: &str, more: &str) 
     let known =
         [object, old].into_iter().find_map(|text| json::parse(text).ok().filter(|value| !value.is_null()));
     let known = known.unwrap_or_default();
-    let text = |path: &[&str]| known.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| known.str_at(path).to_owned();
     let api = text(&["apiVersion"]);
     let (group, version) = api.split_once('/').unwrap_or(("", &api));
     let (kind, name, namespace) =

@@ -1,6 +1,6 @@
 //! A rule that cannot be read refuses what it is about, as its action and its failure policy say.
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::Snapshot;
 use kubewright_value::{Source, yaml};
 
@@ -142,7 +142,7 @@ fn a_rejecting_modrule_with_a_mistake_refuses_where_rules_fail_closed() {
         (rule(pods, ", typo: 1").replace("Reject", "Patch"), true, [true, true]),
     ] {
         let documents = yaml::read(&Source::new("rules.yaml", rule.as_str())).documents;
-        let mut options = Options::default();
+        let mut options = DialectOptions::default();
         options.modrule.fails_closed = fails_closed;
         let server = Running::start(Snapshot::of(&options, &[], &documents, 1), |_| {});
         let allowed = [POD, SERVICE].map(|object| {

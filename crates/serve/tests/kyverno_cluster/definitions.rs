@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kubewright_controlplane::TestCluster;
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::Dialect;
 use kubewright_value::{Map, Source, Value, json, yaml};
 
@@ -36,7 +36,7 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
 }
 
 pub(crate) fn dialect() -> Box<dyn Dialect> {
-    let mut dialects = kubewright_dialects::all(&Options::default());
+    let mut dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     dialects.retain(|dialect| dialect.name() == "kyverno");
     dialects.pop().expect("the dialect")
 }

@@ -1,9 +1,9 @@
 //! ValidatingAdmissionPolicies that stand for rules: the API server takes them, and says of Pods what the rules say.
 
 use kubewright_controlplane::TestCluster;
-use kubewright_convert::{Target, convert};
+use kubewright_convert::{ConversionTarget, convert_policy};
 use kubewright_dialects::Inputs;
-use kubewright_engine::{Engine, OpenWorld, Query, Settings, Status};
+use kubewright_engine::{DecisionSettings, Engine, OpenWorld, Query, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Map, Value, json};
 
@@ -57,15 +57,15 @@ fn generated_policies_are_taken_and_decide_the_same() {
     for (case, one) in generated.iter().enumerate() {
         for pod in &stored {
             let pod = labelled(pod, case);
-            let name = pod.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let name = pod.str_at(&["metadata", "name"]).to_owned();
             let is_refused = !passed.contains(&format!("pod/{name} created"));
             let mut request = AdmissionRequest::for_object(pod, Operation::Create, NAMESPACE);
             request.uid = "uid".into();
-            let decision = one.engine.decide(&request, &world, &Settings::default());
+            let decision = one.engine.decide(&request, &world, &DecisionSettings::default());
             let said = decision
                 .outcomes
                 .iter()
-                .find(|one| matches!(one.status, Status::Fail | Status::Warn | Status::Error));
+                .find(|one| matches!(one.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error));
             refused += usize::from(is_refused);
             if said.is_some() != is_refused {
                 differences.push(format!(
@@ -90,8 +90,8 @@ fn generated() -> Vec<Generated> {
     let every = if std::env::var("KUBEWRIGHT_DOORS").is_ok_and(|wish| wish == "some") { SOME } else { 1 };
     for (file, policy) in definitions::policies().into_iter().step_by(every) {
         let document = Document::written(policy, "policy");
-        let target = Target::ValidatingAdmissionPolicy { has_autogen: false };
-        let Some(conversion) = convert(&document, target, &[], Inputs::default()) else { continue };
+        let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: false };
+        let Some(conversion) = convert_policy(&document, target, &[], Inputs::default()) else { continue };
         for written in conversion.written {
             let mut rules = dialect().compile(&document, &[]).rules;
             rules.retain(|rule| written.rules.contains(&rule.id.rule));
@@ -105,7 +105,7 @@ fn generated() -> Vec<Generated> {
 
 fn prepared(mut document: Value, case: usize) -> Value {
     let is_binding = document.get("kind").and_then(Value::as_str) == Some("ValidatingAdmissionPolicyBinding");
-    let text = |path: &[&str]| document.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| document.str_at(path).to_owned();
     let policy = if is_binding { text(&["spec", "policyName"]) } else { text(&["metadata", "name"]) };
     let name = format!("case-{case}-{policy}");
     let map = document.as_object_mut().expect("an object");
@@ -158,7 +158,7 @@ fn labelled(pod: &Value, case: usize) -> Value {
     let mut pod = pod.clone();
     let metadata = pod.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
     let metadata = metadata.expect("metadata");
-    let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = metadata.str_at(&["name"]).to_owned();
     let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.insert("case".into(), case.to_string().into());
     metadata.insert("labels".into(), labels.into());

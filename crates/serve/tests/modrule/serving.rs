@@ -7,7 +7,7 @@ use std::thread;
 
 use kubewright_cluster::{Client, Config};
 use kubewright_controlplane::TestCluster;
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::log::LogLevel;
 use kubewright_serve::{ServeSettings, start_server};
 use kubewright_value::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) const NAMESPACE: &str = "kubewright-system";
 pub(crate) static SERVER: OnceLock<SocketAddr> = OnceLock::new();
 
 fn serve(cluster: &'static TestCluster) {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     let languages = dialects.iter().filter(|dialect| dialect.name() == "modrule");
     let definitions: Vec<_> = languages
         .filter_map(|it| it.cluster_support())

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
-use kubewright_patch::path::{Path, PathError, Piece};
+use kubewright_patch::path::{PatchPath, PathError, PathPiece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::scope::TypeScope;
 use super::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
 use crate::source::OperationDefinition;
-use kubewright_dialect_kit::fields::{Placed, within};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
 /// The type that an expression must have.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl<'d> ExpressionChecker<'d> {
     pub(super) fn text(
         &mut self,
         scope: &TypeScope<'_>,
-        found: &Placed<Text>,
+        found: &Located<Text>,
         wanted: ExpectedType,
     ) -> PlacedExpression {
         let (template, problems) = TextTemplate::compile(&found.value, scope.environment());
@@ -50,27 +50,27 @@ impl<'d> ExpressionChecker<'d> {
             }
         }
         problems.iter().for_each(|problem| self.problem(&found.path, problem));
-        Placed { value: template, path: found.path.clone() }
+        Located { value: template, path: found.path.clone() }
     }
 
     /// Compiles a structure with expressions.
-    pub(super) fn structure(&mut self, scope: &TypeScope<'_>, found: &Placed<Value>) -> PlacedStructure {
+    pub(super) fn structure(&mut self, scope: &TypeScope<'_>, found: &Located<Value>) -> PlacedStructure {
         let (template, problems) = Structure::compile(&found.value, scope.environment());
         template.visit(|inside, _, program, start| {
             let path: Vec<Step> = found.path.iter().chain(inside).cloned().collect();
             self.reads(scope, &path, program, start);
         });
         problems.iter().for_each(|problem| self.problem(&found.path, problem));
-        Placed { value: template, path: found.path.clone() }
+        Located { value: template, path: found.path.clone() }
     }
 
     /// Parses the path of an operation, in which the expressions are not known yet.
     pub(super) fn path(
         &mut self,
         operation: &OperationDefinition,
-        pieces: &[Piece<'_>],
-    ) -> Result<Path, PathError> {
-        let parsed = Path::from_pieces(pieces);
+        pieces: &[PathPiece<'_>],
+    ) -> Result<PatchPath, PathError> {
+        let parsed = PatchPath::from_pieces(pieces);
         let (message, help, (position, length)) = match &parsed {
             Err(error) => {
                 let help = error.help.clone().unwrap_or_default();
@@ -81,7 +81,7 @@ impl<'d> ExpressionChecker<'d> {
                 Ok(()) => return parsed,
             },
         };
-        let location = within(self.document, &operation.path.path, position, length);
+        let location = locate_within(self.document, &operation.path.path, position, length);
         self.diagnostics.push(Diagnostic::new(&code::BAD_PATH, message, location).help(help));
         parsed
     }
@@ -90,7 +90,7 @@ impl<'d> ExpressionChecker<'d> {
         let path: Vec<Step> = path.iter().chain(&problem.path).cloned().collect();
         let location = match problem.is_key {
             true => self.document.locate_key(&path),
-            false => within(self.document, &path, problem.position, problem.length),
+            false => locate_within(self.document, &path, problem.position, problem.length),
         };
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
@@ -107,7 +107,7 @@ impl<'d> ExpressionChecker<'d> {
         }
         let message = format!("the expression gives {}, expected {expected}", program.result_type());
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-        let location = within(self.document, path, start, length);
+        let location = locate_within(self.document, path, start, length);
         self.diagnostics.push(Diagnostic::new(&code::WRONG_RESULT, message, location));
     }
 
@@ -116,7 +116,7 @@ impl<'d> ExpressionChecker<'d> {
         for unknown in scope.unknown_reads(program) {
             let position = position_in_text(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
-            let location = within(self.document, path, position, length);
+            let location = locate_within(self.document, path, position, length);
             let message =
                 format!("`{}` is not declared in the schema of `{}`", unknown.name, unknown.variable);
             let help = match unknown.nearest {

@@ -1,12 +1,12 @@
 //! Compiled traits and component types.
 
 use kubewright_interpolate::TextTemplate;
-use kubewright_patch::path::{Form, Op, Path, PathError};
+use kubewright_patch::path::{PatchPath, PatchPathTemplate, PathError, PathOp};
 use kubewright_value::{Step, Text};
 
 use super::{PlacedExpression, PlacedStructure};
 use crate::source::Plane;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 #[derive(Debug)]
 pub(crate) struct TraitProgram {
@@ -71,8 +71,8 @@ pub(crate) struct PatchProgram {
 
 #[derive(Debug)]
 pub(crate) struct OperationProgram {
-    pub(crate) op: Op,
-    pub(crate) path: Placed<PathProgram>,
+    pub(crate) op: PathOp,
+    pub(crate) path: Located<PathProgram>,
     pub(crate) written: Text,
     /// `None` for `remove`.
     pub(crate) value: Option<PlacedStructure>,
@@ -83,9 +83,9 @@ pub(crate) struct OperationProgram {
 #[derive(Debug)]
 pub(crate) enum PathProgram {
     /// A path without expressions.
-    Fixed(Path),
+    Fixed(PatchPath),
     /// A path with expressions, whose text is data; its segments as written; a prepared form, if there is one.
-    Pieces(TextTemplate, Option<Path>, Option<Box<Form>>),
+    Pieces(TextTemplate, Option<PatchPath>, Option<Box<PatchPathTemplate>>),
     /// One expression that evaluates to a path.
     Whole(TextTemplate),
     /// A path that does not parse.

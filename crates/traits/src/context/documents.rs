@@ -79,7 +79,7 @@ pub fn parameters_of_document(
         Some(OpenChoreoResource::ComponentType(found)) => found.sections,
         _ => Default::default(),
     };
-    let about = declaring.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let about = declaring.value.str_at(&["kind"]);
     let declared = |what, schema: Option<&super::super::schema::Schema>, document: &Document| {
         let given = GivenParameters { value: &document.value, document, path: &[] };
         super::bind_declared(schema, Some(given), &document.locate(&[]), (what, about))

@@ -3,7 +3,7 @@
 //! A UID exists only in a cluster. For a resource without one it is derived from kind, namespace and name, so that
 //! labels and selectors are as distinct and stable as in a cluster.
 
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::source::Metadata;
@@ -44,8 +44,9 @@ pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
     let component_uid = resource_uid("Component", named.component);
     let environment_uid = resource_uid("Environment", named.environment);
     let project_uid = derived_uid("Project", namespace, project);
-    let name = naming::hashed(&[component, environment], "", SUBDOMAIN).unwrap_or_default();
-    let cell = naming::hashed(&["dp", namespace, project, environment], "", LABEL).unwrap_or_default();
+    let name = naming::hashed_name(&[component, environment], "", MAX_SUBDOMAIN_CHARS).unwrap_or_default();
+    let cell = naming::hashed_name(&["dp", namespace, project, environment], "", MAX_LABEL_CHARS)
+        .unwrap_or_default();
     let labels: Map = [
         ("namespace", namespace),
         ("project", project),
@@ -99,7 +100,7 @@ fn resource_uid(kind: &str, metadata: &Metadata) -> String {
 
 /// Returns a UUID of version 8, which is reserved for application-defined content.
 fn derived_uid(kind: &str, namespace: &str, name: &str) -> String {
-    let digits = naming::sha256(&format!("{kind}/{namespace}/{name}"));
+    let digits = naming::sha256_hex(&format!("{kind}/{namespace}/{name}"));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     format!("{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))
 }

@@ -1,8 +1,8 @@
 //! The evaluation of `creates` and `removes`.
 
-use kubewright_engine::Verdict;
+use kubewright_engine::TraceVerdict;
 use kubewright_interpolate::RenderedValue;
-use kubewright_patch::path::charge;
+use kubewright_patch::path::charge_copy;
 use kubewright_value::{Document, Value};
 
 use super::trace::TraceEntry;
@@ -28,11 +28,11 @@ impl Evaluator<'_> {
                     .as_ref()
                     .map_or_else(|| format!("create {}", number + 1), ToString::to_string);
                 let (found, verdict) = match &made {
-                    Ok(made) if made.is_empty() => ("nothing is made".to_owned(), Verdict::No),
+                    Ok(made) if made.is_empty() => ("nothing is made".to_owned(), TraceVerdict::No),
                     Ok(made) => {
-                        (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), Verdict::Done)
+                        (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), TraceVerdict::Done)
                     }
-                    Err(failure) => (failure.message.clone(), Verdict::Error),
+                    Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&template.path));
                 TraceEntry { what: name, found, wanted: String::new(), verdict, location }
@@ -50,7 +50,7 @@ impl Evaluator<'_> {
                 what: "includeWhen".to_owned(),
                 found: holds.to_string(),
                 wanted: String::new(),
-                verdict: if holds { Verdict::Yes } else { Verdict::No },
+                verdict: if holds { TraceVerdict::Yes } else { TraceVerdict::No },
                 location: Some(document.locate(&condition.path)),
             });
             if !holds {
@@ -74,7 +74,7 @@ impl Evaluator<'_> {
             };
             // A short loop can create more than memory holds, so each object is charged.
             if items.is_loop() {
-                let charged = charge(&object, &mut self.budget);
+                let charged = charge_copy(&object, &mut self.budget);
                 charged.map_err(|exhausted| self.exhausted(&template.content.path, exhausted))?;
             }
             made.push(Manifest::made(object, template.plane, self.writer(template.part)));
@@ -94,14 +94,14 @@ impl Evaluator<'_> {
             let document: &Document = self.document;
             self.run.trace.close(|| {
                 let (found, verdict) = match &found {
-                    Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), Verdict::No),
+                    Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), TraceVerdict::No),
                     Ok(found) => {
                         let labels = found.iter().filter_map(|at| manifests.get(*at));
                         let labels =
                             labels.map(|manifest| manifest_label(&manifest.object)).collect::<Vec<_>>();
-                        (labels.join(", "), Verdict::Done)
+                        (labels.join(", "), TraceVerdict::Done)
                     }
-                    Err(failure) => (failure.message.clone(), Verdict::Error),
+                    Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&removal.path));
                 TraceEntry {

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use kubewright_cel::{CelBindings, CelCost};
-use kubewright_engine::{Diagnostic, TraceNode, Verdict};
+use kubewright_engine::{Diagnostic, TraceNode, TraceVerdict};
 use kubewright_interpolate::{RenderedPiece as Given, RenderedValue};
 use kubewright_patch::Pointer;
-use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
+use kubewright_patch::path::{
+    PatchPath, PathChange, PathError, PathOp, PathPatchError, PathPatchErrorKind, PathPiece, PathSegment,
+};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::target::{count_of, describe_target, explain_no_target};
@@ -18,7 +20,7 @@ use crate::diagnostics as code;
 use crate::manifest::{Manifest, manifest_label};
 use crate::place::{PatchSubject, SplitKey, escape_path_segment, split_key};
 use crate::variables::VariableScope;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// The maximum number of places of an operation in a trace.
 const MAX_TRACED_PLACES: usize = 20;
@@ -29,7 +31,7 @@ const MAX_SHOWN_PATH_CHARS: usize = 1000;
 /// An operation with evaluated expressions.
 struct RenderedOperation<'p> {
     operate: &'p OperationProgram,
-    path: Cow<'p, Path>,
+    path: Cow<'p, PatchPath>,
     /// Null for `remove`.
     value: Value,
 }
@@ -62,19 +64,19 @@ impl Evaluator<'_> {
         let document: &Document = self.document;
         self.run.trace.close(|| {
             let (found, verdict) = match &done {
-                Err(_) if is_traced => ("fails".to_owned(), Verdict::Error),
-                Err(failure) => (failure.message.clone(), Verdict::Error),
-                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
-                Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
+                Err(_) if is_traced => ("fails".to_owned(), TraceVerdict::Error),
+                Err(failure) => (failure.message.clone(), TraceVerdict::Error),
+                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), TraceVerdict::No),
+                Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), TraceVerdict::No),
                 Ok(()) if hits.rounds > 1 => {
                     let hits = format!(
                         "hits {} in {}",
                         count_of(hits.kept, "manifest"),
                         count_of(hits.rounds, "round")
                     );
-                    (hits, Verdict::Done)
+                    (hits, TraceVerdict::Done)
                 }
-                Ok(()) => (format!("hits {}", count_of(hits.kept, "manifest")), Verdict::Done),
+                Ok(()) => (format!("hits {}", count_of(hits.kept, "manifest")), TraceVerdict::Done),
             };
             let location = Some(document.locate(&patch.path));
             TraceEntry {
@@ -114,7 +116,7 @@ impl Evaluator<'_> {
                         .map(|(variable, item)| format!("{variable} = {}", TraceNode::show(item)))
                         .unwrap_or_default(),
                     wanted: String::new(),
-                    verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                    verdict: if done.is_ok() { TraceVerdict::Done } else { TraceVerdict::Error },
                     location: None,
                 });
             }
@@ -157,7 +159,7 @@ impl Evaluator<'_> {
                 what: manifest_label(&manifest.object),
                 found: count_of(ready.len(), "operation"),
                 wanted: String::new(),
-                verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                verdict: if done.is_ok() { TraceVerdict::Done } else { TraceVerdict::Error },
                 location: None,
             });
             done?;
@@ -182,7 +184,7 @@ impl Evaluator<'_> {
                         what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
                         found: String::new(),
                         wanted: String::new(),
-                        verdict: Verdict::NotLooked,
+                        verdict: TraceVerdict::NotLooked,
                         location: Some(document.locate(&content.path)),
                     });
                     return Ok(None);
@@ -196,7 +198,7 @@ impl Evaluator<'_> {
         &mut self,
         operate: &'p OperationProgram,
         names: &VariableScope<'_>,
-    ) -> StepResult<Cow<'p, Path>> {
+    ) -> StepResult<Cow<'p, PatchPath>> {
         let place = &operate.path.path;
         match &operate.path.value {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
@@ -209,7 +211,7 @@ impl Evaluator<'_> {
                 self.spend_cost(&cost, place)?;
                 let pieces = pieces.map_err(|error| self.expression_failure(place, &error))?;
                 let text: String = pieces.iter().map(written_piece).collect();
-                Path::parse(&text).map(Cow::Owned).map_err(|error| {
+                PatchPath::parse(&text).map(Cow::Owned).map_err(|error| {
                     let mut wrong = self.path_failure(place, &error, (Position::START, 1));
                     wrong.message = format!("`{text}` is not a path: {}", error.message);
                     wrong
@@ -228,11 +230,11 @@ impl Evaluator<'_> {
                     return Ok(Cow::Owned(path));
                 }
                 let piece = |given| match given {
-                    &Given::Literal(text) => Piece::Literal(text),
-                    Given::Evaluated(text) => Piece::Text(text),
+                    &Given::Literal(text) => PathPiece::Literal(text),
+                    Given::Evaluated(text) => PathPiece::Text(text),
                 };
-                let pieces: Vec<Piece<'_>> = given.iter().map(piece).collect();
-                Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
+                let pieces: Vec<PathPiece<'_>> = given.iter().map(piece).collect();
+                PatchPath::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
                     let at =
                         if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
                     self.path_failure(place, &error, at)
@@ -250,13 +252,13 @@ impl Evaluator<'_> {
         let document: &Document = self.document;
         self.run.trace.add(|| describe_operation(operate, path, value, &applied, document));
         let applied = applied.map_err(|error| self.operation_failure(operate, path, manifest, &error))?;
-        let is_append = matches!(path.segments().last(), Some(Segment::Append));
+        let is_append = matches!(path.segments().last(), Some(PathSegment::Append));
         manifest.record_operation(operate.op, applied, is_append, self.writer(operate.part));
         Ok(())
     }
 
     fn path_failure(&self, place: &[Step], error: &PathError, at: (Position, u32)) -> Box<Diagnostic> {
-        let location = within(self.document, place, at.0, at.1);
+        let location = locate_within(self.document, place, at.0, at.1);
         let help = error.help.clone().unwrap_or_default();
         Box::new(Diagnostic::new(&code::BAD_PATH, error.message.clone(), location).help(help))
     }
@@ -264,9 +266,9 @@ impl Evaluator<'_> {
     fn operation_failure(
         &self,
         operate: &OperationProgram,
-        path: &Path,
+        path: &PatchPath,
         manifest: &Manifest,
-        error: &PatchError,
+        error: &PathPatchError,
     ) -> Box<Diagnostic> {
         let location = self.segment(operate, path, error.segment);
         let message = format!(
@@ -276,7 +278,7 @@ impl Evaluator<'_> {
             manifest.label(),
             cut_text(&error.message, MAX_SHOWN_PATH_CHARS)
         );
-        let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
+        let code = if error.kind == PathPatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());
         Box::new(failure.help(error.help.clone().unwrap_or_default()))
     }
@@ -285,7 +287,7 @@ impl Evaluator<'_> {
     fn split_key_failure(
         &self,
         operate: &OperationProgram,
-        path: &Path,
+        path: &PatchPath,
         manifest: &Manifest,
         split: &SplitKey,
     ) -> Box<Diagnostic> {
@@ -307,13 +309,13 @@ impl Evaluator<'_> {
     }
 
     /// Returns the location of segment `number` of `path`.
-    fn segment(&self, operate: &OperationProgram, path: &Path, number: usize) -> Location {
+    fn segment(&self, operate: &OperationProgram, path: &PatchPath, number: usize) -> Location {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => path.position(number),
             PathProgram::Pieces(_, Some(shape), _) => shape.position(number),
             _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
         };
-        within(self.document, &operate.path.path, position, length)
+        locate_within(self.document, &operate.path.path, position, length)
     }
 
     /// Reports that a patch matches nothing, and why. A `where` that reads only parameters is a switch, so it is not reported.
@@ -343,31 +345,31 @@ impl Evaluator<'_> {
 /// Returns the trace entry of an operation.
 fn describe_operation(
     operate: &OperationProgram,
-    path: &Path,
+    path: &PatchPath,
     value: &Value,
-    applied: &Result<Applied, PatchError>,
+    applied: &Result<PathChange, PathPatchError>,
     document: &Document,
 ) -> TraceEntry {
     let what = format!("{} {}", operate.op.name(), path.text());
     let location = Some(document.locate(&operate.path.path));
     let (found, wanted, verdict) = match applied {
-        Err(error) => (error.message.clone(), String::new(), Verdict::Error),
+        Err(error) => (error.message.clone(), String::new(), TraceVerdict::Error),
         Ok(applied) if applied.places.is_empty() => {
-            ("there is nothing to remove".to_owned(), String::new(), Verdict::Yes)
+            ("there is nothing to remove".to_owned(), String::new(), TraceVerdict::Yes)
         }
         Ok(applied) => {
             let found = match operate.op {
-                Op::Remove => "removed".to_owned(),
+                PathOp::Remove => "removed".to_owned(),
                 _ => TraceNode::show(value),
             };
-            (found, describe_places(path, applied), Verdict::Done)
+            (found, describe_places(path, applied), TraceVerdict::Done)
         }
     };
     TraceEntry { what, found, wanted, verdict, location }
 }
 
 /// Returns the places an operation was applied to, unless they equal its path.
-fn describe_places(path: &Path, applied: &Applied) -> String {
+fn describe_places(path: &PatchPath, applied: &PathChange) -> String {
     let mut places: Vec<String> = applied
         .places
         .iter()

@@ -1,6 +1,6 @@
 //! The evaluation of `preRenderValidations` and `postRenderValidations`.
 
-use kubewright_engine::{Diagnostic, Verdict};
+use kubewright_engine::{Diagnostic, TraceVerdict};
 use kubewright_value::{Document, Value};
 
 use super::target::explain_no_target;
@@ -50,7 +50,7 @@ impl Evaluator<'_> {
             what: format!("{}, of what was rendered", describe_rule_owner(document, context)),
             found: String::new(),
             wanted: String::new(),
-            verdict: if hold { Verdict::Yes } else { Verdict::Error },
+            verdict: if hold { TraceVerdict::Yes } else { TraceVerdict::Error },
             location: Some(document.locate(&[])),
         });
         hold
@@ -100,9 +100,9 @@ impl Evaluator<'_> {
             },
             wanted: about.to_owned(),
             verdict: match held {
-                Ok(true) => Verdict::Yes,
-                Ok(false) => Verdict::No,
-                Err(_) => Verdict::Error,
+                Ok(true) => TraceVerdict::Yes,
+                Ok(false) => TraceVerdict::No,
+                Err(_) => TraceVerdict::Error,
             },
             location: Some(document.locate(&rule.condition.path)),
         });

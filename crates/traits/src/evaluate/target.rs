@@ -1,6 +1,6 @@
 //! The manifests that a target matches, and the reason if there are none.
 
-use kubewright_engine::{Verdict, nearest};
+use kubewright_engine::{TraceVerdict, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::trace::TraceEntry;
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
                 what: manifest_label(&manifest.object),
                 found: "has the name".to_owned(),
                 wanted: String::new(),
-                verdict: Verdict::Yes,
+                verdict: TraceVerdict::Yes,
                 location: Some(document.locate(&name.path)),
             });
         }
@@ -105,9 +105,9 @@ impl Evaluator<'_> {
             },
             wanted: String::new(),
             verdict: match holds {
-                Ok(true) => Verdict::Yes,
-                Ok(false) => Verdict::No,
-                Err(_) => Verdict::Error,
+                Ok(true) => TraceVerdict::Yes,
+                Ok(false) => TraceVerdict::No,
+                Err(_) => TraceVerdict::Error,
             },
             location: Some(document.locate(&condition.path)),
         });
@@ -129,7 +129,7 @@ impl Evaluator<'_> {
             what: what(),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             location: None,
         });
     }
@@ -214,7 +214,7 @@ pub(super) fn explain_no_target(
         manifests.iter().filter_map(|manifest| manifest.object.get("kind").and_then(Value::as_str)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let help = match nearest(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
+    let help = match nearest_word(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let more = if kinds.len() > MAX_LISTED_MANIFESTS { ", …" } else { "" };

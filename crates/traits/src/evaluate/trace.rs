@@ -3,7 +3,7 @@
 //! The engine's `Tracer` collects a flat list for one rule. A rendering nests (instance, patch, operation) and its
 //! parents are known only after their children, so levels are opened and closed here.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::Location;
 
 /// The trace so far.
@@ -18,7 +18,7 @@ pub(crate) struct TraceEntry {
     pub(crate) what: String,
     pub(crate) found: String,
     pub(crate) wanted: String,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TraceVerdict,
     pub(crate) location: Option<Location>,
 }
 
@@ -54,7 +54,7 @@ impl RenderTrace {
     /// Returns whether an error was added since the level was opened.
     pub(crate) fn has_failure(&self) -> bool {
         let level = self.levels.as_ref().and_then(|levels| levels.last());
-        level.is_some_and(|level| level.iter().any(|node| node.verdict == Verdict::Error))
+        level.is_some_and(|level| level.iter().any(|node| node.verdict == TraceVerdict::Error))
     }
 
     /// Returns the nodes of the top level.

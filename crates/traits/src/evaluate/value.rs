@@ -11,7 +11,7 @@ use super::{Evaluator, StepResult};
 use crate::compile::program::LoopProgram;
 use crate::diagnostics as code;
 use crate::variables::VariableScope;
-use kubewright_dialect_kit::fields::{Placed, within};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
 /// The maximum length of an expression in a message.
 const MAX_EXPRESSION_CHARS: usize = 80;
@@ -66,7 +66,7 @@ impl<'r> Evaluator<'r> {
     /// Returns whether `condition` holds.
     pub(super) fn evaluate_condition(
         &mut self,
-        condition: &Placed<TextTemplate>,
+        condition: &Located<TextTemplate>,
         what: &str,
         names: &VariableScope<'_>,
     ) -> StepResult<bool> {
@@ -79,7 +79,7 @@ impl<'r> Evaluator<'r> {
     /// Returns the text of `template`.
     pub(super) fn text(
         &mut self,
-        template: &Placed<TextTemplate>,
+        template: &Located<TextTemplate>,
         what: &str,
         names: &VariableScope<'_>,
     ) -> StepResult<Text> {
@@ -92,7 +92,7 @@ impl<'r> Evaluator<'r> {
     /// Returns the value of a structure.
     pub(super) fn content(
         &mut self,
-        content: &Placed<ValueTemplate>,
+        content: &Located<ValueTemplate>,
         names: &VariableScope<'_>,
     ) -> StepResult<RenderedValue> {
         if let Some(constant) = content.value.constant() {
@@ -106,7 +106,7 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn text_value(
         &mut self,
-        template: &Placed<TextTemplate>,
+        template: &Located<TextTemplate>,
         names: &VariableScope<'_>,
     ) -> StepResult<RenderedValue> {
         let mut cost = CelCost::default();
@@ -145,7 +145,7 @@ impl<'r> Evaluator<'r> {
             true => self.document.locate_key(&path),
             false => {
                 let length = u32::try_from(error.expression.chars().count()).unwrap_or(1);
-                within(
+                locate_within(
                     self.document,
                     &path,
                     error.position,

@@ -71,7 +71,10 @@ fn a_name_loses_none_of_its_parts() {
 #[test]
 fn older_names_of_functions_still_work() {
     check("${merge({'a': 1}, {'b': 2})}", r#"{"a": 1, "b": 2}"#);
-    check("${sanitizeK8sResourceName('a.b')}", &json::quote(&naming::hashed(&["a-b"], "", LABEL).unwrap()));
+    check(
+        "${sanitizeK8sResourceName('a.b')}",
+        &json::quote(&naming::hashed_name(&["a-b"], "", MAX_LABEL_CHARS).unwrap()),
+    );
     assert_eq!(render("${omit()}"), Ok(RenderedValue::Omitted));
 }
 

@@ -1,7 +1,7 @@
 //! The check for comparisons of parameters with values that they cannot have.
 
 use kubewright_cel::FieldComparison;
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Text, Value};
 
 use super::Linter;
@@ -10,7 +10,7 @@ use super::programs::LintedExpression;
 use crate::compile::position_in_text;
 use crate::diagnostics as code;
 use crate::schema::{FieldLookup, ParameterField, Sections};
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 impl Linter<'_> {
     /// Reports texts that a parameter is compared with and its schema does not allow.
@@ -33,12 +33,13 @@ impl Linter<'_> {
             return;
         }
         let message = format!("`{}.{}` is never `{text}`", read.variable, read.path.join("."));
-        let help = match nearest(text, choices.iter().copied()) {
+        let help = match nearest_word(text, choices.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("its schema allows {}", list_choices(&choices)),
         };
         let length = u32::try_from(text.chars().count()).unwrap_or(0).saturating_add(2);
-        let location = within(self.document, &placed.path, position_in_text(placed.start, *position), length);
+        let location =
+            locate_within(self.document, &placed.path, position_in_text(placed.start, *position), length);
         self.report(&code::NEVER_EQUAL, location, message, help);
     }
 }

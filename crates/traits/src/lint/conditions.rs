@@ -1,13 +1,13 @@
 //! The checks for constant conditions, empty loops and filters that match nothing.
 
 use kubewright_cel::{CelBindings, CelCost, CelProgram, Val};
-use kubewright_patch::path::Segment;
+use kubewright_patch::path::PathSegment;
 
 use super::Linter;
 use crate::compile::PlacedExpression;
 use crate::compile::program::{LoopProgram, OperationProgram, PathProgram};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 impl Linter<'_> {
     pub(super) fn rules<'e>(&mut self, rules: impl Iterator<Item = &'e PlacedExpression>) {
@@ -49,13 +49,13 @@ impl Linter<'_> {
             return;
         };
         for (number, segment) in path.segments().enumerate() {
-            let Segment::Filter { field, value } = segment else { continue };
+            let PathSegment::Filter { field, value } = segment else { continue };
             let is_name = field.last().is_some_and(|field| field == "name");
             if !is_name || (!value.is_empty() && value.trim() == value.as_str()) {
                 continue;
             }
             let (position, length) = path.position(number);
-            let location = within(self.document, &operate.path.path, position, length);
+            let location = locate_within(self.document, &operate.path.path, position, length);
             let message = match value.is_empty() {
                 true => "the filter asks for an empty name, which nothing has".to_owned(),
                 false => format!("the filter asks for the name `{value}` with spaces, which nothing has"),

@@ -6,7 +6,7 @@ use super::Linter;
 use crate::admission;
 use crate::compile::program::{CompiledTarget, PatchProgram, TemplateProgram};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The maximum number of templates compared with each other.
 const MAX_COMPARED_TEMPLATES: usize = 200;
@@ -106,8 +106,7 @@ impl Linter<'_> {
     /// Returns version, kind, namespace and name as written; `None` without a name.
     fn identity(&self, template: &TemplateProgram) -> Option<[&str; 4]> {
         let object = self.written(&template.content.path)?;
-        let [version, kind, namespace, name] =
-            IDENTITY.map(|keys| object.at(keys).and_then(Value::as_str).unwrap_or_default());
+        let [version, kind, namespace, name] = IDENTITY.map(|keys| object.str_at(keys));
         (!kind.is_empty() && !name.is_empty()).then_some([version, kind, namespace, name])
     }
 }
@@ -126,5 +125,5 @@ fn varies(template: &TemplateProgram) -> bool {
 }
 
 fn template_name_path(template: &TemplateProgram) -> Vec<Step> {
-    child(&child(&template.content.path, "metadata"), "name")
+    child_path(&child_path(&template.content.path, "metadata"), "name")
 }

@@ -4,7 +4,7 @@ use super::Linter;
 use crate::compile::CONTEXT;
 use crate::compile::program::LoopProgram;
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 impl Linter<'_> {
     pub(super) fn report_hidden_variable(&mut self, each: &LoopProgram, sees_resource: bool) {
@@ -22,7 +22,7 @@ impl Linter<'_> {
             _ => return,
         };
         let Some((_, beside)) = each.over.path.split_last() else { return };
-        let location = self.document.locate(&child(beside, "var"));
+        let location = self.document.locate(&child_path(beside, "var"));
         self.report(&code::HIDES, location, message, "call it something else, such as `item`");
     }
 }

@@ -1,6 +1,6 @@
 //! The check for operations that change the result again when a trait is applied to its own output.
 
-use kubewright_patch::path::{Op, Path, Segment};
+use kubewright_patch::path::{PatchPath, PathOp, PathSegment};
 use kubewright_value::{Text, Value};
 
 use super::Linter;
@@ -9,7 +9,7 @@ use crate::compile::PlacedExpression;
 use crate::compile::program::{OperationProgram, PatchProgram, TemplateProgram};
 use crate::diagnostics as code;
 use crate::place::{ManifestStep, PatchSubject, path_steps};
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// The loop variables of a suggested condition.
 const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
@@ -22,7 +22,7 @@ impl Linter<'_> {
             return;
         }
         for operate in &patch.operations {
-            let Some(path) = written_path(operate).filter(|_| operate.op == Op::Add) else { continue };
+            let Some(path) = written_path(operate).filter(|_| operate.op == PathOp::Add) else { continue };
             let at = path_steps(path);
             let Some((last, list)) = at.split_last() else { continue };
             let is_key =
@@ -32,7 +32,7 @@ impl Linter<'_> {
                 continue;
             }
             let what = match path.segments().last() {
-                Some(Segment::Append) => "appends",
+                Some(PathSegment::Append) => "appends",
                 _ => "inserts",
             };
             let message = format!("this {what} one more item whenever it is rendered over its own output");
@@ -48,20 +48,20 @@ impl Linter<'_> {
             };
             let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
             let start = kubewright_value::Position::START;
-            let location = within(self.document, &operate.path.path, start, length);
+            let location = locate_within(self.document, &operate.path.path, start, length);
             self.report(&code::GROWS, location, message, help);
         }
     }
 
     /// Returns a condition that is true while the item that `operate` adds is missing.
-    fn absence_condition(&self, operate: &OperationProgram, path: &Path) -> Option<String> {
+    fn absence_condition(&self, operate: &OperationProgram, path: &PatchPath) -> Option<String> {
         let value = self.written(&operate.value.as_ref()?.path)?;
         let (field, wanted) = match value {
             Value::Object(item) => (".name", text_expression(item.get("name")?.as_str()?)?),
             Value::String(text) => ("", text_expression(text)?),
             _ => return None,
         };
-        let segments: Vec<&Segment> = path.segments().collect();
+        let segments: Vec<&PathSegment> = path.segments().collect();
         let (_, list) = segments.split_last()?;
         let present = presence_condition("resource", list, &format!("{field} == {wanted}"), 0)?;
         Some(format!("!{present}"))
@@ -77,7 +77,7 @@ fn looks_at(condition: &PlacedExpression, list: &[ManifestStep]) -> bool {
 }
 
 /// Returns the condition that one item of the list that `segments` lead to is as `is_it` says.
-fn presence_condition(base: &str, segments: &[&Segment], is_it: &str, depth: usize) -> Option<String> {
+fn presence_condition(base: &str, segments: &[&PathSegment], is_it: &str, depth: usize) -> Option<String> {
     let Some((segment, rest)) = segments.split_first() else {
         return Some(format!("{base}.exists(item, item{is_it})"));
     };
@@ -85,17 +85,17 @@ fn presence_condition(base: &str, segments: &[&Segment], is_it: &str, depth: usi
     let inside = |rest| presence_condition(variable, rest, is_it, depth + 1);
     match segment {
         // `add` creates a missing list.
-        Segment::Key(key) if rest.is_empty() && is_identifier_name(key) => {
+        PathSegment::Key(key) if rest.is_empty() && is_identifier_name(key) => {
             presence_condition(&format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
         }
-        Segment::Key(key) if is_identifier_name(key) => {
+        PathSegment::Key(key) if is_identifier_name(key) => {
             presence_condition(&format!("{base}.{key}"), rest, is_it, depth)
         }
-        Segment::Index(index) | Segment::Number(_, Some(index)) => {
+        PathSegment::Index(index) | PathSegment::Number(_, Some(index)) => {
             presence_condition(&format!("{base}[{index}]"), rest, is_it, depth)
         }
-        Segment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
-        Segment::Filter { field, value } => {
+        PathSegment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
+        PathSegment::Filter { field, value } => {
             let field: Vec<&str> =
                 field.iter().map(Text::as_str).filter(|name| is_identifier_name(name)).collect();
             let (field, wanted) = (field.join("."), text_expression(value)?);

@@ -1,13 +1,13 @@
 //! The check for operations that a later one undoes.
 
-use kubewright_patch::path::{Op, Path, Segment};
+use kubewright_patch::path::{PatchPath, PathOp, PathSegment};
 use kubewright_value::{Location, Position};
 
 use super::Linter;
 use crate::compile::program::{OperationProgram, PatchProgram, PathProgram};
 use crate::compile::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// The maximum number of operations compared with all later ones.
 const MAX_COMPARED_OPERATIONS: usize = 400;
@@ -33,7 +33,7 @@ impl Linter<'_> {
             if let Some((_, (_, undoing))) = undone {
                 let at = self.document.locate(&undoing.path.path).position;
                 let (message, help) = match undoing.op {
-                    Op::Remove => (
+                    PathOp::Remove => (
                         format!("what is written here is removed again in line {}", at.line),
                         "leave out both",
                     ),
@@ -63,7 +63,7 @@ impl Linter<'_> {
             && !path_names(operate).contains(&variable)
             && ![&patch.target.name, &patch.target.condition].into_iter().flatten().any(depends);
         let is_other_value = content.value.names().any(|name| name == variable);
-        if operate.op != Op::Remove && is_same_place && is_other_value && !may_be_left_out(content) {
+        if operate.op != PathOp::Remove && is_same_place && is_other_value && !may_be_left_out(content) {
             let message =
                 format!("every item of `forEach` writes over the one before: the path has no `{variable}`");
             let help = format!("use `${{{variable}}}` in the path, or in `name` or `where` of the target");
@@ -101,7 +101,7 @@ impl Linter<'_> {
 
     fn operation_place(&self, operate: &OperationProgram) -> Location {
         let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
-        within(self.document, &operate.path.path, Position::START, length)
+        locate_within(self.document, &operate.path.path, Position::START, length)
     }
 }
 
@@ -109,39 +109,41 @@ impl Linter<'_> {
 fn is_undone_by(operate: &OperationProgram, undoing: &OperationProgram) -> bool {
     let (Some(path), Some(over)) = (written_path(operate), written_path(undoing)) else { return false };
     let is_sure = !undoing.value.as_ref().is_some_and(may_be_left_out);
-    if operate.op == Op::Remove || !is_sure || !ends_with_key(over) {
+    if operate.op == PathOp::Remove || !is_sure || !ends_with_key(over) {
         return false;
     }
     let (written, undone): (Vec<_>, Vec<_>) = (path.segments().collect(), over.segments().collect());
     let is_same = written == undone && !renames(&written);
     let is_parent = written.len() > undone.len()
         && written.starts_with(&undone)
-        && undone.iter().all(|segment| matches!(segment, Segment::Key(_)));
+        && undone.iter().all(|segment| matches!(segment, PathSegment::Key(_)));
     is_same || is_parent
 }
 
 /// Returns whether the last key of a path is also the key of one of its filters.
-fn renames(segments: &[&Segment]) -> bool {
-    let Some(Segment::Key(last)) = segments.last() else { return false };
-    segments.iter().any(|segment| matches!(segment, Segment::Filter { field, .. } if field.contains(last)))
+fn renames(segments: &[&PathSegment]) -> bool {
+    let Some(PathSegment::Key(last)) = segments.last() else { return false };
+    segments
+        .iter()
+        .any(|segment| matches!(segment, PathSegment::Filter { field, .. } if field.contains(last)))
 }
 
 /// Returns whether the place of `other` may depend on what `operate` writes, or `other` moves it.
 fn relies_on(other: &OperationProgram, operate: &OperationProgram) -> bool {
     let (Some(path), Some(written)) = (written_path(other), written_path(operate)) else { return true };
-    let Some(Segment::Key(last)) = written.segments().last() else { return true };
+    let Some(PathSegment::Key(last)) = written.segments().last() else { return true };
     let is_asked = path.segments().any(|segment| match segment {
-        Segment::Filter { field, .. } => field.contains(last),
+        PathSegment::Filter { field, .. } => field.contains(last),
         _ => false,
     });
     let is_in_list =
-        written.segments().any(|segment| matches!(segment, Segment::Index(_) | Segment::Number(..)));
-    let moves = !matches!(path.segments().last(), Some(Segment::Key(_) | Segment::Append));
+        written.segments().any(|segment| matches!(segment, PathSegment::Index(_) | PathSegment::Number(..)));
+    let moves = !matches!(path.segments().last(), Some(PathSegment::Key(_) | PathSegment::Append));
     is_asked || (is_in_list && moves)
 }
 
-fn ends_with_key(path: &Path) -> bool {
-    matches!(path.segments().last(), Some(Segment::Key(_)))
+fn ends_with_key(path: &PatchPath) -> bool {
+    matches!(path.segments().last(), Some(PathSegment::Key(_)))
 }
 
 /// Returns whether a value may be omitted, which skips its operation.
@@ -155,7 +157,7 @@ fn may_be_left_out(content: &PlacedStructure) -> bool {
 }
 
 /// Returns the path, if its segments are known from the text.
-pub(super) fn written_path(operate: &OperationProgram) -> Option<&Path> {
+pub(super) fn written_path(operate: &OperationProgram) -> Option<&PatchPath> {
     match &operate.path.value {
         PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _) => Some(path),
         _ => None,

@@ -9,7 +9,7 @@ use super::Linter;
 use super::programs::LintedExpression;
 use crate::diagnostics as code;
 use crate::schema::{FieldLookup, ParameterField, Sections};
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The maximum depth of checked parameters.
 const MAX_PARAMETER_DEPTH: usize = 16;
@@ -125,13 +125,13 @@ fn declaration(document: &Value, section: &str, path: &[&str]) -> Option<Vec<Ste
         .iter()
         .flat_map(|root| {
             let root: Vec<Step> = root.iter().map(|name| Step::from(*name)).collect();
-            [child(&root, "openAPIV3Schema"), child(&root, "ocSchema"), root]
+            [child_path(&root, "openAPIV3Schema"), child_path(&root, "ocSchema"), root]
         })
         .collect();
     roots.into_iter().find_map(|root| {
         path.iter().try_fold(root, |here, name| {
-            let inner = child(&child(&here, "properties"), *name);
-            let plain = child(&here, *name);
+            let inner = child_path(&child_path(&here, "properties"), *name);
+            let plain = child_path(&here, *name);
             [inner, plain].into_iter().find(|place| document.follow(place).is_some())
         })
     })

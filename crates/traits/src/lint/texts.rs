@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_cel::{CelKind, CelProgram, CelType};
-use kubewright_patch::path::{Op, Path};
+use kubewright_patch::path::{PatchPath, PathOp};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
@@ -11,7 +11,7 @@ use crate::compile::PlacedStructure;
 use crate::compile::program::{CompiledTarget, OperationProgram, PathProgram, TemplateProgram};
 use crate::diagnostics as code;
 use crate::place::{ManifestStep, PatchSubject, escape_path_segment, path_steps, split_key, text_only_field};
-use kubewright_dialect_kit::fields::{article, within};
+use kubewright_dialect_kit::fields::{article, locate_within};
 
 /// The expressions that are a whole text, by path in a structure.
 type WholeTextExpressions<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
@@ -42,18 +42,18 @@ impl Linter<'_> {
         if self.split_key(subject, operate, path) {
             return;
         }
-        if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
+        if let (Some(content), false) = (&operate.value, operate.op == PathOp::Remove) {
             self.texts(content, subject, path_steps(path));
         }
     }
 
     /// Reports a path that splits a key, and returns whether it does.
-    fn split_key(&mut self, subject: PatchSubject<'_>, operate: &OperationProgram, path: &Path) -> bool {
+    fn split_key(&mut self, subject: PatchSubject<'_>, operate: &OperationProgram, path: &PatchPath) -> bool {
         let Some(split) = split_key(subject, path) else { return false };
         let (position, length) = path.position(split.segment);
         let (last, last_length) = path.position(path.segments().len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
-        let location = within(self.document, &operate.path.path, position, length);
+        let location = locate_within(self.document, &operate.path.path, position, length);
         self.report(
             &code::PARTED_KEY,
             location,
@@ -116,7 +116,7 @@ impl Linter<'_> {
             (Value::String(_), Some((program, start))) => {
                 let Some(found) = not_text(program.result_type()) else { return };
                 let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-                let location = within(self.document, &walk.written, start, length);
+                let location = locate_within(self.document, &walk.written, start, length);
                 let help = match program.result_type().kind {
                     CelKind::List | CelKind::Map => String::new(),
                     _ => format!("write `${{string({})}}`", program.source().trim()),
@@ -144,7 +144,7 @@ impl Linter<'_> {
         let element = result.elements();
         let Some(found) = not_text(&element).filter(|_| result.kind == CelKind::Map) else { return };
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-        let location = within(self.document, &walk.written, start, length);
+        let location = locate_within(self.document, &walk.written, start, length);
         let message = format!("every {entry} would be {found}, expected text");
         let help = match element.kind {
             CelKind::List | CelKind::Map => String::new(),

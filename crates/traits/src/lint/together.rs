@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_value::{Document, Text};
 
 use crate::diagnostics as code;
 use crate::source::{self, OpenChoreoResource, TraitName, TraitUse};
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The traits of some documents.
 #[derive(Default)]
@@ -66,11 +66,11 @@ impl<'d> KnownTraits<'d> {
         let help = if is_called(!is_cluster) {
             format!("there is a {0} of that name: write `kind: {0}`", trait_kind(!is_cluster))
         } else {
-            let near = nearest(name, same_kind.map(|(_, name)| name.as_str()))?;
+            let near = nearest_word(name, same_kind.map(|(_, name)| name.as_str()))?;
             format!("did you mean `{near}`?")
         };
         let message = format!("no {} is called `{name}`", trait_kind(*is_cluster));
-        let location = document.locate(&child(&used.path, "name"));
+        let location = document.locate(&child_path(&used.path, "name"));
         Some(Diagnostic::new(&code::UNKNOWN_TRAIT, message, location).help(help))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Verdict};
+use kubewright_engine::{Diagnostic, TraceVerdict};
 use kubewright_value::{Document, Location, Text, Value};
 
 use super::super::compile::{self, program};
@@ -125,7 +125,7 @@ impl CompiledComponentType {
             what: writers.first().map(ToString::to_string).unwrap_or_default(),
             found: String::new(),
             wanted: String::new(),
-            verdict: if failed { Verdict::Error } else { Verdict::Done },
+            verdict: if failed { TraceVerdict::Error } else { TraceVerdict::Done },
             location: Some(self.document().locate(&[])),
         });
         manifests

@@ -40,7 +40,7 @@ pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: 
     }
     // The order of the manifests must not change the hash.
     written.sort_unstable();
-    let mut hash = naming::sha256(&written.join("\n"));
+    let mut hash = naming::sha256_hex(&written.join("\n"));
     hash.truncate(HASH_DIGITS);
     let object = manifests.get_mut(workload).and_then(|manifest| manifest.object.as_object_mut());
     let spec = object.and_then(|object| object.get_mut("spec"));

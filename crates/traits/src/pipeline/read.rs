@@ -88,7 +88,7 @@ impl<'m> LibraryReader<'m> {
 
     /// Adds one resource.
     fn document(&mut self, document: &Document, planes: &mut Vec<DataPlane>) {
-        let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let kind = document.value.str_at(&["kind"]);
         match kind {
             "Trait" | "ClusterTrait" => self.of_trait(document, kind == "ClusterTrait"),
             "ComponentType" | "ClusterComponentType" => self.of_type(document, kind),
@@ -189,7 +189,7 @@ impl<'m> LibraryReader<'m> {
 
     fn twice(&mut self, is_free: bool, document: &Document, name: &str) {
         if !is_free {
-            let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let kind = document.value.str_at(&["kind"]);
             let message = format!("the {kind} `{name}` is there twice");
             let location = document.locate(&key_path(&["metadata", "name"]));
             self.diagnostics.push(Diagnostic::new(&code::TWO_RESOURCES, message, location));
@@ -379,7 +379,7 @@ impl<'m> LibraryReader<'m> {
             }
             let is_embedded = member.of.found().traits.iter().any(|used| used.instance.value == *name);
             let component = &member.found.metadata.name;
-            let help = match kubewright_engine::nearest(name, own()) {
+            let help = match kubewright_engine::nearest_word(name, own()) {
                 _ if is_embedded => {
                     "it is built into the component type, which gives it its values".to_owned()
                 }

@@ -18,7 +18,7 @@ use super::super::source::{ConfigVariable, ReleaseBinding, TraitUse, Workload};
 use super::super::variables::RenderContext;
 use super::member::{EnvironmentPlane, LibraryComponent, SourcedResource};
 use super::{CompiledComponentType, ResourceLibrary, finish};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 /// A component in an environment, with all its references resolved.
 #[derive(Debug, Clone)]
@@ -156,7 +156,7 @@ impl ComponentRelease {
             let given = match bound.get(number) {
                 Some((parameters, configs)) => {
                     let document = self.member.of.document();
-                    let placed = |value, found: Option<&'a Placed<Value>>| {
+                    let placed = |value, found: Option<&'a Located<Value>>| {
                         let path = found.map_or(&used.path, |found| &found.path);
                         GivenParameters { value, document, path }
                     };
@@ -236,7 +236,7 @@ impl ComponentRelease {
             }
             None => {
                 diagnostics.extend(workload.into_iter().flat_map(report_unresolved));
-                let word = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+                let word = |key| metadata.str_at(&[key]);
                 let (namespace, project) = (word("componentNamespace"), word("projectName"));
                 let declared = workload
                     .map(|workload| declared_dependencies(&workload.found, namespace, project))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_engine::Diagnostic;
 use kubewright_patch::Pointer;
-use kubewright_patch::path::Op;
+use kubewright_patch::path::PathOp;
 use kubewright_value::{Step, Text};
 
 use super::AppliedInstance;
@@ -78,7 +78,7 @@ pub(super) fn report_overlaps(
             }
             let path = Pointer::from_steps(&lost.place).to_string();
             let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
-            let verb = if op == Op::Remove { "removes" } else { "writes" };
+            let verb = if op == PathOp::Remove { "removes" } else { "writes" };
             let message = format!(
                 "{} {verb} {place} of {}, which {} wrote at {}",
                 later,

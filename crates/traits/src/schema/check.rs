@@ -4,7 +4,7 @@
 
 mod numbers;
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
@@ -109,7 +109,7 @@ impl ValueChecker<'_> {
         }
         let listed: Vec<String> = node.choices.iter().take(20).map(ToString::to_string).collect();
         let near =
-            value.as_str().and_then(|text| nearest(text, node.choices.iter().filter_map(Value::as_str)));
+            value.as_str().and_then(|text| nearest_word(text, node.choices.iter().filter_map(Value::as_str)));
         let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
         let message = format!("should be one of [{}], got {}", listed.join(", "), shorten_value(value));
         self.report(&message, help, DiagnosticLevel::Error);
@@ -198,7 +198,7 @@ impl ValueChecker<'_> {
     }
 
     fn unknown(&mut self, node: &SchemaNode, name: &Text, said: &str, severity: DiagnosticLevel) {
-        let help = match nearest(name, node.properties.names()) {
+        let help = match nearest_word(name, node.properties.names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 let known: Vec<&str> = node.properties.names().take(12).collect();

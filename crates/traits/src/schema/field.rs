@@ -1,6 +1,6 @@
 //! Following names into a schema, for checking the expressions that use them.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::Value;
 
 use super::node::{AdditionalProperties, SchemaNode};
@@ -94,7 +94,7 @@ impl<'s> ParameterField<'s> {
             AdditionalProperties::Each(node) => FieldLookup::Known(Self::new(node)),
             AdditionalProperties::Any => FieldLookup::Any,
             AdditionalProperties::Open if self.node.allows_undeclared_fields() => FieldLookup::Any,
-            _ => FieldLookup::Unknown(nearest(name, self.node.properties.names())),
+            _ => FieldLookup::Unknown(nearest_word(name, self.node.properties.names())),
         }
     }
 }

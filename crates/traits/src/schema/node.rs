@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_golib::regex::Regex;
-use kubewright_value::{Kind, Number, Text, Value};
+use kubewright_value::{Number, Text, Value, ValueKind};
 
 /// A schema node: the constraints on one value.
 #[derive(Debug, Clone, Default)]
@@ -102,14 +102,14 @@ impl SchemaType {
     /// Returns whether `value` is of this type. A double without a fraction is an integer, as in JSON Schema.
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {
-            Self::String => value.kind() == Kind::String,
-            Self::Number => value.kind() == Kind::Number,
-            Self::Boolean => value.kind() == Kind::Bool,
-            Self::Array => value.kind() == Kind::Array,
-            Self::Object => value.kind() == Kind::Object,
+            Self::String => value.kind() == ValueKind::String,
+            Self::Number => value.kind() == ValueKind::Number,
+            Self::Boolean => value.kind() == ValueKind::Bool,
+            Self::Array => value.kind() == ValueKind::Array,
+            Self::Object => value.kind() == ValueKind::Object,
             Self::Integer => match value {
                 Value::Number(Number::Float(float)) => float.fract() == 0.0,
-                other => other.kind() == Kind::Number,
+                other => other.kind() == ValueKind::Number,
             },
         }
     }

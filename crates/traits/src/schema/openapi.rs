@@ -1,12 +1,12 @@
 //! The reader of JSON Schema as CustomResourceDefinitions use it, after its references are resolved.
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
-use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
+use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind};
 
 use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, check};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 
 /// The known keywords.
 const KEYWORDS: [&str; 33] = [
@@ -70,7 +70,7 @@ impl JsonSchemaReader {
         };
         let mut node = SchemaNode::default();
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
-            let at = child(path, key.as_str());
+            let at = child_path(path, key.as_str());
             self.scalars(&mut node, key, value, &at);
             self.schemas(&mut node, key, value, &at, depth);
             self.unknown(key, &at);
@@ -133,13 +133,13 @@ impl JsonSchemaReader {
             }
             "properties" => {
                 for (name, schema) in self.map(value, at).iter() {
-                    let inner = self.node(schema, &child(at, name.as_str()), depth + 1);
+                    let inner = self.node(schema, &child_path(at, name.as_str()), depth + 1);
                     node.properties.insert(name.clone(), inner);
                 }
             }
             "patternProperties" => {
                 for (pattern, schema) in self.map(value, at).iter() {
-                    let at = child(at, pattern.as_str());
+                    let at = child_path(at, pattern.as_str());
                     let inner = self.node(schema, &at, depth + 1);
                     node.patterns.extend(self.pattern(pattern, &at).map(|pattern| (pattern, inner)));
                 }
@@ -150,7 +150,11 @@ impl JsonSchemaReader {
 
     fn nodes(&mut self, value: &Value, at: &[Step], depth: usize) -> Vec<SchemaNode> {
         let schemas = self.list(value, at);
-        schemas.iter().enumerate().map(|(i, schema)| self.node(schema, &child(at, i), depth + 1)).collect()
+        schemas
+            .iter()
+            .enumerate()
+            .map(|(i, schema)| self.node(schema, &child_path(at, i), depth + 1))
+            .collect()
     }
 
     /// Reports contradictions, and required fields that are not declared.
@@ -170,7 +174,7 @@ impl JsonSchemaReader {
         if matches!(node.additional, AdditionalProperties::Closed) && map.contains_key("properties") {
             for name in node.required.iter().filter(|name| node.properties.get(name).is_none()) {
                 self.warn(
-                    &child(path, "required"),
+                    &child_path(path, "required"),
                     format!("`{name}` is required and is not in `properties`"),
                 );
             }
@@ -184,7 +188,7 @@ impl JsonSchemaReader {
         let wrongs = check::check_value(node, default, &mut budget).unwrap_or_default();
         if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == DiagnosticLevel::Error) {
             self.warn(
-                &child(path, "default"),
+                &child_path(path, "default"),
                 format!("the default is refused by its own schema: {}", wrong.message),
             );
         }
@@ -194,7 +198,7 @@ impl JsonSchemaReader {
         if KEYWORDS.contains(&key) || key.starts_with("x-") || key == "$defs" {
             return;
         }
-        let help = match nearest(key, KEYWORDS) {
+        let help = match nearest_word(key, KEYWORDS) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "it is not checked; parameters are declared under `properties`".to_owned(),
         };
@@ -206,7 +210,7 @@ impl JsonSchemaReader {
         let name = self.text(value, at)?;
         let kind = SchemaType::of(&name);
         if kind.is_none() {
-            let help = match nearest(&name, SchemaType::ALL.map(|(name, _)| name)) {
+            let help = match nearest_word(&name, SchemaType::ALL.map(|(name, _)| name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "use one of `string`, `integer`, `number`, `boolean`, `array`, `object`".to_owned(),
             };
@@ -234,7 +238,7 @@ impl JsonSchemaReader {
     }
 
     fn pattern(&mut self, text: &str, at: &[Step]) -> Option<regex::Regex> {
-        match regex::compile(text) {
+        match regex::compile_regex(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 self.wrong(at, format!("bad pattern `{text}`: {error}"));
@@ -245,27 +249,27 @@ impl JsonSchemaReader {
 
     fn names(&mut self, value: &Value, at: &[Step]) -> Vec<Text> {
         let items = self.list(value, at);
-        items.iter().enumerate().filter_map(|(i, item)| self.text(item, &child(at, i))).collect()
+        items.iter().enumerate().filter_map(|(i, item)| self.text(item, &child_path(at, i))).collect()
     }
 
     fn text(&mut self, value: &Value, at: &[Step]) -> Option<Text> {
         if let Value::String(text) = value {
             return Some(text.clone());
         }
-        self.mistyped(value, at, Kind::String);
+        self.mistyped(value, at, ValueKind::String);
         None
     }
 
     fn boolean(&mut self, value: &Value, at: &[Step]) -> bool {
         value.as_bool().unwrap_or_else(|| {
-            self.mistyped(value, at, Kind::Bool);
+            self.mistyped(value, at, ValueKind::Bool);
             false
         })
     }
 
     fn number(&mut self, value: &Value, at: &[Step]) -> Option<Number> {
         if value.as_number().is_none() {
-            self.mistyped(value, at, Kind::Number);
+            self.mistyped(value, at, ValueKind::Number);
         }
         value.as_number()
     }
@@ -280,19 +284,19 @@ impl JsonSchemaReader {
 
     fn list(&mut self, value: &Value, at: &[Step]) -> Vec<Value> {
         if value.as_array().is_none() {
-            self.mistyped(value, at, Kind::Array);
+            self.mistyped(value, at, ValueKind::Array);
         }
         value.as_array().unwrap_or_default().to_vec()
     }
 
     fn map(&mut self, value: &Value, at: &[Step]) -> Map {
         if value.as_object().is_none() {
-            self.mistyped(value, at, Kind::Object);
+            self.mistyped(value, at, ValueKind::Object);
         }
         value.as_object().cloned().unwrap_or_default()
     }
 
-    fn mistyped(&mut self, value: &Value, at: &[Step], expected: Kind) {
+    fn mistyped(&mut self, value: &Value, at: &[Step], expected: ValueKind) {
         let name = match at.last() {
             Some(Step::Key(key)) => key.to_string(),
             Some(Step::Index(index)) => format!("item {index}"),

@@ -3,11 +3,11 @@
 //! Only `#/$defs/Name` is supported. A definition is copied for every reference to it, so the size of the result is
 //! limited, and cycles are reported.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Map, Step, Text, Value};
 
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 
 /// A schema without references.
 pub(super) struct ResolvedSchema {
@@ -91,8 +91,8 @@ impl ReferenceResolver<'_> {
         match value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                let resolved =
-                    items.map(|(i, item)| self.node(item, &child(at, i), &child(from, i), depth + 1));
+                let resolved = items
+                    .map(|(i, item)| self.node(item, &child_path(at, i), &child_path(from, i), depth + 1));
                 Value::array(resolved.collect())
             }
             Value::Object(map) => match map.get("$ref") {
@@ -107,17 +107,21 @@ impl ReferenceResolver<'_> {
         let mut resolved = map.clone();
         for key in SCHEMAS {
             if let Some(value) = map.get(key) {
-                let node = self.node(value, &child(at, key), &child(from, key), depth + 1);
+                let node = self.node(value, &child_path(at, key), &child_path(from, key), depth + 1);
                 resolved.insert(key.into(), node);
             }
         }
         for key in SCHEMA_MAPS {
             let Some(entries) = map.get(key).and_then(Value::as_object) else { continue };
-            let (at, from) = (child(at, key), child(from, key));
+            let (at, from) = (child_path(at, key), child_path(from, key));
             let mut each = Map::with_capacity(entries.len());
             for (name, value) in entries.iter() {
-                let node =
-                    self.node(value, &child(&at, name.as_str()), &child(&from, name.as_str()), depth + 1);
+                let node = self.node(
+                    value,
+                    &child_path(&at, name.as_str()),
+                    &child_path(&from, name.as_str()),
+                    depth + 1,
+                );
                 each.insert(name.clone(), node);
             }
             resolved.insert(key.into(), Value::object(each));
@@ -136,7 +140,7 @@ impl ReferenceResolver<'_> {
         let mut siblings = beside.clone();
         siblings.remove("$ref");
         let siblings = self.fields(&siblings, at, from, depth);
-        let Some((name, definition)) = self.definition(reference, child(from, "$ref")) else {
+        let Some((name, definition)) = self.definition(reference, child_path(from, "$ref")) else {
             return siblings;
         };
         self.origins.push(ReferenceOrigin {
@@ -200,7 +204,7 @@ impl ReferenceResolver<'_> {
                 Err(wrong(format!("$ref `{text}` names {}, expected an object", article(other.kind()))))
             }
             None => {
-                let near = nearest(name, definitions.keys().map(Text::as_str));
+                let near = nearest_word(name, definitions.keys().map(Text::as_str));
                 let help =
                     near.map_or_else(|| HELP.to_owned(), |near| format!("did you mean `#/$defs/{near}`?"));
                 Err((format!("$ref `{text}` not found in `$defs`"), help))

@@ -10,7 +10,7 @@
 use kubewright_value::{Map, Step, Value};
 
 use super::{Schema, SchemaProblem, ShorthandOptions};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 
 /// The schemas that a document declares.
 #[derive(Debug, Clone, Default)]
@@ -69,13 +69,13 @@ fn is_in_parts(map: &Map) -> bool {
 }
 
 fn read_schema_parts(map: &Map, path: &[Step], problems: &mut Vec<SchemaProblem>) -> Sections {
-    let types_path = child(path, TYPES);
+    let types_path = child_path(path, TYPES);
     let types = map.get(TYPES).filter(|types| !types.is_null()).map(|types| (types, types_path.as_slice()));
     let mut part = |names: &[&str]| {
         let (name, value) = names
             .iter()
             .find_map(|name| map.get(name).filter(|value| !value.is_null()).map(|value| (*name, value)))?;
-        Some(read_schema_section(value, &child(path, name), types, problems))
+        Some(read_schema_section(value, &child_path(path, name), types, problems))
     };
     Sections { parameters: part(PARAMETERS), environment_configs: part(ENVIRONMENT) }
 }
@@ -90,14 +90,15 @@ fn read_schema_section(
     let named = |name: &str| value.get(name).filter(|inner| inner.as_str().is_none());
     if let Some(map) = value.as_object().filter(|_| WRAPPERS.iter().any(|name| named(name).is_some())) {
         for name in map.keys().filter(|name| !WRAPPERS.contains(&name.as_str())) {
-            let problem = SchemaProblem::new(child(path, name.as_str()), format!("unknown field `{name}`"));
+            let problem =
+                SchemaProblem::new(child_path(path, name.as_str()), format!("unknown field `{name}`"));
             problems.push(problem.help(format!("known here: {}", WRAPPERS.join(", "))).warning());
         }
     }
     let (schema, found) = if let Some(inner) = named("openAPIV3Schema") {
-        Schema::open_api(inner, &child(path, "openAPIV3Schema"))
+        Schema::open_api(inner, &child_path(path, "openAPIV3Schema"))
     } else if let Some(inner) = named("ocSchema") {
-        Schema::shorthand((inner, &child(path, "ocSchema")), types, ShorthandOptions::default())
+        Schema::shorthand((inner, &child_path(path, "ocSchema")), types, ShorthandOptions::default())
     } else if looks_like_json_schema(value) {
         Schema::open_api(value, path)
     } else {

@@ -10,12 +10,12 @@ mod values;
 
 use std::collections::HashMap;
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
 use super::node::{AdditionalProperties, SchemaNode, SchemaType};
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, ShorthandOptions, TextRange, check};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 use tokens::TextPiece;
 use types::TypeExpression;
 
@@ -54,7 +54,7 @@ pub(super) fn read_shorthand(
         reader.declare(types, path);
     }
     if let Some(types) = value.get("$types") {
-        reader.declare(types, &child(path, "$types"));
+        reader.declare(types, &child_path(path, "$types"));
     }
     let root = match value {
         Value::Object(map) => reader.object(map, path, 0),
@@ -96,7 +96,7 @@ impl<'v> ShorthandReader<'v> {
         match types {
             Value::Object(map) => {
                 for (name, value) in map.iter() {
-                    self.types.entry(name).or_insert_with(|| (value, child(path, name.as_str())));
+                    self.types.entry(name).or_insert_with(|| (value, child_path(path, name.as_str())));
                 }
             }
             Value::Null => {}
@@ -127,7 +127,7 @@ impl<'v> ShorthandReader<'v> {
             return node;
         }
         for (name, value) in map.iter() {
-            let at = child(path, name.as_str());
+            let at = child_path(path, name.as_str());
             match name.as_str() {
                 "$default" => {}
                 "$types" if path.is_empty() || depth == 0 => {}
@@ -148,7 +148,7 @@ impl<'v> ShorthandReader<'v> {
         }
         node.required.sort();
         if let Some(default) = map.get("$default") {
-            self.object_default(&mut node, default, child(path, "$default"));
+            self.object_default(&mut node, default, child_path(path, "$default"));
         }
         node
     }
@@ -349,7 +349,7 @@ impl<'v> ShorthandReader<'v> {
             _ => None,
         };
         let known = ["string", "integer", "number", "boolean"].into_iter().chain(self.types.keys().copied());
-        mistake.help(match plain.or_else(|| nearest(name.text, known)) {
+        mistake.help(match plain.or_else(|| nearest_word(name.text, known)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 "use `string`, `integer`, `number`, `boolean`, `[]T`, `map<T>`, or declare it under `types`"

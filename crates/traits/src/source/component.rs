@@ -2,9 +2,9 @@
 
 use super::component_type::{read_is_cluster_kind, read_trait_uses};
 use super::{ComponentDefinition, ReleaseBinding, parts, workload};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
-pub(super) fn read_component(reader: &mut Reader<'_>) -> Option<ComponentDefinition> {
+pub(super) fn read_component(reader: &mut DocumentReader<'_>) -> Option<ComponentDefinition> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,
@@ -19,9 +19,9 @@ pub(super) fn read_component(reader: &mut Reader<'_>) -> Option<ComponentDefinit
 
 /// Reads `componentType: {kind, name}`, or the name alone; `deployment/web-app` names the type after the slash.
 fn read_component_type_reference<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
-) -> Option<(bool, Placed<kubewright_value::Text>)> {
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Option<(bool, Located<kubewright_value::Text>)> {
     let found = reader.any(spec, "componentType")?;
     let (is_cluster, mut name) = if found.value.as_object().is_some() {
         let fields = reader.object(spec, "componentType")?;
@@ -37,7 +37,7 @@ fn read_component_type_reference<'d>(
     Some((is_cluster, name))
 }
 
-pub(super) fn read_release_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
+pub(super) fn read_release_binding(reader: &mut DocumentReader<'_>) -> Option<ReleaseBinding> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,

@@ -6,12 +6,12 @@ use kubewright_value::{Text, Value};
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
 use super::{ComponentTypeDefinition, TraitName, TraitUse, code};
 use crate::admission;
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 const WORKLOAD_TYPES: [&str; 5] = ["deployment", "statefulset", "cronjob", "job", "proxy"];
 
 pub(super) fn read_component_type(
-    reader: &mut Reader<'_>,
+    reader: &mut DocumentReader<'_>,
     is_cluster: bool,
 ) -> Option<ComponentTypeDefinition> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
@@ -33,10 +33,11 @@ pub(super) fn read_component_type(
         let templates: Vec<&Value> = resources.iter().map(|resource| &resource.template.value).collect();
         for problem in admission::check_workload_resources(&workload_type.value, &templates) {
             let path = match problem.item.and_then(|item| resources.get(item)) {
-                Some(resource) => {
-                    problem.inside.iter().fold(resource.template.path.clone(), |path, key| child(&path, *key))
-                }
-                None => child(&spec.path, "resources"),
+                Some(resource) => problem
+                    .inside
+                    .iter()
+                    .fold(resource.template.path.clone(), |path, key| child_path(&path, *key)),
+                None => child_path(&spec.path, "resources"),
             };
             let location = reader.document.locate_key(&path);
             reader.report(Diagnostic::new(problem.code, problem.message, location));
@@ -58,8 +59,8 @@ pub(super) fn read_component_type(
 /// Returns the traits that are used, with what is given to them; `embedding` says that a component type uses them, and
 /// whether it is there for the whole cluster.
 pub(super) fn read_trait_uses<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     embedding: Option<bool>,
 ) -> Vec<TraitUse> {
     let mut uses: Vec<TraitUse> = Vec::new();
@@ -91,7 +92,11 @@ pub(super) fn read_trait_uses<'d>(
 }
 
 /// Returns `allowedTraits`: objects, or names alone as they were written once.
-fn read_allowed_traits<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec<TraitName> {
+fn read_allowed_traits<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+    otherwise: bool,
+) -> Vec<TraitName> {
     let Some(items) = reader.array(spec, "allowedTraits") else { return Vec::new() };
     if items.value.iter().all(|item| item.as_str().is_some()) {
         let names = items.value.iter().filter_map(Value::as_str);
@@ -101,7 +106,7 @@ fn read_allowed_traits<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise
     for fields in reader.objects(spec, "allowedTraits").unwrap_or_default() {
         reader.only(&fields, &["kind", "name"]);
         let is_cluster = is_cluster_trait(reader, &fields, otherwise);
-        let Some(Placed { value: name, .. }) = reader.filled(&fields, "name") else { continue };
+        let Some(Located { value: name, .. }) = reader.filled(&fields, "name") else { continue };
         names.push(TraitName { is_cluster, name });
     }
     names
@@ -109,7 +114,11 @@ fn read_allowed_traits<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise
 
 /// Reads the kind of a trait. What is there for the whole cluster can only have traits that are, too, so that it need not
 /// say so.
-fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise: bool) -> bool {
+fn is_cluster_trait<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    otherwise: bool,
+) -> bool {
     let is_said = reader.any(fields, "kind").is_some_and(|kind| kind.value.as_str() != Some(""));
     let is_cluster = read_is_cluster_kind(reader, fields, "Trait", "ClusterTrait");
     if is_said { is_cluster } else { otherwise }
@@ -117,8 +126,8 @@ fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise:
 
 /// Reads `kind`, one of two; the default is the first.
 pub(super) fn read_is_cluster_kind<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     one: &'static str,
     cluster: &'static str,
 ) -> bool {

@@ -9,7 +9,7 @@ use super::{
     TargetDefinition, TemplateDefinition,
 };
 use crate::schema::{Sections, read_sections};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child, within};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path, locate_within};
 
 /// The fields of `spec` that declare parameters, in any shape.
 pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmentConfigs", "envOverrides"];
@@ -17,7 +17,9 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
 /// Returns the metadata and the spec. A missing name is reported and read as empty.
-pub(super) fn read_metadata_and_spec<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
+pub(super) fn read_metadata_and_spec<'d>(
+    reader: &mut DocumentReader<'d>,
+) -> Option<(Metadata, DocumentFields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
     // The labels are not used, but they must be texts.
@@ -32,44 +34,48 @@ pub(super) fn read_metadata_and_spec<'d>(reader: &mut Reader<'d>) -> Option<(Met
 }
 
 /// Returns a text without its place; an empty one counts as missing.
-pub(super) fn read_plain_text<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
+pub(super) fn read_plain_text<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Text> {
     reader.string(fields, key).map(|text| text.value).filter(|text| !text.is_empty())
 }
 
 /// Returns a value of any shape.
 pub(super) fn read_raw_value<'d>(
-    reader: &Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
-) -> Option<Placed<Value>> {
-    reader.any(fields, key).map(|found| Placed { value: found.value.clone(), path: found.path })
+) -> Option<Located<Value>> {
+    reader.any(fields, key).map(|found| Located { value: found.value.clone(), path: found.path })
 }
 
 /// Returns the value under `key`, or under the name that the field had before, with a warning.
 pub(super) fn read_renamed_field<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &'static str,
     old: &'static str,
 ) -> &'static str {
     if reader.any(fields, key).is_some() || reader.any(fields, old).is_none() {
         return key;
     }
-    let location = reader.document.locate_key(&child(&fields.path, old));
+    let location = reader.document.locate_key(&child_path(&fields.path, old));
     let message = format!("`{old}` is called `{key}` now");
     reader.report(Diagnostic::new(&code::OLD_NAME, message, location).help(format!("write `{key}`")));
     old
 }
 
 /// Returns the schemas of the document, with a diagnostic for every mistake in them.
-pub(super) fn read_schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
+pub(super) fn read_schemas(reader: &mut DocumentReader<'_>, spec: &DocumentFields<'_>) -> Sections {
     let Some(value) = reader.document.value.follow(&spec.path) else { return Sections::default() };
     let (sections, problems) = read_sections(value);
     for problem in problems {
         let mut path = spec.path.clone();
         path.extend(problem.path);
         let location = match problem.span {
-            Some(span) => within(reader.document, &path, span.position, span.length),
+            Some(span) => locate_within(reader.document, &path, span.position, span.length),
             None => reader.place(&path),
         };
         let code = match problem.severity {
@@ -81,7 +87,7 @@ pub(super) fn read_schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sectio
     sections
 }
 
-pub(super) fn read_owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> ComponentOwner {
+pub(super) fn read_owner<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> ComponentOwner {
     let Some(owner) = reader.object(spec, "owner") else { return ComponentOwner::default() };
     reader.only(&owner, &["projectName", "componentName"]);
     ComponentOwner {
@@ -92,12 +98,12 @@ pub(super) fn read_owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Comp
 
 /// Returns `preRenderValidations`, under either of its names.
 pub(super) fn read_pre_render_validations<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Vec<PreRenderValidation> {
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
-        let location = reader.document.locate_key(&child(&spec.path, old));
+        let location = reader.document.locate_key(&child_path(&spec.path, old));
         let message = format!("`{old}` and `{new}` are both set, and they are the same field");
         let help = format!("move its rules to `{new}`");
         reader.report(Diagnostic::new(&code::TWO_VALIDATIONS, message, location).help(help));
@@ -117,8 +123,8 @@ pub(super) fn read_pre_render_validations<'d>(
 
 /// Returns `postRenderValidations`.
 pub(super) fn read_post_render_validations<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Vec<PostRenderValidation> {
     let mut assertions = Vec::new();
     for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
@@ -138,14 +144,14 @@ pub(super) fn read_post_render_validations<'d>(
     assertions
 }
 
-fn read_message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
+fn read_message<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Text {
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
 /// Returns the templates in `creates` or `resources`.
 pub(super) fn read_templates<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     key: &str,
 ) -> Vec<TemplateDefinition> {
     let mut templates = Vec::new();
@@ -166,18 +172,22 @@ pub(super) fn read_templates<'d>(
 
 /// Returns the target of a patch or removal.
 pub(super) fn read_patch_target<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
 ) -> Option<TargetDefinition> {
     let target = reader.required_object(fields, "target")?;
     Some(read_target_fields(reader, &target, &[]))
 }
 
-fn read_target_fields<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> TargetDefinition {
+fn read_target_fields<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    more: &[&str],
+) -> TargetDefinition {
     let mut known = vec!["kind", "group", "version", "name", "where"];
     known.extend(more);
     reader.only(fields, &known);
-    let text = |reader: &mut Reader<'d>, key| reader.string(fields, key).map(|text| text.value);
+    let text = |reader: &mut DocumentReader<'d>, key| reader.string(fields, key).map(|text| text.value);
     let target = TargetDefinition {
         path: fields.path.clone(),
         kind: text(reader, "kind").filter(|kind| !kind.is_empty()),
@@ -209,7 +219,7 @@ fn read_target_fields<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[
 }
 
 /// Returns the plane; the data plane by default.
-pub(super) fn read_plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
+pub(super) fn read_plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
         return Plane::Data;
@@ -218,7 +228,10 @@ pub(super) fn read_plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Pl
 }
 
 /// Returns `forEach` and its variable, `item` by default.
-pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<LoopDefinition> {
+pub(super) fn read_loop<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<LoopDefinition> {
     let over = read_expression(reader, fields, "forEach");
     let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
     match (over, variable) {
@@ -249,33 +262,33 @@ pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Opt
 
 /// Returns a field that is one expression; an empty text counts as missing.
 pub(super) fn read_expression<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
-) -> Option<Placed<Text>> {
+) -> Option<Located<Text>> {
     let found = reader.string(fields, key).filter(|text| !text.value.trim().is_empty())?;
     check_whole_expression(reader, &found, key);
     Some(found)
 }
 
 /// Reports a text that is not one `${…}` as a whole.
-fn check_whole_expression(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
+fn check_whole_expression(reader: &mut DocumentReader<'_>, found: &Located<Text>, key: &str) {
     let text = found.value.trim();
     if text.starts_with("${") && text.ends_with('}') {
         return;
     }
-    let location = within(reader.document, &found.path, Position::START, 1);
+    let location = locate_within(reader.document, &found.path, Position::START, 1);
     let message = format!("`{key}` must be wrapped in `${{…}}`");
     let help = format!("write `${{{}}}`", text.trim_start_matches("${").trim_end_matches('}'));
     reader.report(Diagnostic::new(&code::NOT_AN_EXPRESSION, message, location).help(help));
 }
 
-pub(super) fn report_unread(reader: &mut Reader<'_>, path: &[Step], message: &str) {
+pub(super) fn report_unread(reader: &mut DocumentReader<'_>, path: &[Step], message: &str) {
     report_problem(reader, &code::VALUE_NOT_READ, path, message, "");
 }
 
 pub(super) fn report_problem(
-    reader: &mut Reader<'_>,
+    reader: &mut DocumentReader<'_>,
     code: &'static Code,
     path: &[Step],
     message: &str,

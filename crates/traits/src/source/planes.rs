@@ -2,9 +2,9 @@
 
 use super::component_type::read_is_cluster_kind;
 use super::{DataPlane, EnvironmentDefinition, Gateway, GatewayEndpoint, GatewayNetwork, Listener, parts};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
-pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<EnvironmentDefinition> {
+pub(super) fn read_environment(reader: &mut DocumentReader<'_>) -> Option<EnvironmentDefinition> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["dataPlaneRef", "isProduction", "gateway", "hooks"]);
     let data_plane = reader.any(&spec, "dataPlaneRef").and_then(|found| match found.value.as_str() {
@@ -20,7 +20,7 @@ pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<EnvironmentDef
     Some(EnvironmentDefinition { metadata, data_plane, gateway })
 }
 
-pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
+pub(super) fn read_data_plane(reader: &mut DocumentReader<'_>) -> Option<DataPlane> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     let known = [
         "planeID",
@@ -45,7 +45,7 @@ pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
     Some(DataPlane { metadata, gateway, secret_store, observability })
 }
 
-fn read_gateway<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Gateway {
+fn read_gateway<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Gateway {
     let Some(fields) = reader.object(spec, "gateway") else { return Gateway::default() };
     reader.only(&fields, &["ingress", "egress"]);
     Gateway {
@@ -55,8 +55,8 @@ fn read_gateway<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Gateway {
 }
 
 fn read_gateway_network<'d>(
-    reader: &mut Reader<'d>,
-    gateway: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    gateway: &DocumentFields<'d>,
     key: &str,
 ) -> Option<GatewayNetwork> {
     let fields = reader.object(gateway, key)?;
@@ -68,8 +68,8 @@ fn read_gateway_network<'d>(
 }
 
 fn read_gateway_endpoint<'d>(
-    reader: &mut Reader<'d>,
-    network: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    network: &DocumentFields<'d>,
     key: &str,
 ) -> Option<GatewayEndpoint> {
     let fields = reader.object(network, key)?;
@@ -83,7 +83,11 @@ fn read_gateway_endpoint<'d>(
     })
 }
 
-fn read_listener<'d>(reader: &mut Reader<'d>, endpoint: &Fields<'d>, key: &str) -> Option<Listener> {
+fn read_listener<'d>(
+    reader: &mut DocumentReader<'d>,
+    endpoint: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Listener> {
     let fields = reader.object(endpoint, key)?;
     reader.only(&fields, &["listenerName", "port", "host"]);
     Some(Listener {

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Document, Source, yaml};
 
-use super::{Op, OpenChoreoResource, Plane, TraitDefinition, read_openchoreo_document};
+use super::{OpenChoreoResource, PathOp, Plane, TraitDefinition, read_openchoreo_document};
 
 fn document(text: &str) -> Document {
     let reading = yaml::read(&Source::new("t.yaml", text));
@@ -62,8 +62,8 @@ fn a_patch_has_its_target_loop_and_operations() {
     assert_eq!(patch.target.name.as_ref().map(|name| name.value.as_str()), Some("${metadata.name}"));
     assert_eq!(patch.each.as_ref().map(|each| each.variable.as_str()), Some("port"));
     let [add, remove] = patch.operations.as_slice() else { panic!("two operations") };
-    assert!(add.op == Op::Add && add.value.as_ref().is_some_and(|value| value.value.is_null()));
-    assert!(remove.op == Op::Remove && remove.value.is_none());
+    assert!(add.op == PathOp::Add && add.value.as_ref().is_some_and(|value| value.value.is_null()));
+    assert!(remove.op == PathOp::Remove && remove.value.is_none());
 }
 
 #[test]

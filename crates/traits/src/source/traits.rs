@@ -4,13 +4,13 @@ use kubewright_value::Value;
 
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
 use super::{
-    Op, OperationDefinition, PatchDefinition, RemovalDefinition, TargetDefinition, TemplateDefinition,
+    OperationDefinition, PatchDefinition, PathOp, RemovalDefinition, TargetDefinition, TemplateDefinition,
     TraitDefinition, code,
 };
 use crate::admission;
-use kubewright_dialect_kit::fields::{Fields, Reader, article, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, article, child_path};
 
-pub(super) fn read_trait(reader: &mut Reader<'_>, is_cluster: bool) -> Option<TraitDefinition> {
+pub(super) fn read_trait(reader: &mut DocumentReader<'_>, is_cluster: bool) -> Option<TraitDefinition> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     let known: Vec<&str> =
         SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&["creates", "patches", "removes"]).copied().collect();
@@ -31,7 +31,7 @@ pub(super) fn read_trait(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Tr
     Some(TraitDefinition { metadata, is_cluster, sections, before, after, creates, patches, removes })
 }
 
-fn read_patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<PatchDefinition> {
+fn read_patch<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<PatchDefinition> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var", "operations"]);
     let target = parts::read_patch_target(reader, fields);
     let plane = parts::read_plane(reader, fields);
@@ -44,33 +44,39 @@ fn read_patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<PatchD
     Some(PatchDefinition { path: fields.path.clone(), target: target?, plane, each, operations })
 }
 
-fn read_operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<OperationDefinition> {
+fn read_operation<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<OperationDefinition> {
     reader.only(fields, &["op", "path", "value"]);
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
-    let words = [("add", Op::Add), ("replace", Op::Replace), ("remove", Op::Remove)];
+    let words = [("add", PathOp::Add), ("replace", PathOp::Replace), ("remove", PathOp::Remove)];
     // The original ignores the case of `op`.
     let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
     let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
-    let at = child(&fields.path, "value");
+    let at = child_path(&fields.path, "value");
     let written = reader.document.value.follow(&at).cloned();
     let value = match (op, written) {
-        (Op::Remove, Some(_)) => {
+        (PathOp::Remove, Some(_)) => {
             parts::report_unread(reader, &at, "`remove` reads no `value`");
             None
         }
-        (Op::Remove, None) => None,
+        (PathOp::Remove, None) => None,
         // An explicit null is a value; only a missing field is an error.
-        (_, Some(value)) => Some(kubewright_dialect_kit::fields::Placed { value, path: at }),
+        (_, Some(value)) => Some(kubewright_dialect_kit::fields::Located { value, path: at }),
         (_, None) => {
             reader.missing(fields, "value");
-            Some(kubewright_dialect_kit::fields::Placed { value: Value::Null, path: at })
+            Some(kubewright_dialect_kit::fields::Located { value: Value::Null, path: at })
         }
     };
     Some(OperationDefinition { op, path: path?, value })
 }
 
-fn read_removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<RemovalDefinition> {
+fn read_removal<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<RemovalDefinition> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var"]);
     let target = parts::read_patch_target(reader, fields)?;
     let plane = parts::read_plane(reader, fields);
@@ -80,7 +86,7 @@ fn read_removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Remo
 }
 
 /// Reports a template that is not an object. Missing fields are checked after the patches, which may add them.
-fn check_template_object(reader: &mut Reader<'_>, template: &TemplateDefinition) {
+fn check_template_object(reader: &mut DocumentReader<'_>, template: &TemplateDefinition) {
     let found = &template.template.value;
     let is_expression = found.as_str().is_some_and(|text| text.contains("${"));
     if found.as_object().is_none() && !is_expression {
@@ -89,17 +95,17 @@ fn check_template_object(reader: &mut Reader<'_>, template: &TemplateDefinition)
     }
 }
 
-fn check_no_workload_created(reader: &mut Reader<'_>, template: &TemplateDefinition) {
+fn check_no_workload_created(reader: &mut DocumentReader<'_>, template: &TemplateDefinition) {
     let Some(kind) = template.template.value.get("kind").and_then(Value::as_str) else { return };
     if admission::is_container_kind(kind) {
-        let path = child(&template.template.path, "kind");
+        let path = child_path(&template.template.path, "kind");
         let message = format!("a trait creates a `{kind}`, which the cluster does not let it");
         let help = "workloads belong to the component type";
         parts::report_problem(reader, &code::TRAIT_MAKES_WORKLOAD, &path, &message, help);
     }
 }
 
-fn check_no_workload_removed(reader: &mut Reader<'_>, target: &TargetDefinition) {
+fn check_no_workload_removed(reader: &mut DocumentReader<'_>, target: &TargetDefinition) {
     let is_built_in = target.group.as_deref().is_none_or(|group| matches!(group, "apps" | "batch"));
     let Some(kind) = target.kind.as_deref().filter(|kind| is_built_in && admission::is_container_kind(kind))
     else {

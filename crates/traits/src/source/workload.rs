@@ -6,12 +6,12 @@ use super::{
     ConfigVariable, Endpoint, EndpointConnection, ResourceDependency, SecretReference, SecretSource,
     Workload, code, parts,
 };
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 const ENDPOINT_TYPES: [&str; 7] = ["HTTP", "REST", "gRPC", "GraphQL", "Websocket", "TCP", "UDP"];
 const VISIBILITIES: [&str; 4] = ["project", "namespace", "internal", "external"];
 
-pub(super) fn read_workload_definition(reader: &mut Reader<'_>) -> Option<Workload> {
+pub(super) fn read_workload_definition(reader: &mut DocumentReader<'_>) -> Option<Workload> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["owner", "container", "endpoints", "dependencies", "connections", "source", "type"]);
     let owner = parts::read_owner(reader, &spec);
@@ -50,8 +50,8 @@ pub(super) fn read_workload_definition(reader: &mut Reader<'_>) -> Option<Worklo
 
 /// Returns the variables or files of a container.
 pub(super) fn read_variables<'d>(
-    reader: &mut Reader<'d>,
-    container: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    container: &DocumentFields<'d>,
     key: &str,
 ) -> Vec<ConfigVariable> {
     let mut variables = Vec::new();
@@ -79,8 +79,8 @@ pub(super) fn read_variables<'d>(
 }
 
 fn read_secret_key_ref<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
 ) -> Option<(kubewright_value::Text, kubewright_value::Text)> {
     let from = reader.object(fields, "valueFrom")?;
     reader.only(&from, &["secretKeyRef", "secretRef"]);
@@ -92,9 +92,9 @@ fn read_secret_key_ref<'d>(
 }
 
 fn read_workload_endpoint<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     name: kubewright_value::Text,
-    fields: &Fields<'d>,
+    fields: &DocumentFields<'d>,
 ) -> Option<Endpoint> {
     reader.only(fields, &["type", "port", "targetPort", "displayName", "basePath", "visibility", "schema"]);
     let kind = reader.required_string(fields, "type");
@@ -125,7 +125,11 @@ fn read_workload_endpoint<'d>(
     })
 }
 
-fn read_connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<EndpointConnection> {
+fn read_connections<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<EndpointConnection> {
     let mut connections = Vec::new();
     for fields in reader.objects(fields, key).unwrap_or_default() {
         reader.only(
@@ -145,8 +149,8 @@ fn read_connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str)
 }
 
 fn read_resource_dependencies<'d>(
-    reader: &mut Reader<'d>,
-    dependencies: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    dependencies: &DocumentFields<'d>,
 ) -> Vec<ResourceDependency> {
     let mut resources = Vec::new();
     for fields in reader.objects(dependencies, "resources").unwrap_or_default() {
@@ -159,7 +163,7 @@ fn read_resource_dependencies<'d>(
     resources
 }
 
-pub(super) fn read_secret(reader: &mut Reader<'_>) -> Option<SecretReference> {
+pub(super) fn read_secret(reader: &mut DocumentReader<'_>) -> Option<SecretReference> {
     let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["template", "data", "refreshInterval"]);
     let mut data = Vec::new();

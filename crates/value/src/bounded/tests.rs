@@ -35,8 +35,8 @@ fn shared_parts_are_charged_each_time_they_are_walked() {
     assert_eq!(charge_text(&huge, &mut budget(1 << 20)), Err(Exhausted::Bytes(1 << 20)));
     assert_eq!(charge_tree(&huge, 24, 1, &mut budget(1 << 20)), Err(Exhausted::Bytes(1 << 20)));
     let steps = Limits { steps: 1000, ..Limits::default() };
-    assert_eq!(equal(&huge, &doubled(60), &mut Budget::new(steps)), Err(Exhausted::Steps(1000)));
-    assert_eq!(equal(&huge, &huge.clone(), &mut Budget::new(steps)), Ok(true));
+    assert_eq!(bounded_equal(&huge, &doubled(60), &mut Budget::new(steps)), Err(Exhausted::Steps(1000)));
+    assert_eq!(bounded_equal(&huge, &huge.clone(), &mut Budget::new(steps)), Ok(true));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_shortened_text_says_how_much_is_left_out() {
 
 #[test]
 fn equality_is_that_of_values() {
-    let is_equal = |a: &str, b: &str| equal(&value(a), &value(b), &mut Budget::default());
+    let is_equal = |a: &str, b: &str| bounded_equal(&value(a), &value(b), &mut Budget::default());
     assert_eq!(is_equal(r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":1}"#), Ok(true));
     assert_eq!(is_equal(r#"{"a":1}"#, r#"{"b":1}"#), Ok(false));
     assert_eq!(is_equal("[1]", "[1,1]"), Ok(false));
@@ -71,12 +71,12 @@ fn equality_is_that_of_values() {
 
 #[test]
 fn values_that_are_read_are_charged_by_what_they_take() {
-    let read = |text: &str, bytes| parse_json(text, &mut budget(bytes)).map(|read| read.is_ok());
+    let read = |text: &str, bytes| parse_bounded_json(text, &mut budget(bytes)).map(|read| read.is_ok());
     assert_eq!(read(r#"{"a":[1,2]}"#, 1000), Ok(true));
     assert_eq!(read("{", 1000), Ok(false));
     assert_eq!(read(&format!("[{}0]", "0,".repeat(1000)), 10_000), Err(Exhausted::Bytes(10_000)));
     assert_eq!(read(&format!("[{}{{}}]", "{},".repeat(1000)), 100_000), Err(Exhausted::Bytes(100_000)));
     assert_eq!(read(&format!("[\"{}\\\"\"]", ",".repeat(1000)), 2000), Ok(true));
-    let yaml = parse_yaml(&"- a\n".repeat(1000), &mut budget(10_000)).map(|read| read.is_ok());
+    let yaml = parse_bounded_yaml(&"- a\n".repeat(1000), &mut budget(10_000)).map(|read| read.is_ok());
     assert_eq!(yaml, Err(Exhausted::Bytes(10_000)));
 }

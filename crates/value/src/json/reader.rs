@@ -7,20 +7,20 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::MAX_DEPTH;
-use crate::source::size;
+use crate::source::position_count;
 use crate::{
-    Document, Location, Map, Number, Position, Positions, Problem, ProblemKind, Source, Text, Value,
+    Document, Location, Map, Number, ParseProblem, ParseProblemKind, Position, Positions, Source, Text, Value,
 };
 
-/// Why a text is not JSON.
+/// The reason why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} at {position}")]
 pub struct JsonError {
-    /// What sort of problem it is.
-    pub kind: ProblemKind,
-    /// What was found and what was expected.
+    /// The sort of problem.
+    pub kind: ParseProblemKind,
+    /// The value found and the one expected.
     pub message: String,
-    /// Where.
+    /// The position.
     pub position: Position,
 }
 
@@ -29,7 +29,7 @@ pub struct JsonError {
 /// # Errors
 /// When `text` is not exactly one JSON value, or nests deeper than [`MAX_DEPTH`].
 pub fn parse(text: &str) -> Result<Value, JsonError> {
-    Reader::new(text, Nowhere).whole().map(|(value, _)| value).map_err(|error| *error)
+    JsonReader::new(text, NoPositions).whole().map(|(value, _)| value).map_err(|error| *error)
 }
 
 /// Parses one JSON value that consists of at most `nodes` values.
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
 /// # Errors
 /// As [`parse`], and when there are more.
 pub fn parse_within(text: &str, nodes: usize) -> Result<Value, JsonError> {
-    let reader = Reader { nodes_left: nodes, ..Reader::new(text, Nowhere) };
+    let reader = JsonReader { nodes_left: nodes, ..JsonReader::new(text, NoPositions) };
     reader.whole().map(|(value, _)| value).map_err(|error| *error)
 }
 
@@ -45,37 +45,37 @@ pub fn parse_within(text: &str, nodes: usize) -> Result<Value, JsonError> {
 ///
 /// # Errors
 /// As [`parse`].
-pub fn read(source: &Arc<Source>) -> Result<Document, Problem> {
+pub fn read(source: &Arc<Source>) -> Result<Document, ParseProblem> {
     read_with_warnings(source).map(|(document, _)| document)
 }
 
-/// Reads one JSON document, and says which keys stand twice in an object.
+/// Reads one JSON document, with a warning for each duplicate key.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<Problem>), Problem> {
+pub fn read_with_warnings(source: &Arc<Source>) -> Result<(Document, Vec<ParseProblem>), ParseProblem> {
     let location = |position| Location { source: Arc::clone(source), position, length: 1 };
-    match Reader::new(&source.text, Recorder::default()).whole() {
+    match JsonReader::new(&source.text, PositionRecorder::default()).whole() {
         Ok((value, sink)) => {
             let warnings = sink
                 .duplicates
                 .into_iter()
-                .map(|(key, first, second)| Problem::duplicate_key(source, &key, first, second))
+                .map(|(key, first, second)| ParseProblem::duplicate_key(source, &key, first, second))
                 .collect();
             let positions = Positions::new(sink.positions);
             Ok((Document { value, source: Arc::clone(source), positions }, warnings))
         }
         Err(error) => {
-            Err(Problem { kind: error.kind, message: error.message, location: location(error.position) })
+            Err(ParseProblem { kind: error.kind, message: error.message, location: location(error.position) })
         }
     }
 }
 
 /// Boxed, so that results stay small.
-type Failed = Box<JsonError>;
+type JsonFailure = Box<JsonError>;
 
-/// Where positions go.
-trait Sink {
+/// The destination of positions.
+trait PositionSink {
     /// Whether anything is kept.
     const KEEPS: bool;
     /// Notes the node or key that starts at `offset`.
@@ -86,9 +86,9 @@ trait Sink {
     fn replaced(&mut self, key: &str, old: Range<usize>, new: usize);
 }
 
-struct Nowhere;
+struct NoPositions;
 
-impl Sink for Nowhere {
+impl PositionSink for NoPositions {
     const KEEPS: bool = false;
     fn node(&mut self, _: &str, _: usize) {}
     fn mark(&self) -> usize {
@@ -98,7 +98,7 @@ impl Sink for Nowhere {
 }
 
 #[derive(Default)]
-struct Recorder {
+struct PositionRecorder {
     positions: Vec<Position>,
     duplicates: Vec<(String, Position, Position)>,
     // How far lines and columns were counted, so that counting is linear.
@@ -107,7 +107,7 @@ struct Recorder {
     counted: usize,
 }
 
-impl Sink for Recorder {
+impl PositionSink for PositionRecorder {
     const KEEPS: bool = true;
 
     fn node(&mut self, text: &str, offset: usize) {
@@ -135,13 +135,13 @@ impl Sink for Recorder {
     }
 }
 
-/// How many keys of one text may stand twice before it is refused.
+/// The maximum number of duplicate keys in one text before it is refused.
 const MAX_DUPLICATES: usize = 1000;
 
-/// How many positions equal keys may rearrange.
+/// The maximum number of positions that equal keys may rearrange.
 const MAX_MOVED: usize = 32 << 20;
 
-struct Reader<'a, S> {
+struct JsonReader<'a, S> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -152,7 +152,7 @@ struct Reader<'a, S> {
     sink: S,
 }
 
-impl<'a, S: Sink> Reader<'a, S> {
+impl<'a, S: PositionSink> JsonReader<'a, S> {
     fn new(text: &'a str, sink: S) -> Self {
         Self {
             text,
@@ -166,7 +166,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn whole(mut self) -> Result<(Value, S), Failed> {
+    fn whole(mut self) -> Result<(Value, S), JsonFailure> {
         self.space();
         let mut value = Value::Null;
         self.value(&mut value)?;
@@ -178,11 +178,11 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads a value into `slot`, where it stays.
-    fn value(&mut self, slot: &mut Value) -> Result<(), Failed> {
+    fn value(&mut self, slot: &mut Value) -> Result<(), JsonFailure> {
         self.sink.node(self.text, self.at);
         match self.nodes_left.checked_sub(1) {
             Some(left) => self.nodes_left = left,
-            None => return Err(self.error(ProblemKind::Size, "too many values".to_owned())),
+            None => return Err(self.error(ParseProblemKind::Size, "too many values".to_owned())),
         }
         match self.peek() {
             Some(b'"') => *slot = Value::String(Text::new(self.string()?)),
@@ -206,16 +206,16 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Takes an opening bracket.
-    fn enter(&mut self) -> Result<(), Failed> {
+    fn enter(&mut self) -> Result<(), JsonFailure> {
         if self.depth == MAX_DEPTH {
-            return Err(self.error(ProblemKind::Depth, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self.error(ParseProblemKind::Depth, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         self.at += 1;
         Ok(())
     }
 
-    fn object(&mut self) -> Result<Value, Failed> {
+    fn object(&mut self) -> Result<Value, JsonFailure> {
         let start = self.sink.mark();
         let mut map = Map::new();
         self.space();
@@ -260,26 +260,28 @@ impl<'a, S: Sink> Reader<'a, S> {
         place: usize,
         (key, value): (&str, Value),
         (start, mark): (usize, usize),
-    ) -> Result<(), Failed> {
+    ) -> Result<(), JsonFailure> {
         self.duplicates += 1;
         if self.duplicates > MAX_DUPLICATES {
-            return Err(self.error(ProblemKind::Size, format!("more than {MAX_DUPLICATES} keys stand twice")));
+            return Err(
+                self.error(ParseProblemKind::Size, format!("more than {MAX_DUPLICATES} keys stand twice"))
+            );
         }
         self.moved = self.moved.saturating_add(self.sink.mark() - start);
         if self.moved > MAX_MOVED {
-            return Err(self.error(ProblemKind::Size, "equal keys around too many values".to_owned()));
+            return Err(self.error(ParseProblemKind::Size, "equal keys around too many values".to_owned()));
         }
         if S::KEEPS
             && let Some((_, old_value)) = map.entry(place)
         {
-            let old = start + map.values().take(place).map(|v| 1 + size(v)).sum::<usize>();
-            self.sink.replaced(key, old..old + 1 + size(old_value), mark);
+            let old = start + map.values().take(place).map(|v| 1 + position_count(v)).sum::<usize>();
+            self.sink.replaced(key, old..old + 1 + position_count(old_value), mark);
         }
         map.insert(Text::new(key), value);
         Ok(())
     }
 
-    fn array(&mut self) -> Result<Value, Failed> {
+    fn array(&mut self) -> Result<Value, JsonFailure> {
         let mut items = Vec::new();
         self.space();
         if self.eat(b']') {
@@ -302,7 +304,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads a string whose opening quote is next.
-    fn string(&mut self) -> Result<Cow<'a, str>, Failed> {
+    fn string(&mut self) -> Result<Cow<'a, str>, JsonFailure> {
         self.at += 1;
         let start = self.at;
         self.skip_plain();
@@ -317,11 +319,11 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    /// Steps over what stands for itself in a string: anything but quotes, backslashes and controls.
+    /// Steps over the literal part of a string: anything but quotes, backslashes and controls.
     #[inline]
     fn skip_plain(&mut self) {
         while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
-            let special = special_bytes(u64::from_le_bytes(*eight));
+            let special = json_special_bytes(u64::from_le_bytes(*eight));
             if special != 0 {
                 self.at += (special.trailing_zeros() / 8) as usize;
                 return;
@@ -334,7 +336,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Goes on with a string that turned out to have an escape.
-    fn escaped(&mut self, start: usize) -> Result<String, Failed> {
+    fn escaped(&mut self, start: usize) -> Result<String, JsonFailure> {
         let mut out = String::from(self.slice(start));
         loop {
             let plain = self.at;
@@ -351,7 +353,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    fn escape(&mut self) -> Result<char, Failed> {
+    fn escape(&mut self) -> Result<char, JsonFailure> {
         self.at += 1;
         let byte = self.peek();
         self.at += 1;
@@ -373,7 +375,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads the four digits after `\u`; half a surrogate pair becomes the replacement character, as in Go.
-    fn code_point(&mut self) -> Result<char, Failed> {
+    fn code_point(&mut self) -> Result<char, JsonFailure> {
         let high = self.four_digits()?;
         if (0xd800..0xdc00).contains(&high) && self.bytes.get(self.at..self.at + 2) == Some(b"\\u") {
             let back = self.at;
@@ -388,7 +390,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn four_digits(&mut self) -> Result<u32, Failed> {
+    fn four_digits(&mut self) -> Result<u32, JsonFailure> {
         let digits = self.bytes.get(self.at..self.at + 4).unwrap_or_default();
         let mut code = 0;
         for digit in digits {
@@ -404,7 +406,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Result<Number, Failed> {
+    fn number(&mut self) -> Result<Number, JsonFailure> {
         let start = self.at;
         let negative = self.eat(b'-');
         let digits = self.at;
@@ -438,7 +440,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// Reads what may follow the digits of a number that is not an exact integer.
-    fn fraction(&mut self, start: usize) -> Result<Number, Failed> {
+    fn fraction(&mut self, start: usize) -> Result<Number, JsonFailure> {
         if self.eat(b'.') {
             self.digits()?;
         }
@@ -448,14 +450,12 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
         match self.slice(start).parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Number::Float(number)),
-            _ => {
-                Err(self
-                    .error(ProblemKind::Number, format!("number `{}` is out of range", self.slice(start))))
-            }
+            _ => Err(self
+                .error(ParseProblemKind::Number, format!("number `{}` is out of range", self.slice(start)))),
         }
     }
 
-    fn digits(&mut self) -> Result<(), Failed> {
+    fn digits(&mut self) -> Result<(), JsonFailure> {
         if !matches!(self.peek(), Some(b'0'..=b'9')) {
             return Err(self.unexpected("a digit"));
         }
@@ -465,7 +465,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(())
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, Failed> {
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, JsonFailure> {
         if self.bytes.get(self.at..self.at + word.len()) == Some(word.as_bytes()) {
             self.at += word.len();
             return Ok(value);
@@ -496,34 +496,34 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    fn bad_string(&self) -> Failed {
+    fn bad_string(&self) -> JsonFailure {
         match self.peek() {
-            None => self.error(ProblemKind::Syntax, "the text ends inside a string".to_owned()),
+            None => self.error(ParseProblemKind::Syntax, "the text ends inside a string".to_owned()),
             Some(control) => self.error(
-                ProblemKind::ControlCharacter,
+                ParseProblemKind::ControlCharacter,
                 format!("control character 0x{control:02x} in a string"),
             ),
         }
     }
 
-    fn unexpected(&self, expected: &str) -> Failed {
+    fn unexpected(&self, expected: &str) -> JsonFailure {
         let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "the end".to_owned(),
             Some(character) => format!("`{}`", character.escape_debug()),
         };
-        self.error(ProblemKind::Syntax, format!("found {found}, expected {expected}"))
+        self.error(ParseProblemKind::Syntax, format!("found {found}, expected {expected}"))
     }
 
-    fn error(&self, kind: ProblemKind, message: String) -> Failed {
+    fn error(&self, kind: ParseProblemKind, message: String) -> JsonFailure {
         Box::new(JsonError { kind, message, position: Position::of(self.text, self.at) })
     }
 }
 
 /// Returns a word whose lowest set bit is in the first of eight bytes that is a quote, a backslash or a control.
 #[inline]
-fn special_bytes(eight: u64) -> u64 {
+fn json_special_bytes(eight: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xff;
-    // Of each byte, the top bit tells whether it was below `limit`; exact up to the first that was.
+    // Of each byte, the top bit says whether it was below `limit`; exact up to the first that was.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |byte: u8| below(eight ^ (ONES * u64::from(byte)), 1);
     (below(eight, 0x20) | equal(b'"') | equal(b'\\')) & (ONES << 7)

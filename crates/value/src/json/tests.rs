@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ProblemKind, Source};
+use crate::{ParseProblemKind, Source};
 
 #[track_caller]
 fn same(text: &str) {
@@ -78,5 +78,5 @@ fn pretty_output_is_indented_by_two() {
 fn more_values_than_may_be_are_refused() {
     assert!(parse_within("[1,{\"a\":2}]", 4).is_ok());
     let error = parse_within("[1,{\"a\":2}]", 3).unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ProblemKind::Size, "too many values"));
+    assert_eq!((error.kind, error.message.as_str()), (ParseProblemKind::Size, "too many values"));
 }

@@ -1,30 +1,30 @@
 //! Values to JSON text.
 //!
-//! One walk writes to any [`Sink`]: to a string, which takes everything, or to one that stops when it is full.
+//! One walk writes to any [`TextSink`]: to a string, which takes everything, or to one that stops when it is full.
 
 use std::convert::Infallible;
 
 use crate::Value;
 use crate::display::escape_json;
 
-/// Where text goes as it is written.
-pub(crate) trait Sink {
-    /// Why no more can be written.
+/// The destination of text as it is written.
+pub(crate) trait TextSink {
+    /// The reason why no more can be written.
     type Full;
 
     /// Appends `part`.
     fn push(&mut self, part: &str) -> Result<(), Self::Full>;
 
-    /// Is told before each list and each object.
+    /// Called before each list and each object.
     fn enter(&mut self) -> Result<(), Self::Full> {
         Ok(())
     }
 
-    /// Is told after each list and each object.
+    /// Called after each list and each object.
     fn leave(&mut self) {}
 }
 
-impl Sink for String {
+impl TextSink for String {
     type Full = Infallible;
 
     #[inline]
@@ -76,7 +76,7 @@ pub fn write(out: &mut String, value: &Value) {
 }
 
 /// Appends `value` to `out` as compact JSON, until it is full.
-pub(crate) fn write_to<S: Sink>(out: &mut S, value: &Value) -> Result<(), S::Full> {
+pub(crate) fn write_to<S: TextSink>(out: &mut S, value: &Value) -> Result<(), S::Full> {
     match value {
         Value::Array(items) => {
             out.enter()?;
@@ -113,7 +113,7 @@ pub(crate) fn write_to<S: Sink>(out: &mut S, value: &Value) -> Result<(), S::Ful
 }
 
 /// Appends `value` to `out` as JSON indented by two spaces, until it is full.
-pub(crate) fn pretty_to<S: Sink>(out: &mut S, value: &Value, level: usize) -> Result<(), S::Full> {
+pub(crate) fn pretty_to<S: TextSink>(out: &mut S, value: &Value, level: usize) -> Result<(), S::Full> {
     match value {
         Value::Array(items) if !items.is_empty() => {
             out.enter()?;
@@ -143,7 +143,7 @@ pub(crate) fn pretty_to<S: Sink>(out: &mut S, value: &Value, level: usize) -> Re
     }
 }
 
-fn new_line<S: Sink>(out: &mut S, comma: bool, level: usize) -> Result<(), S::Full> {
+fn new_line<S: TextSink>(out: &mut S, comma: bool, level: usize) -> Result<(), S::Full> {
     if comma {
         out.push(",")?;
     }
@@ -152,14 +152,14 @@ fn new_line<S: Sink>(out: &mut S, comma: bool, level: usize) -> Result<(), S::Fu
 }
 
 /// Appends `text` to `out` as a JSON string, until it is full.
-pub(crate) fn string_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
+pub(crate) fn string_to<S: TextSink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     out.push("\"")?;
     escaped_to(out, text)?;
     out.push("\"")
 }
 
-/// Appends `text` to `out` as it stands between the quotes of a JSON string, until it is full.
-pub(crate) fn escaped_to<S: Sink>(out: &mut S, text: &str) -> Result<(), S::Full> {
+/// Appends `text` to `out` escaped for use between the quotes of a JSON string, until it is full.
+pub(crate) fn escaped_to<S: TextSink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
         let (plain, tail) = rest.split_at(at);

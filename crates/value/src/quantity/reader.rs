@@ -1,29 +1,29 @@
 //! A quantity from its text.
 //!
 //! Kubernetes reads short texts and long ones in two ways that accept slightly
-//! different things; `is_short` tells which way a text goes.
+//! different things; `is_short` decides which way a text is read.
 
-use super::{DIGITS, Format, Quantity, QuantityError};
+use super::{DIGITS, Quantity, QuantityError, QuantityFormat};
 use crate::Text;
 
 /// The smallest power of ten that is kept.
 const NANO: i64 = -9;
 
-/// How many nanos the largest binary quantity has.
-const LARGEST: i128 = i64::MAX as i128 * 1_000_000_000;
+/// The largest binary quantity in nanos.
+const MAX_BINARY_NANOS: i128 = i64::MAX as i128 * 1_000_000_000;
 
-pub(super) fn parse(text: &str) -> Result<Quantity, QuantityError> {
+pub(super) fn parse_quantity(text: &str) -> Result<Quantity, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Syntax);
     }
-    let parts = Parts::split(text)?;
+    let parts = QuantityParts::split(text)?;
     let suffix = Suffix::parse(parts.suffix)?;
     let short = parts.is_short(&suffix);
     if !short && !parts.has_digits {
         return Err(QuantityError::Number);
     }
     let (size, format) = match suffix.format {
-        Format::Binary => parts.binary(&suffix),
+        QuantityFormat::Binary => parts.binary(&suffix),
         _ => (parts.decimal(suffix.exponent)?, suffix.format),
     };
     let (mantissa, scale) = size;
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str) -> Result<Quantity, QuantityError> {
 }
 
 /// A text taken apart.
-struct Parts<'a> {
+struct QuantityParts<'a> {
     negative: bool,
     // Without its leading zeros.
     whole: &'a str,
@@ -44,11 +44,11 @@ struct Parts<'a> {
 }
 
 struct Suffix {
-    format: Format,
+    format: QuantityFormat,
     exponent: i64,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> QuantityParts<'a> {
     fn split(text: &'a str) -> Result<Self, QuantityError> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (digits, rest) = take_digits(unsigned);
@@ -69,17 +69,17 @@ impl<'a> Parts<'a> {
 
     /// Returns how many digits Kubernetes counts before the point.
     fn whole_length(&self) -> i64 {
-        length(self.whole).max(1)
+        digit_count(self.whole).max(1)
     }
 
     fn is_short(&self, suffix: &Suffix) -> bool {
         match suffix.format {
-            Format::Binary => {
+            QuantityFormat::Binary => {
                 self.fraction.is_empty() && 15 - self.whole_length() - suffix.exponent * 3 / 10 > 0
             }
             _ => {
-                self.whole_length() + length(self.fraction) <= 18
-                    && suffix.exponent - length(self.fraction) >= NANO
+                self.whole_length() + digit_count(self.fraction) <= 18
+                    && suffix.exponent - digit_count(self.fraction) >= NANO
             }
         }
     }
@@ -87,9 +87,9 @@ impl<'a> Parts<'a> {
     /// Returns whether Kubernetes writes the text again as it is.
     fn is_kept(&self, suffix: &Suffix) -> bool {
         match suffix.format {
-            Format::Binary => self.whole.parse::<u64>().is_ok_and(|value| value % 8 != 0),
+            QuantityFormat::Binary => self.whole.parse::<u64>().is_ok_and(|value| value % 8 != 0),
             _ => {
-                (suffix.exponent - length(self.fraction)) % 3 == 0
+                (suffix.exponent - digit_count(self.fraction)) % 3 == 0
                     && self.trailing_zeros() < 3
                     && !self.whole.is_empty()
             }
@@ -107,7 +107,7 @@ impl<'a> Parts<'a> {
 
     /// Returns the size as a mantissa and its scale, rounded up to nanos.
     fn decimal(&self, exponent: i64) -> Result<(i128, i64), QuantityError> {
-        let (mut digits, mut scale) = (self.digits(), exponent - length(self.fraction));
+        let (mut digits, mut scale) = (self.digits(), exponent - digit_count(self.fraction));
         let zeros = self.trailing_zeros();
         digits.truncate(digits.len().saturating_sub(zeros));
         scale += i64::try_from(zeros).unwrap_or(0);
@@ -136,7 +136,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns the size in nanos, rounded up and capped, and how it is written.
-    fn binary(&self, suffix: &Suffix) -> ((i128, i64), Format) {
+    fn binary(&self, suffix: &Suffix) -> ((i128, i64), QuantityFormat) {
         let unit = 1_i128 << suffix.exponent.clamp(0, 60);
         let nanos = unit * 1_000_000_000;
         let whole = self.whole.parse::<u64>().ok().filter(|_| self.whole.len() <= 19);
@@ -152,34 +152,37 @@ impl<'a> Parts<'a> {
         let size = whole
             .and_then(|whole| i128::from(whole).checked_mul(nanos))
             .and_then(|size| size.checked_add(fraction + i128::from(!is_exact)))
-            .map_or(LARGEST, |size| size.min(LARGEST));
+            .map_or(MAX_BINARY_NANOS, |size| size.min(MAX_BINARY_NANOS));
         let is_fraction = 0 < size && size < 1_000_000_000;
-        ((size, NANO), if is_fraction { Format::Decimal } else { Format::Binary })
+        ((size, NANO), if is_fraction { QuantityFormat::Decimal } else { QuantityFormat::Binary })
     }
 }
 
 impl Suffix {
     fn parse(text: &str) -> Result<Self, QuantityError> {
         let (format, exponent) = match text {
-            "n" => (Format::Decimal, -9),
-            "u" => (Format::Decimal, -6),
-            "m" => (Format::Decimal, -3),
-            "" => (Format::Decimal, 0),
-            "k" => (Format::Decimal, 3),
-            "M" => (Format::Decimal, 6),
-            "G" => (Format::Decimal, 9),
-            "T" => (Format::Decimal, 12),
-            "P" => (Format::Decimal, 15),
-            "E" => (Format::Decimal, 18),
-            "Ki" => (Format::Binary, 10),
-            "Mi" => (Format::Binary, 20),
-            "Gi" => (Format::Binary, 30),
-            "Ti" => (Format::Binary, 40),
-            "Pi" => (Format::Binary, 50),
-            "Ei" => (Format::Binary, 60),
+            "n" => (QuantityFormat::Decimal, -9),
+            "u" => (QuantityFormat::Decimal, -6),
+            "m" => (QuantityFormat::Decimal, -3),
+            "" => (QuantityFormat::Decimal, 0),
+            "k" => (QuantityFormat::Decimal, 3),
+            "M" => (QuantityFormat::Decimal, 6),
+            "G" => (QuantityFormat::Decimal, 9),
+            "T" => (QuantityFormat::Decimal, 12),
+            "P" => (QuantityFormat::Decimal, 15),
+            "E" => (QuantityFormat::Decimal, 18),
+            "Ki" => (QuantityFormat::Binary, 10),
+            "Mi" => (QuantityFormat::Binary, 20),
+            "Gi" => (QuantityFormat::Binary, 30),
+            "Ti" => (QuantityFormat::Binary, 40),
+            "Pi" => (QuantityFormat::Binary, 50),
+            "Ei" => (QuantityFormat::Binary, 60),
             other => {
                 let exponent = other.strip_prefix(['e', 'E']).ok_or(QuantityError::Suffix)?;
-                (Format::Exponent, i64::from(exponent.parse::<i32>().map_err(|_| QuantityError::Suffix)?))
+                (
+                    QuantityFormat::Exponent,
+                    i64::from(exponent.parse::<i32>().map_err(|_| QuantityError::Suffix)?),
+                )
             }
         };
         Ok(Self { format, exponent })
@@ -191,6 +194,6 @@ fn take_digits(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-fn length(text: &str) -> i64 {
+fn digit_count(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX / 4)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Format, Quantity};
+use super::{Quantity, QuantityFormat};
 
 /// Up to which scale zeros are written out, where only they could say how large a number is.
 const WRITTEN_OUT: i64 = 64;
@@ -17,8 +17,8 @@ impl fmt::Display for Quantity {
             return f.write_str("0");
         }
         match (self.format, self.binary()) {
-            (Format::Binary, Some((number, suffix))) => write!(f, "{number}{suffix}"),
-            (Format::Exponent, _) => self.write_exponent(f),
+            (QuantityFormat::Binary, Some((number, suffix))) => write!(f, "{number}{suffix}"),
+            (QuantityFormat::Exponent, _) => self.write_exponent(f),
             _ if self.scale > WRITTEN_OUT => self.write_exponent(f),
             _ => self.write_decimal(f),
         }
@@ -69,7 +69,7 @@ impl Quantity {
     }
 
     fn write_decimal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // There is no suffix beyond these; the number takes up the rest.
+        // These are all suffixes; the number takes up the rest.
         let scale = (self.scale - self.scale.rem_euclid(3)).clamp(-9, 18);
         let suffix = match scale {
             -9 => "n",

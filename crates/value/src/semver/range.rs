@@ -1,7 +1,7 @@
 //! Ranges of versions: `>1.0.0 <2.0.0 || >=3.0.0`, `!=1.2.3`, `1.x`.
 //!
-//! Comparisons that stand side by side must all hold; `||` parts alternatives. A
-//! wildcard stands for every version that starts with the numbers before it.
+//! Comparisons side by side must all hold; `||` separates alternatives. A
+//! wildcard means every version that starts with the numbers before it.
 
 use thiserror::Error;
 
@@ -10,10 +10,10 @@ use super::{Version, VersionError};
 /// A set of versions.
 #[derive(Debug, Clone)]
 pub struct VersionRange {
-    alternatives: Vec<Vec<Comparison>>,
+    alternatives: Vec<Vec<VersionComparison>>,
 }
 
-/// Why a text is no range.
+/// The reason why a text is not a range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RangeError {
     /// There is nothing, or nothing on one side of `||`.
@@ -25,7 +25,7 @@ pub enum RangeError {
     /// An operator that is not known.
     #[error("unknown operator `{0}` in a range, expected `=`, `!=`, `>`, `>=`, `<` or `<=`")]
     Operator(String),
-    /// A version that is none.
+    /// An invalid version.
     #[error("`{0}` in a range is no version: {1}")]
     Version(String, VersionError),
 }
@@ -37,11 +37,11 @@ impl VersionRange {
     /// When a comparison has no known operator or no version.
     pub fn parse(text: &str) -> Result<Self, RangeError> {
         let mut alternatives = vec![Vec::new()];
-        for word in words(text) {
+        for word in split_version_words(text) {
             if word == "||" {
                 alternatives.push(Vec::new());
             } else if let Some(comparisons) = alternatives.last_mut() {
-                comparisons.push(Comparison::parse(&word)?);
+                comparisons.push(VersionComparison::parse(&word)?);
             }
         }
         if alternatives.iter().any(Vec::is_empty) {
@@ -58,7 +58,7 @@ impl VersionRange {
 }
 
 /// Parts `text` at spaces, except for those between an operator and its version.
-fn words(text: &str) -> Vec<String> {
+fn split_version_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for character in text.chars() {
@@ -74,18 +74,18 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// How a version compares with the versions from `first` up to, but not including, `end`.
+/// A comparison of a version with the versions from `first` up to, but not including, `end`.
 ///
 /// For a plain version only `first` is in between, and there is no `end`.
 #[derive(Debug, Clone)]
-struct Comparison {
-    operator: Operator,
+struct VersionComparison {
+    operator: VersionOperator,
     first: Version,
     end: Option<Version>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum VersionOperator {
     Equal,
     NotEqual,
     Greater,
@@ -94,21 +94,22 @@ enum Operator {
     LessOrEqual,
 }
 
-impl Comparison {
+impl VersionComparison {
     fn parse(word: &str) -> Result<Self, RangeError> {
         let start =
             word.find(|c: char| c.is_ascii_digit()).ok_or_else(|| RangeError::NoVersion(word.to_owned()))?;
         let (operator, version) = word.split_at_checked(start).unwrap_or(("", word));
         let operator = match operator {
-            "" | "=" | "==" => Operator::Equal,
-            "!" | "!=" => Operator::NotEqual,
-            ">" => Operator::Greater,
-            ">=" => Operator::GreaterOrEqual,
-            "<" => Operator::Less,
-            "<=" => Operator::LessOrEqual,
+            "" | "=" | "==" => VersionOperator::Equal,
+            "!" | "!=" => VersionOperator::NotEqual,
+            ">" => VersionOperator::Greater,
+            ">=" => VersionOperator::GreaterOrEqual,
+            "<" => VersionOperator::Less,
+            "<=" => VersionOperator::LessOrEqual,
             other => return Err(RangeError::Operator(other.to_owned())),
         };
-        let (first, end) = bounds(version).map_err(|error| RangeError::Version(version.to_owned(), error))?;
+        let (first, end) =
+            version_bounds(version).map_err(|error| RangeError::Version(version.to_owned(), error))?;
         Ok(Self { operator, first, end })
     }
 
@@ -116,27 +117,27 @@ impl Comparison {
         let is_before = *version < self.first;
         let is_after = self.end.as_ref().map_or(*version > self.first, |end| version >= end);
         match self.operator {
-            Operator::Equal => !is_before && !is_after,
-            Operator::NotEqual => is_before || is_after,
-            Operator::Greater => is_after,
-            Operator::GreaterOrEqual => !is_before,
-            Operator::Less => is_before,
-            Operator::LessOrEqual => !is_after,
+            VersionOperator::Equal => !is_before && !is_after,
+            VersionOperator::NotEqual => is_before || is_after,
+            VersionOperator::Greater => is_after,
+            VersionOperator::GreaterOrEqual => !is_before,
+            VersionOperator::Less => is_before,
+            VersionOperator::LessOrEqual => !is_after,
         }
     }
 }
 
 /// Returns the version that `text` is, or the first one of a wildcard and the first one behind it.
-fn bounds(text: &str) -> Result<(Version, Option<Version>), VersionError> {
+fn version_bounds(text: &str) -> Result<(Version, Option<Version>), VersionError> {
     let next = |number: u64| number.checked_add(1).ok_or(VersionError::Number);
     let parts: Vec<&str> = text.split('.').collect();
     match *parts.as_slice() {
         [major, "x"] | [major, "x", "x"] => {
-            let major = super::number(major)?;
+            let major = super::parse_version_number(major)?;
             Ok((Version::new(major, 0, 0), Some(Version::new(next(major)?, 0, 0))))
         }
         [major, minor, "x"] => {
-            let (major, minor) = (super::number(major)?, super::number(minor)?);
+            let (major, minor) = (super::parse_version_number(major)?, super::parse_version_number(minor)?);
             Ok((Version::new(major, minor, 0), Some(Version::new(major, next(minor)?, 0))))
         }
         _ => Version::parse(text).map(|version| (version, None)),

@@ -1,17 +1,17 @@
-//! Where the children of each node of a document stand in its flat list of positions.
+//! The places of the children of each node in the flat list of positions of a document.
 
 use crate::Value;
 
 /// The index of a document.
 #[derive(Debug, Default)]
-pub(super) struct Children {
+pub(super) struct ChildPositions {
     /// For each node in pre-order, where its children begin in `places`.
     first: Vec<u32>,
     /// The positions of children, those of one node side by side. Of a child of an object it is that of its key.
     places: Vec<u32>,
 }
 
-impl Children {
+impl ChildPositions {
     /// Returns the index of all parts of `value`, in one pass.
     pub(super) fn of_document(value: &Value) -> Self {
         let mut children = Self::default();
@@ -19,7 +19,7 @@ impl Children {
         children
     }
 
-    /// Returns where the children of `value` stand, whose own position is `at`.
+    /// Returns the places of the children of `value`, whose own position is `at`.
     pub(super) fn of(&self, at: usize, value: &Value) -> &[u32] {
         let count = match value {
             Value::Array(items) => items.len(),
@@ -33,7 +33,7 @@ impl Children {
     /// Values nest no deeper than the readers allow.
     fn add(&mut self, value: &Value) {
         let start = self.places.len();
-        self.first.push(number(start));
+        self.first.push(to_position_count(start));
         match value {
             Value::Array(items) => {
                 self.places.resize(start + items.len(), 0);
@@ -57,7 +57,7 @@ impl Children {
 
     /// Notes that the child whose entry is at `entry` is the next node.
     fn place(&mut self, entry: usize) {
-        let next = number(self.first.len());
+        let next = to_position_count(self.first.len());
         if let Some(place) = self.places.get_mut(entry) {
             *place = next;
         }
@@ -65,6 +65,6 @@ impl Children {
 }
 
 /// A text is smaller than 4 GiB, so it has fewer parts.
-fn number(count: usize) -> u32 {
+fn to_position_count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

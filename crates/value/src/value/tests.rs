@@ -62,3 +62,14 @@ fn integers_keep_every_digit() {
         assert_eq!(json(text).to_string(), text);
     }
 }
+
+#[test]
+fn str_at_reads_a_string_or_nothing() {
+    let pod = json(r#"{"metadata":{"name":"a","generation":1}}"#);
+    assert_eq!(pod.str_at(&["metadata", "name"]), "a");
+    assert_eq!(pod.str_at(&["metadata", "generation"]), "");
+    assert_eq!(pod.str_at(&["metadata", "name", "first"]), "");
+    assert_eq!(pod.str_at(&["status", "phase"]), "");
+    let map = pod.as_object().unwrap();
+    assert_eq!((map.str_at(&["metadata", "name"]), map.str_at(&[])), ("a", ""));
+}

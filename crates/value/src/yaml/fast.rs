@@ -11,19 +11,19 @@ mod text;
 
 use std::borrow::Cow;
 
-use super::scalar::{Scalar, resolve};
+use super::scalar::{ResolvedScalar, resolve_scalar};
 use super::split::starts_document;
 use crate::json::MAX_DEPTH;
 use crate::{Map, Position, Text, Value};
 
-/// How long a key may be here; the full parser knows the real limit.
-const LONGEST_KEY: usize = 1000;
+/// The maximum length of a key here; the full parser knows the real limit.
+const MAX_FAST_KEY_BYTES: usize = 1000;
 
-/// How long a text may be to be tried as one scalar before anything else.
-const LONGEST_SCALAR: usize = 4096;
+/// The maximum length of a text to be tried as one scalar before anything else.
+const MAX_FAST_SCALAR_BYTES: usize = 4096;
 
-/// What the fast path made of a document.
-pub(super) struct Read {
+/// A document read by the fast path.
+pub(super) struct FastDocument {
     /// Nothing when the document is empty.
     pub(super) value: Option<Value>,
     pub(super) positions: Vec<Position>,
@@ -32,8 +32,13 @@ pub(super) struct Read {
 /// Reads the document in `text` from `start` on, which is the start of line `line`, counted from 1.
 ///
 /// The text has no control characters and no line breaks but `\n`. With `PLACES`, positions are kept.
-pub(super) fn read<const PLACES: bool>(text: &str, start: usize, line: u32, is_ascii: bool) -> Option<Read> {
-    let mut reader = Reader::<PLACES> {
+pub(super) fn read_fast<const PLACES: bool>(
+    text: &str,
+    start: usize,
+    line: u32,
+    is_ascii: bool,
+) -> Option<FastDocument> {
+    let mut reader = FastReader::<PLACES> {
         text,
         bytes: text.as_bytes(),
         at: start,
@@ -50,12 +55,12 @@ pub(super) fn read<const PLACES: bool>(text: &str, start: usize, line: u32, is_a
         reader.positions.reserve((text.len() - start) / 12);
     }
     let value = reader.document()?;
-    Some(Read { value, positions: reader.positions })
+    Some(FastDocument { value, positions: reader.positions })
 }
 
 /// Reads a text that is one simple scalar: a word, a number, a text of harmless characters.
-pub(super) fn scalar(text: &str) -> Option<Value> {
-    if text.len() > LONGEST_SCALAR {
+pub(super) fn read_fast_scalar(text: &str) -> Option<Value> {
+    if text.len() > MAX_FAST_SCALAR_BYTES {
         return None;
     }
     let text = text.strip_suffix('\n').unwrap_or(text);
@@ -80,11 +85,11 @@ pub(super) fn scalar(text: &str) -> Option<Value> {
         before = *byte;
     }
     let text = if before == b' ' { text.trim_end_matches(' ') } else { text };
-    if before == b':' || text.ends_with(':') { None } else { resolve(text).value(text) }
+    if before == b':' || text.ends_with(':') { None } else { resolve_scalar(text).value(text) }
 }
 
 /// INVARIANT: every method that returns nothing gives up for good.
-struct Reader<'a, const PLACES: bool> {
+struct FastReader<'a, const PLACES: bool> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -101,12 +106,12 @@ struct Reader<'a, const PLACES: bool> {
 }
 
 /// A key and where it starts.
-struct Key<'a> {
+struct FastKey<'a> {
     text: Cow<'a, str>,
     start: usize,
 }
 
-impl<'a, const PLACES: bool> Reader<'a, PLACES> {
+impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
     fn document(&mut self) -> Option<Option<Value>> {
         if starts_document(self.bytes, self.at) {
             self.at += 3;
@@ -132,7 +137,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
         self.mapping(column, key, slot)
     }
 
-    /// Reads a list whose first `-` is next. An `indentless` one ends where a key stands under its dashes.
+    /// Reads a list whose first `-` is next. An `indentless` one ends at a key in the column of its dashes.
     fn sequence(&mut self, column: usize, indentless: bool, slot: &mut Value) -> Option<()> {
         self.enter()?;
         self.note(self.at);
@@ -171,7 +176,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
                 let text = self.quoted(quote)?;
                 if self.byte() == b':' {
                     self.key_end(start)?;
-                    return self.mapping(start - self.line_start, Key { text, start }, slot);
+                    return self.mapping(start - self.line_start, FastKey { text, start }, slot);
                 }
                 self.note(start);
                 *slot = Value::String(Text::new(text));
@@ -184,17 +189,17 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
                 if has_colon {
                     let text = plain_key(text)?;
                     self.at += 1;
-                    return self.mapping(start - self.line_start, Key { text, start }, slot);
+                    return self.mapping(start - self.line_start, FastKey { text, start }, slot);
                 }
                 self.note(start);
-                set(slot, text)?;
+                set_plain_scalar(slot, text)?;
                 self.next_line()
             }
         }
     }
 
     /// Reads the mapping at `column` whose first key was read.
-    fn mapping(&mut self, column: usize, key: Key<'a>, slot: &mut Value) -> Option<()> {
+    fn mapping(&mut self, column: usize, key: FastKey<'a>, slot: &mut Value) -> Option<()> {
         self.enter()?;
         self.note(key.start);
         let mut map = Map::new();
@@ -217,13 +222,13 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
 
     /// Reads a key and its `:`.
     #[inline]
-    fn key(&mut self) -> Option<Key<'a>> {
+    fn key(&mut self) -> Option<FastKey<'a>> {
         let start = self.at;
         let text = match self.byte() {
             quote @ (b'"' | b'\'') => {
                 let text = self.quoted(quote)?;
                 self.key_end(start)?;
-                return Some(Key { text, start });
+                return Some(FastKey { text, start });
             }
             b'-' => return None,
             _ => {
@@ -235,12 +240,12 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             }
         };
         self.at += 1;
-        Some(Key { text, start })
+        Some(FastKey { text, start })
     }
 
     /// Takes the `:` after a quoted key.
     fn key_end(&mut self, start: usize) -> Option<()> {
-        if self.at - start > LONGEST_KEY || self.byte() != b':' {
+        if self.at - start > MAX_FAST_KEY_BYTES || self.byte() != b':' {
             return None;
         }
         self.at += 1;
@@ -270,13 +275,13 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
                     return None;
                 }
                 self.note(start);
-                set(slot, text)?;
+                set_plain_scalar(slot, text)?;
                 self.next_line()
             }
         }
     }
 
-    /// Reads a value on the lines below the `-` or `:` that ends at `end`, or null if there is none.
+    /// Reads a value on the lines below the `-` or `:` that ends at `end`, or null if it is missing.
     fn value_below(&mut self, end: usize, column: usize, is_mapping: bool, slot: &mut Value) -> Option<()> {
         let place = self.place(end);
         self.next_line()?;
@@ -306,20 +311,20 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
 /// Returns the key that the plain scalar `text` makes.
 #[inline]
 fn plain_key(text: &str) -> Option<Cow<'_, str>> {
-    if text.len() > LONGEST_KEY || text == "<<" {
+    if text.len() > MAX_FAST_KEY_BYTES || text == "<<" {
         return None;
     }
-    match resolve(text) {
-        Scalar::Text => Some(Cow::Borrowed(text)),
+    match resolve_scalar(text) {
+        ResolvedScalar::Text => Some(Cow::Borrowed(text)),
         other => other.key(text).ok().map(|key| Cow::Owned(key.to_string())),
     }
 }
 
 /// Writes what the plain scalar `text` means.
 #[inline]
-fn set(slot: &mut Value, text: &str) -> Option<()> {
-    match resolve(text) {
-        Scalar::Text => *slot = Value::String(Text::new(text)),
+fn set_plain_scalar(slot: &mut Value, text: &str) -> Option<()> {
+    match resolve_scalar(text) {
+        ResolvedScalar::Text => *slot = Value::String(Text::new(text)),
         other => *slot = other.value(text)?,
     }
     Some(())

@@ -5,24 +5,24 @@
 
 use std::ops::Range;
 
-use crate::source::size;
+use crate::source::position_count;
 use crate::{Map, Position, Text, Value};
 
 /// The entries so far.
-pub(super) struct Mapping {
+pub(super) struct MappingBuilder {
     map: Map,
     // Where the positions of the first entry start.
     start: usize,
-    plan: Option<Vec<Planned>>,
+    plan: Option<Vec<PlannedEntry>>,
 }
 
-/// Where the positions of an entry are, its key first.
-struct Planned {
+/// The places of the positions of an entry, its key first.
+struct PlannedEntry {
     at: Range<usize>,
     is_merged: bool,
 }
 
-impl Mapping {
+impl MappingBuilder {
     /// Returns an empty mapping whose entries' positions start at `start`.
     pub(super) fn new(start: usize) -> Self {
         Self { map: Map::new(), start, plan: None }
@@ -39,7 +39,7 @@ impl Mapping {
         self.planned();
         let mut at = at + 1;
         for (key, value) in other.iter() {
-            let end = at + 1 + size(value);
+            let end = at + 1 + position_count(value);
             self.set(key.clone(), value.clone(), at..end, true);
             at = end;
         }
@@ -50,9 +50,9 @@ impl Mapping {
         self.planned();
     }
 
-    fn planned(&mut self) -> &mut Vec<Planned> {
+    fn planned(&mut self) -> &mut Vec<PlannedEntry> {
         let Self { map, start, plan } = self;
-        plan.get_or_insert_with(|| plan_of(map, *start))
+        plan.get_or_insert_with(|| plan_positions(map, *start))
     }
 
     /// Returns the map, and puts its positions in order; adds to `moved` how many that took.
@@ -72,24 +72,24 @@ impl Mapping {
     fn set(&mut self, key: Text, value: Value, at: Range<usize>, is_merged: bool) -> Option<Range<usize>> {
         let Some(place) = self.map.position(&key) else {
             if let Some(plan) = &mut self.plan {
-                plan.push(Planned { at, is_merged });
+                plan.push(PlannedEntry { at, is_merged });
             }
             self.map.insert(key, value);
             return None;
         };
         let entry = self.planned().get_mut(place)?;
-        let old = std::mem::replace(entry, Planned { at, is_merged });
+        let old = std::mem::replace(entry, PlannedEntry { at, is_merged });
         self.map.insert(key, value);
         (!old.is_merged && !is_merged).then_some(old.at)
     }
 }
 
-fn plan_of(map: &Map, start: usize) -> Vec<Planned> {
+fn plan_positions(map: &Map, start: usize) -> Vec<PlannedEntry> {
     let mut at = start;
     let planned = |value: &Value| {
-        let entry = at..at + 1 + size(value);
+        let entry = at..at + 1 + position_count(value);
         at = entry.end;
-        Planned { at: entry, is_merged: false }
+        PlannedEntry { at: entry, is_merged: false }
     };
     map.values().map(planned).collect()
 }

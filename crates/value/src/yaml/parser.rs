@@ -11,40 +11,40 @@ mod property;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::scalar::{Scalar, resolve, resolve_tagged};
-use super::scanner::Scanner;
-use super::token::{Kind, Mark, Token};
-use super::{Failed, YamlError};
+use super::scalar::{ResolvedScalar, resolve_scalar, resolve_tagged};
+use super::scanner::YamlScanner;
+use super::token::{YamlMark, YamlToken, YamlTokenKind};
+use super::{YamlError, YamlFailure};
 use crate::json::MAX_DEPTH;
-use crate::{Position, ProblemKind, Text, Value};
-use property::{Anchored, Properties};
+use crate::{ParseProblemKind, Position, Text, Value};
+use property::{AnchoredNode, NodeProperties};
 
-/// What a document costs for each node, beside its text.
+/// The cost of each node of a document, besides its text.
 const NODE_COST: usize = 16;
 
 /// One document.
-pub(super) struct Parsed {
+pub(super) struct ParsedYaml {
     pub(super) value: Value,
     pub(super) positions: Vec<Position>,
-    pub(super) duplicates: Vec<Duplicate>,
+    pub(super) duplicates: Vec<DuplicateKey>,
 }
 
 /// A key written twice.
-pub(super) struct Duplicate {
+pub(super) struct DuplicateKey {
     pub(super) key: Text,
     pub(super) first: Position,
     pub(super) second: Position,
 }
 
 /// Reads the documents of a text one by one.
-pub(super) struct Parser<'a> {
-    scanner: Scanner<'a>,
+pub(super) struct YamlParser<'a> {
+    scanner: YamlScanner<'a>,
     is_first: bool,
     tag_prefixes: HashMap<String, String>,
     anchors: HashMap<&'a str, usize>,
-    anchored: Vec<Option<Anchored>>,
+    anchored: Vec<Option<AnchoredNode>>,
     positions: Vec<Position>,
-    duplicates: Vec<Duplicate>,
+    duplicates: Vec<DuplicateKey>,
     depth: usize,
     // The deepest level since the innermost open anchor.
     deepest: usize,
@@ -55,11 +55,11 @@ pub(super) struct Parser<'a> {
     was_alias: bool,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> YamlParser<'a> {
     /// Returns a parser of `text` from `at` on, where line `line` starts, counted from 0.
     pub(super) fn new(text: &'a str, at: usize, line: u32) -> Self {
         Self {
-            scanner: Scanner::new(text, at, line),
+            scanner: YamlScanner::new(text, at, line),
             is_first: true,
             tag_prefixes: HashMap::new(),
             anchors: HashMap::new(),
@@ -81,24 +81,26 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the next document; nothing at the end of the text.
-    pub(super) fn document(&mut self) -> Result<Option<Parsed>, Failed> {
+    pub(super) fn document(&mut self) -> Result<Option<ParsedYaml>, YamlFailure> {
         if !self.is_first {
-            while matches!(self.scanner.peek()?.kind, Kind::DocumentEnd) {
+            while matches!(self.scanner.peek()?.kind, YamlTokenKind::DocumentEnd) {
                 self.scanner.next()?;
             }
         }
         let token = self.scanner.peek()?;
         let value = match token.kind {
-            Kind::StreamEnd => return Ok(None),
-            Kind::Version(..) | Kind::TagDirective(_) | Kind::DocumentStart => self.explicit_document()?,
+            YamlTokenKind::StreamEnd => return Ok(None),
+            YamlTokenKind::Version(..) | YamlTokenKind::TagDirective(_) | YamlTokenKind::DocumentStart => {
+                self.explicit_document()?
+            }
             _ if self.is_first => {
                 self.directives()?;
                 self.node(true, false)?
             }
-            _ => return Err(unexpected(token, "`---` before another document")),
+            _ => return Err(unexpected_token(token, "`---` before another document")),
         };
         // The token after a document must be one, whatever it is.
-        if matches!(self.scanner.peek()?.kind, Kind::DocumentEnd) {
+        if matches!(self.scanner.peek()?.kind, YamlTokenKind::DocumentEnd) {
             self.scanner.next()?;
         }
         self.is_first = false;
@@ -107,23 +109,23 @@ impl<'a> Parser<'a> {
         (self.cost, self.aliased, self.moved) = (0, 0, 0);
         let positions = std::mem::take(&mut self.positions);
         let duplicates = std::mem::take(&mut self.duplicates);
-        Ok(Some(Parsed { value, positions, duplicates }))
+        Ok(Some(ParsedYaml { value, positions, duplicates }))
     }
 
-    fn explicit_document(&mut self) -> Result<Value, Failed> {
+    fn explicit_document(&mut self) -> Result<Value, YamlFailure> {
         self.directives()?;
         let token = self.scanner.peek()?;
-        if !matches!(token.kind, Kind::DocumentStart) {
-            return Err(unexpected(token, "`---` after the directives"));
+        if !matches!(token.kind, YamlTokenKind::DocumentStart) {
+            return Err(unexpected_token(token, "`---` after the directives"));
         }
         self.scanner.next()?;
         let token = self.scanner.peek()?;
         match token.kind {
-            Kind::Version(..)
-            | Kind::TagDirective(_)
-            | Kind::DocumentStart
-            | Kind::DocumentEnd
-            | Kind::StreamEnd => {
+            YamlTokenKind::Version(..)
+            | YamlTokenKind::TagDirective(_)
+            | YamlTokenKind::DocumentStart
+            | YamlTokenKind::DocumentEnd
+            | YamlTokenKind::StreamEnd => {
                 let mark = token.start;
                 Ok(self.empty(mark))
             }
@@ -131,27 +133,32 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn directives(&mut self) -> Result<(), Failed> {
+    fn directives(&mut self) -> Result<(), YamlFailure> {
         self.tag_prefixes.clear();
         let mut has_version = false;
-        while matches!(self.scanner.peek()?.kind, Kind::Version(..) | Kind::TagDirective(_)) {
+        while matches!(self.scanner.peek()?.kind, YamlTokenKind::Version(..) | YamlTokenKind::TagDirective(_))
+        {
             let token = self.scanner.next()?;
             match token.kind {
-                Kind::Version(1, 1) if !has_version => has_version = true,
-                Kind::Version(1, 1) => return Err(syntax("a second `%YAML` directive", token.start)),
-                Kind::Version(..) => return Err(syntax("only YAML 1.1 can be read", token.start)),
-                Kind::TagDirective(tag) if !self.tag_prefixes.contains_key(&tag.handle) => {
+                YamlTokenKind::Version(1, 1) if !has_version => has_version = true,
+                YamlTokenKind::Version(1, 1) => {
+                    return Err(syntax_error("a second `%YAML` directive", token.start));
+                }
+                YamlTokenKind::Version(..) => {
+                    return Err(syntax_error("only YAML 1.1 can be read", token.start));
+                }
+                YamlTokenKind::TagDirective(tag) if !self.tag_prefixes.contains_key(&tag.handle) => {
                     self.tag_prefixes.insert(tag.handle, tag.suffix);
                 }
-                _ => return Err(syntax("a second `%TAG` directive for one handle", token.start)),
+                _ => return Err(syntax_error("a second `%TAG` directive for one handle", token.start)),
             }
         }
         Ok(())
     }
 
     /// Reads a value. Without `block`, only flow style; with `indentless`, a list may start with its first `-`.
-    fn node(&mut self, block: bool, indentless: bool) -> Result<Value, Failed> {
-        if matches!(self.scanner.peek()?.kind, Kind::Alias(_)) {
+    fn node(&mut self, block: bool, indentless: bool) -> Result<Value, YamlFailure> {
+        if matches!(self.scanner.peek()?.kind, YamlTokenKind::Alias(_)) {
             let token = self.scanner.next()?;
             let value = self.alias(&token)?;
             self.was_alias = true;
@@ -167,17 +174,17 @@ impl<'a> Parser<'a> {
         &mut self,
         block: bool,
         indentless: bool,
-        properties: &Properties<'a>,
-    ) -> Result<Value, Failed> {
+        properties: &NodeProperties<'a>,
+    ) -> Result<Value, YamlFailure> {
         let token = self.scanner.peek()?;
         let mark = token.start;
         match token.kind {
-            Kind::BlockEntry if indentless => self.nested(mark, Self::indentless_sequence),
-            Kind::BlockSequenceStart if block => self.nested(mark, Self::block_sequence),
-            Kind::BlockMappingStart if block => self.nested(mark, Self::block_mapping),
-            Kind::FlowSequenceStart => self.nested(mark, Self::flow_sequence),
-            Kind::FlowMappingStart => self.nested(mark, Self::flow_mapping),
-            Kind::Scalar { .. } => {
+            YamlTokenKind::BlockEntry if indentless => self.nested(mark, Self::indentless_sequence),
+            YamlTokenKind::BlockSequenceStart if block => self.nested(mark, Self::block_sequence),
+            YamlTokenKind::BlockMappingStart if block => self.nested(mark, Self::block_mapping),
+            YamlTokenKind::FlowSequenceStart => self.nested(mark, Self::flow_sequence),
+            YamlTokenKind::FlowMappingStart => self.nested(mark, Self::flow_mapping),
+            YamlTokenKind::Scalar { .. } => {
                 let (scalar, text) = self.scalar_content(properties)?;
                 self.scalar_value(scalar, &text, mark)
             }
@@ -185,14 +192,18 @@ impl<'a> Parser<'a> {
                 let (scalar, text) = self.scalar_content(properties)?;
                 self.scalar_value(scalar, &text, mark)
             }
-            _ => Err(unexpected(token, "a value")),
+            _ => Err(unexpected_token(token, "a value")),
         }
     }
 
     /// Reads a collection one level deeper.
-    fn nested(&mut self, mark: Mark, read: fn(&mut Self) -> Result<Value, Failed>) -> Result<Value, Failed> {
+    fn nested(
+        &mut self,
+        mark: YamlMark,
+        read: fn(&mut Self) -> Result<Value, YamlFailure>,
+    ) -> Result<Value, YamlFailure> {
         if self.depth == MAX_DEPTH {
-            return Err(too_deep(mark));
+            return Err(nested_too_deep(mark));
         }
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
@@ -203,13 +214,16 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Takes a scalar, or an empty one where there is none, and says what it means.
-    fn scalar_content(&mut self, properties: &Properties<'a>) -> Result<(Scalar, Cow<'a, str>), Failed> {
+    /// Takes a scalar, or an empty one if it is missing, and resolves it.
+    fn scalar_content(
+        &mut self,
+        properties: &NodeProperties<'a>,
+    ) -> Result<(ResolvedScalar, Cow<'a, str>), YamlFailure> {
         let token = self.scanner.peek()?;
         let mark = token.start;
-        let (text, plain) = if matches!(token.kind, Kind::Scalar { .. }) {
+        let (text, plain) = if matches!(token.kind, YamlTokenKind::Scalar { .. }) {
             match self.scanner.next()?.kind {
-                Kind::Scalar { text, plain } => (text, plain),
+                YamlTokenKind::Scalar { text, plain } => (text, plain),
                 _ => (Cow::Borrowed(""), true),
             }
         } else {
@@ -217,44 +231,53 @@ impl<'a> Parser<'a> {
         };
         self.cost = self.cost.saturating_add(NODE_COST + text.len());
         match &properties.tag {
-            None if plain => Ok((resolve(&text), text)),
-            None => Ok((Scalar::Text, text)),
+            None if plain => Ok((resolve_scalar(&text), text)),
+            None => Ok((ResolvedScalar::Text, text)),
             Some(tag) if tag == "tag:yaml.org,2002:binary" => {
-                Ok((Scalar::Text, Cow::Owned(super::encoding::binary(&text, mark)?)))
+                Ok((ResolvedScalar::Text, Cow::Owned(super::encoding::decode_yaml_binary(&text, mark)?)))
             }
             Some(tag) => Ok((resolve_tagged(tag, &text, mark)?, text)),
         }
     }
 
-    fn scalar_value(&mut self, scalar: Scalar, text: &str, mark: Mark) -> Result<Value, Failed> {
+    fn scalar_value(
+        &mut self,
+        scalar: ResolvedScalar,
+        text: &str,
+        mark: YamlMark,
+    ) -> Result<Value, YamlFailure> {
         self.positions.push(mark.position());
         scalar.value(text).ok_or_else(|| {
             Box::new(YamlError {
-                kind: ProblemKind::Number,
+                kind: ParseProblemKind::Number,
                 message: format!("JSON has no number for `{text}`"),
                 position: mark.position(),
             })
         })
     }
 
-    fn empty(&mut self, mark: Mark) -> Value {
+    fn empty(&mut self, mark: YamlMark) -> Value {
         self.cost = self.cost.saturating_add(NODE_COST);
         self.positions.push(mark.position());
         Value::Null
     }
 }
 
-fn syntax(message: &str, mark: Mark) -> Failed {
-    Box::new(YamlError { kind: ProblemKind::Syntax, message: message.to_owned(), position: mark.position() })
-}
-
-fn unexpected(token: &Token<'_>, expected: &str) -> Failed {
-    syntax(&format!("found {}, expected {expected}", token.kind.name()), token.start)
-}
-
-fn too_deep(mark: Mark) -> Failed {
+fn syntax_error(message: &str, mark: YamlMark) -> YamlFailure {
     Box::new(YamlError {
-        kind: ProblemKind::Depth,
+        kind: ParseProblemKind::Syntax,
+        message: message.to_owned(),
+        position: mark.position(),
+    })
+}
+
+fn unexpected_token(token: &YamlToken<'_>, expected: &str) -> YamlFailure {
+    syntax_error(&format!("found {}, expected {expected}", token.kind.name()), token.start)
+}
+
+fn nested_too_deep(mark: YamlMark) -> YamlFailure {
+    Box::new(YamlError {
+        kind: ParseProblemKind::Depth,
         message: format!("nested deeper than {MAX_DEPTH} levels"),
         position: mark.position(),
     })

@@ -1,15 +1,15 @@
-//! What a scalar without quotes means: null, a boolean, a number or text.
+//! The meaning of a scalar without quotes: null, a boolean, a number or text.
 //!
 //! These are the rules of YAML 1.1 as Go's reader keeps them. A number goes through the text that Go writes
 //! into JSON, so `1.0` is the integer 1 and a double of 2^53 or more has only its shortest digits.
 
-use super::token::Mark;
-use super::{Failed, YamlError};
-use crate::{Number, ProblemKind, Text, Value};
+use super::token::YamlMark;
+use super::{YamlError, YamlFailure};
+use crate::{Number, ParseProblemKind, Text, Value};
 
-/// What a scalar stands for, before JSON narrows it.
+/// The value of a scalar, before JSON narrows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Scalar {
+pub(super) enum ResolvedScalar {
     Null,
     Bool(bool),
     Int(i64),
@@ -19,7 +19,7 @@ pub(super) enum Scalar {
     Text,
 }
 
-impl Scalar {
+impl ResolvedScalar {
     /// Returns the JSON value, or nothing for an infinity or NaN.
     pub(super) fn value(self, text: &str) -> Option<Value> {
         Some(match self {
@@ -48,38 +48,40 @@ impl Scalar {
 
 /// Returns what the plain scalar `text` means.
 #[inline]
-pub(super) fn resolve(text: &str) -> Scalar {
+pub(super) fn resolve_scalar(text: &str) -> ResolvedScalar {
     match text.as_bytes().first() {
-        None => Scalar::Null,
-        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => word(text),
-        Some(b'0'..=b'9' | b'+' | b'-') => number(text),
-        Some(b'.') => point(text),
-        Some(_) => Scalar::Text,
+        None => ResolvedScalar::Null,
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
+            resolve_word(text)
+        }
+        Some(b'0'..=b'9' | b'+' | b'-') => resolve_number(text),
+        Some(b'.') => resolve_point(text),
+        Some(_) => ResolvedScalar::Text,
     }
 }
 
 /// Returns what `text` means under the tag `tag`, or why it cannot carry it. `tag` is in its long form.
-pub(super) fn resolve_tagged(tag: &str, text: &str, mark: Mark) -> Result<Scalar, Failed> {
+pub(super) fn resolve_tagged(tag: &str, text: &str, mark: YamlMark) -> Result<ResolvedScalar, YamlFailure> {
     let Some(name) = tag.strip_prefix("tag:yaml.org,2002:") else {
-        return Ok(Scalar::Text);
+        return Ok(ResolvedScalar::Text);
     };
     let scalar = match name {
-        "bool" | "int" | "float" | "null" => resolve(text),
-        "timestamp" if is_timestamp(text) => return Ok(Scalar::Text),
-        "timestamp" => Scalar::Null,
-        _ => return Ok(Scalar::Text),
+        "bool" | "int" | "float" | "null" => resolve_scalar(text),
+        "timestamp" if is_go_timestamp(text) => return Ok(ResolvedScalar::Text),
+        "timestamp" => ResolvedScalar::Null,
+        _ => return Ok(ResolvedScalar::Text),
     };
     match (name, scalar) {
-        ("bool", Scalar::Bool(_))
-        | ("null", Scalar::Null)
-        | ("int", Scalar::Int(_) | Scalar::UInt(_))
-        | ("float", Scalar::Float(_)) => Ok(scalar),
+        ("bool", ResolvedScalar::Bool(_))
+        | ("null", ResolvedScalar::Null)
+        | ("int", ResolvedScalar::Int(_) | ResolvedScalar::UInt(_))
+        | ("float", ResolvedScalar::Float(_)) => Ok(scalar),
         #[expect(clippy::cast_precision_loss, reason = "a double is what the tag asks for")]
-        ("float", Scalar::Int(integer)) => Ok(Scalar::Float(integer as f64)),
+        ("float", ResolvedScalar::Int(integer)) => Ok(ResolvedScalar::Float(integer as f64)),
         _ => {
             let short: String = text.chars().take(40).collect();
             Err(Box::new(YamlError {
-                kind: ProblemKind::Tag,
+                kind: ParseProblemKind::Tag,
                 message: format!("`{}` does not fit the tag `!!{name}`", short.escape_debug()),
                 position: mark.position(),
             }))
@@ -87,27 +89,27 @@ pub(super) fn resolve_tagged(tag: &str, text: &str, mark: Mark) -> Result<Scalar
     }
 }
 
-fn word(text: &str) -> Scalar {
+fn resolve_word(text: &str) -> ResolvedScalar {
     if text.len() > 5 {
-        return Scalar::Text;
+        return ResolvedScalar::Text;
     }
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Scalar::Bool(true)
+            ResolvedScalar::Bool(true)
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Scalar::Bool(false)
+            ResolvedScalar::Bool(false)
         }
-        "~" | "null" | "Null" | "NULL" => Scalar::Null,
-        _ => Scalar::Text,
+        "~" | "null" | "Null" | "NULL" => ResolvedScalar::Null,
+        _ => ResolvedScalar::Text,
     }
 }
 
 /// Reads what starts with a point: a special double or a double in Go's own notation.
-fn point(text: &str) -> Scalar {
+fn resolve_point(text: &str) -> ResolvedScalar {
     match text {
-        ".nan" | ".NaN" | ".NAN" => return Scalar::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" => return Scalar::Float(f64::INFINITY),
+        ".nan" | ".NaN" | ".NAN" => return ResolvedScalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" => return ResolvedScalar::Float(f64::INFINITY),
         _ => {}
     }
     // Go allows `_` here only between two digits.
@@ -115,13 +117,13 @@ fn point(text: &str) -> Scalar {
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     let fits = |(at, byte): (usize, &u8)| *byte != b'_' || (digit(at.checked_sub(1)) && digit(Some(at + 1)));
     if !bytes.iter().enumerate().all(fits) {
-        return Scalar::Text;
+        return ResolvedScalar::Text;
     }
-    if text.contains('_') { float(&text.replace('_', "")) } else { float(text) }
+    if text.contains('_') { resolve_float(&text.replace('_', "")) } else { resolve_float(text) }
 }
 
 /// Reads what starts with a digit or a sign.
-fn number(text: &str) -> Scalar {
+fn resolve_number(text: &str) -> ResolvedScalar {
     let bytes = text.as_bytes();
     // Most numbers are short and decimal.
     if bytes.len() < 19 && matches!(bytes.first(), Some(b'1'..=b'9')) {
@@ -131,43 +133,43 @@ fn number(text: &str) -> Scalar {
             match rest.next() {
                 Some(digit @ b'0'..=b'9') => whole = whole * 10 + i64::from(digit - b'0'),
                 Some(b'.' | b'_' | b'e' | b'E') => break,
-                Some(_) => return Scalar::Text,
-                None => return Scalar::Int(whole),
+                Some(_) => return ResolvedScalar::Text,
+                None => return ResolvedScalar::Int(whole),
             }
         }
     }
     match bytes.get(1) {
-        None if bytes == b"0" => return Scalar::Int(0),
-        None => return Scalar::Text,
+        None if bytes == b"0" => return ResolvedScalar::Int(0),
+        None => return ResolvedScalar::Text,
         Some(_) => {}
     }
     match text {
-        "+.inf" | "+.Inf" | "+.INF" => return Scalar::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => return Scalar::Float(f64::NEG_INFINITY),
+        "+.inf" | "+.Inf" | "+.INF" => return ResolvedScalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => return ResolvedScalar::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    if text.contains('_') { exact(&text.replace('_', "")) } else { exact(text) }
+    if text.contains('_') { resolve_exact_number(&text.replace('_', "")) } else { resolve_exact_number(text) }
 }
 
-fn exact(text: &str) -> Scalar {
-    if let Some(integer) = integer(text) {
+fn resolve_exact_number(text: &str) -> ResolvedScalar {
+    if let Some(integer) = resolve_integer(text) {
         return integer;
     }
-    match float(text) {
-        Scalar::Text => {}
+    match resolve_float(text) {
+        ResolvedScalar::Text => {}
         found => return found,
     }
     // A quirk of the original: a sign may follow `0b`.
     match text.strip_prefix("0b") {
         Some(signed) if signed.starts_with(['+', '-']) => {
-            i64::from_str_radix(signed, 2).map_or(Scalar::Text, Scalar::Int)
+            i64::from_str_radix(signed, 2).map_or(ResolvedScalar::Text, ResolvedScalar::Int)
         }
-        _ => Scalar::Text,
+        _ => ResolvedScalar::Text,
     }
 }
 
 /// Reads a decimal, `0x`, `0o`, `0b` or `0` (octal) integer of 64 bits.
-fn integer(text: &str) -> Option<Scalar> {
+fn resolve_integer(text: &str) -> Option<ResolvedScalar> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => (Some(true), text.get(1..)?),
         b'+' => (Some(false), text.get(1..)?),
@@ -186,21 +188,21 @@ fn integer(text: &str) -> Option<Scalar> {
     }
     let whole = u64::from_str_radix(digits, radix).ok()?;
     match sign {
-        Some(true) => 0_i64.checked_sub_unsigned(whole).map(Scalar::Int),
-        Some(false) => i64::try_from(whole).ok().map(Scalar::Int),
-        None => Some(i64::try_from(whole).map_or(Scalar::UInt(whole), Scalar::Int)),
+        Some(true) => 0_i64.checked_sub_unsigned(whole).map(ResolvedScalar::Int),
+        Some(false) => i64::try_from(whole).ok().map(ResolvedScalar::Int),
+        None => Some(i64::try_from(whole).map_or(ResolvedScalar::UInt(whole), ResolvedScalar::Int)),
     }
 }
 
 /// Reads a decimal double; one that is out of range is text, as in Go.
-fn float(text: &str) -> Scalar {
+fn resolve_float(text: &str) -> ResolvedScalar {
     let is_decimal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E');
     if !text.bytes().all(is_decimal) {
-        return Scalar::Text;
+        return ResolvedScalar::Text;
     }
     match text.parse::<f64>() {
-        Ok(float) if float.is_finite() => Scalar::Float(float),
-        _ => Scalar::Text,
+        Ok(float) if float.is_finite() => ResolvedScalar::Float(float),
+        _ => ResolvedScalar::Text,
     }
 }
 
@@ -247,7 +249,7 @@ fn short_float(float: f64) -> String {
 }
 
 /// Returns whether `text` is a date, or a date and a time, in one of the four notations Go knows.
-fn is_timestamp(text: &str) -> bool {
+fn is_go_timestamp(text: &str) -> bool {
     let Some((date, time)) = cut_date(text) else {
         return false;
     };

@@ -4,31 +4,31 @@
 //! must count as one here: simple keys of at most 1024 characters on one line, tabs only where no key may
 //! start, `#` a comment wherever a token could start, five sorts of line breaks.
 //!
-//! The text holds no NUL (checked before), so 0 stands for the end.
+//! The text holds no NUL (checked before), so 0 means the end.
 
 mod property;
 mod text;
 
 use std::collections::VecDeque;
 
-use super::token::{Kind, Mark, Token};
-use super::{Failed, YamlError};
-use crate::ProblemKind;
+use super::token::{YamlMark, YamlToken, YamlTokenKind};
+use super::{YamlError, YamlFailure};
+use crate::ParseProblemKind;
 
-/// How many characters a key without `?` may have.
-const LONGEST_KEY: u32 = 1024;
+/// The maximum number of characters of a key without `?`.
+const MAX_KEY_CHARS: u32 = 1024;
 
 /// Hands out tokens one by one, reading no further than it must.
-pub(super) struct Scanner<'a> {
+pub(super) struct YamlScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    mark: Mark,
-    ready: VecDeque<Token<'a>>,
+    mark: YamlMark,
+    ready: VecDeque<YamlToken<'a>>,
     // How many tokens were handed out; `ready` starts with this number.
     taken: usize,
     // INVARIANT: one for the block level and one for each open flow collection.
-    keys: Vec<Candidate>,
+    keys: Vec<KeyCandidate>,
     key_allowed: bool,
     // The column of the innermost block collection, -1 outside.
     indent: i64,
@@ -38,27 +38,27 @@ pub(super) struct Scanner<'a> {
 
 /// A token that turns out to be a key if `:` follows.
 #[derive(Clone, Copy, Default)]
-struct Candidate {
+struct KeyCandidate {
     possible: bool,
     required: bool,
     // Whether its token waits to see if it is a key. A quirk of the original: it does not after an empty
     // flow collection, so that `[]: a` is an empty list with something behind it.
     waits: bool,
     token: usize,
-    mark: Mark,
+    mark: YamlMark,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> YamlScanner<'a> {
     /// Returns a scanner of `text` from `at` on, which is the start of line `line`, counted from 0.
     pub(super) fn new(text: &'a str, at: usize, line: u32) -> Self {
         Self {
             text,
             bytes: text.as_bytes(),
             at,
-            mark: Mark { line, column: 0 },
+            mark: YamlMark { line, column: 0 },
             ready: VecDeque::new(),
             taken: 0,
-            keys: vec![Candidate::default()],
+            keys: vec![KeyCandidate::default()],
             key_allowed: true,
             indent: -1,
             indents: Vec::new(),
@@ -72,12 +72,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next token without taking it.
-    pub(super) fn peek(&mut self) -> Result<&Token<'a>, Failed> {
+    pub(super) fn peek(&mut self) -> Result<&YamlToken<'a>, YamlFailure> {
         self.fill()?;
         match self.ready.front() {
             Some(token) => Ok(token),
             None => Err(Box::new(YamlError {
-                kind: ProblemKind::Syntax,
+                kind: ParseProblemKind::Syntax,
                 message: "found the end, expected more".to_owned(),
                 position: self.mark.position(),
             })),
@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes the next token.
-    pub(super) fn next(&mut self) -> Result<Token<'a>, Failed> {
+    pub(super) fn next(&mut self) -> Result<YamlToken<'a>, YamlFailure> {
         self.fill()?;
         match self.ready.pop_front() {
             Some(token) => {
@@ -97,7 +97,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans until the first token is sure not to become a key.
-    fn fill(&mut self) -> Result<(), Failed> {
+    fn fill(&mut self) -> Result<(), YamlFailure> {
         while !self.ended {
             if !self.ready.is_empty() {
                 let Some(at) = self.waiting() else {
@@ -122,25 +122,25 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans one token, and the invisible ones before it.
-    fn scan(&mut self) -> Result<(), Failed> {
+    fn scan(&mut self) -> Result<(), YamlFailure> {
         self.skip_to_token();
         self.unroll(i64::from(self.mark.column));
         let byte = self.byte(0);
         if self.mark.column == 0 {
             match byte {
                 b'%' => return self.directive(),
-                b'-' if self.is_marker() => return self.document_marker(Kind::DocumentStart),
-                b'.' if self.is_marker() => return self.document_marker(Kind::DocumentEnd),
+                b'-' if self.is_marker() => return self.document_marker(YamlTokenKind::DocumentStart),
+                b'.' if self.is_marker() => return self.document_marker(YamlTokenKind::DocumentEnd),
                 _ => {}
             }
         }
         let flow = self.in_flow();
         match byte {
             0 => self.stream_end(),
-            b'[' => self.flow_start(Kind::FlowSequenceStart),
-            b'{' => self.flow_start(Kind::FlowMappingStart),
-            b']' => self.flow_end(Kind::FlowSequenceEnd),
-            b'}' => self.flow_end(Kind::FlowMappingEnd),
+            b'[' => self.flow_start(YamlTokenKind::FlowSequenceStart),
+            b'{' => self.flow_start(YamlTokenKind::FlowMappingStart),
+            b']' => self.flow_end(YamlTokenKind::FlowSequenceEnd),
+            b'}' => self.flow_end(YamlTokenKind::FlowMappingEnd),
             b',' => self.flow_entry(),
             b'-' if self.is_blank_or_end(1) => self.block_entry(),
             b'?' if flow || self.is_blank_or_end(1) => self.explicit_key(),
@@ -183,12 +183,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn push(&mut self, kind: Kind<'a>, start: Mark) {
-        self.ready.push_back(Token { kind, start, end: self.mark });
+    fn push(&mut self, kind: YamlTokenKind<'a>, start: YamlMark) {
+        self.ready.push_back(YamlToken { kind, start, end: self.mark });
     }
 
     /// Takes `width` one-byte characters as a token.
-    fn take(&mut self, kind: Kind<'a>, width: usize) {
+    fn take(&mut self, kind: YamlTokenKind<'a>, width: usize) {
         let start = self.mark;
         for _ in 0..width {
             self.skip();
@@ -196,16 +196,16 @@ impl<'a> Scanner<'a> {
         self.push(kind, start);
     }
 
-    fn stream_end(&mut self) -> Result<(), Failed> {
+    fn stream_end(&mut self) -> Result<(), YamlFailure> {
         self.unroll(-1);
         self.forget_key()?;
         self.key_allowed = false;
-        self.push(Kind::StreamEnd, self.mark);
+        self.push(YamlTokenKind::StreamEnd, self.mark);
         self.ended = true;
         Ok(())
     }
 
-    fn document_marker(&mut self, kind: Kind<'a>) -> Result<(), Failed> {
+    fn document_marker(&mut self, kind: YamlTokenKind<'a>) -> Result<(), YamlFailure> {
         self.unroll(-1);
         self.forget_key()?;
         self.key_allowed = false;
@@ -213,16 +213,16 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn flow_start(&mut self, kind: Kind<'a>) -> Result<(), Failed> {
+    fn flow_start(&mut self, kind: YamlTokenKind<'a>) -> Result<(), YamlFailure> {
         self.save_key()?;
         let token = self.taken + self.ready.len();
-        self.keys.push(Candidate { token, ..Candidate::default() });
+        self.keys.push(KeyCandidate { token, ..KeyCandidate::default() });
         self.key_allowed = true;
         self.take(kind, 1);
         Ok(())
     }
 
-    fn flow_end(&mut self, kind: Kind<'a>) -> Result<(), Failed> {
+    fn flow_end(&mut self, kind: YamlTokenKind<'a>) -> Result<(), YamlFailure> {
         self.forget_key()?;
         if self.in_flow() {
             let token = self.keys.pop().map(|key| key.token);
@@ -235,48 +235,50 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn flow_entry(&mut self) -> Result<(), Failed> {
+    fn flow_entry(&mut self) -> Result<(), YamlFailure> {
         self.forget_key()?;
         self.key_allowed = true;
-        self.take(Kind::FlowEntry, 1);
+        self.take(YamlTokenKind::FlowEntry, 1);
         Ok(())
     }
 
-    fn block_entry(&mut self) -> Result<(), Failed> {
+    fn block_entry(&mut self) -> Result<(), YamlFailure> {
         if !self.in_flow() {
             if !self.key_allowed {
                 return Err(self.wrong("a list item cannot start here"));
             }
-            self.roll(self.mark, None, Kind::BlockSequenceStart);
+            self.roll(self.mark, None, YamlTokenKind::BlockSequenceStart);
         }
         self.forget_key()?;
         self.key_allowed = true;
-        self.take(Kind::BlockEntry, 1);
+        self.take(YamlTokenKind::BlockEntry, 1);
         Ok(())
     }
 
-    fn explicit_key(&mut self) -> Result<(), Failed> {
+    fn explicit_key(&mut self) -> Result<(), YamlFailure> {
         if !self.in_flow() {
             if !self.key_allowed {
                 return Err(self.wrong("a key cannot start here"));
             }
-            self.roll(self.mark, None, Kind::BlockMappingStart);
+            self.roll(self.mark, None, YamlTokenKind::BlockMappingStart);
         }
         self.forget_key()?;
         self.key_allowed = !self.in_flow();
-        self.take(Kind::Key, 1);
+        self.take(YamlTokenKind::Key, 1);
         Ok(())
     }
 
-    fn value(&mut self) -> Result<(), Failed> {
+    fn value(&mut self) -> Result<(), YamlFailure> {
         let last = self.keys.len().saturating_sub(1);
         if self.is_valid(last)? {
-            let Candidate { token, mark, .. } = self.keys.get(last).copied().unwrap_or_default();
+            let KeyCandidate { token, mark, .. } = self.keys.get(last).copied().unwrap_or_default();
             let place = token.checked_sub(self.taken);
             let end = self.ready.len();
-            self.ready
-                .insert(place.unwrap_or(end).min(end), Token { kind: Kind::Key, start: mark, end: mark });
-            self.roll(mark, place, Kind::BlockMappingStart);
+            self.ready.insert(
+                place.unwrap_or(end).min(end),
+                YamlToken { kind: YamlTokenKind::Key, start: mark, end: mark },
+            );
+            self.roll(mark, place, YamlTokenKind::BlockMappingStart);
             self.set_impossible(last);
             self.key_allowed = false;
         } else {
@@ -284,22 +286,22 @@ impl<'a> Scanner<'a> {
                 if !self.key_allowed {
                     return Err(self.wrong("`:` cannot stand here; a text with `: ` in it needs quotes"));
                 }
-                self.roll(self.mark, None, Kind::BlockMappingStart);
+                self.roll(self.mark, None, YamlTokenKind::BlockMappingStart);
             }
             self.key_allowed = !self.in_flow();
         }
-        self.take(Kind::Value, 1);
+        self.take(YamlTokenKind::Value, 1);
         Ok(())
     }
 
     /// Opens a block collection if `mark` is deeper than the one that is open.
-    fn roll(&mut self, mark: Mark, place: Option<usize>, kind: Kind<'a>) {
+    fn roll(&mut self, mark: YamlMark, place: Option<usize>, kind: YamlTokenKind<'a>) {
         let column = i64::from(mark.column);
         if !self.in_flow() && self.indent < column {
             self.indents.push(self.indent);
             self.indent = column;
             let end = self.ready.len();
-            self.ready.insert(place.unwrap_or(end).min(end), Token { kind, start: mark, end: mark });
+            self.ready.insert(place.unwrap_or(end).min(end), YamlToken { kind, start: mark, end: mark });
         }
     }
 
@@ -309,13 +311,13 @@ impl<'a> Scanner<'a> {
             return;
         }
         while self.indent > column {
-            self.push(Kind::BlockEnd, self.mark);
+            self.push(YamlTokenKind::BlockEnd, self.mark);
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
 
     /// Notes that the token to come may be a key.
-    fn save_key(&mut self) -> Result<(), Failed> {
+    fn save_key(&mut self) -> Result<(), YamlFailure> {
         if !self.key_allowed {
             return Ok(());
         }
@@ -323,13 +325,13 @@ impl<'a> Scanner<'a> {
         let token = self.taken + self.ready.len();
         self.forget_key()?;
         if let Some(last) = self.keys.last_mut() {
-            *last = Candidate { possible: true, required, waits: true, token, mark: self.mark };
+            *last = KeyCandidate { possible: true, required, waits: true, token, mark: self.mark };
         }
         Ok(())
     }
 
     /// Gives up on the key of this level.
-    fn forget_key(&mut self) -> Result<(), Failed> {
+    fn forget_key(&mut self) -> Result<(), YamlFailure> {
         match self.keys.last_mut() {
             Some(key) if key.possible && key.required => {
                 let mark = key.mark;
@@ -344,12 +346,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns whether the candidate at `place` can still become a key.
-    fn is_valid(&mut self, place: usize) -> Result<bool, Failed> {
+    fn is_valid(&mut self, place: usize) -> Result<bool, YamlFailure> {
         let key = self.keys.get(place).copied().unwrap_or_default();
         if !key.possible {
             return Ok(false);
         }
-        let is_far = key.mark.line < self.mark.line || key.mark.column + LONGEST_KEY < self.mark.column;
+        let is_far = key.mark.line < self.mark.line || key.mark.column + MAX_KEY_CHARS < self.mark.column;
         if !is_far {
             return Ok(true);
         }
@@ -366,18 +368,18 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn missing_colon(&self, mark: Mark) -> Failed {
+    fn missing_colon(&self, mark: YamlMark) -> YamlFailure {
         Box::new(YamlError {
-            kind: ProblemKind::Syntax,
+            kind: ParseProblemKind::Syntax,
             message: "expected `:` after the key that starts here".to_owned(),
             position: mark.position(),
         })
     }
 
     /// Returns a syntax error at the place reached.
-    fn wrong(&self, message: &str) -> Failed {
+    fn wrong(&self, message: &str) -> YamlFailure {
         Box::new(YamlError {
-            kind: ProblemKind::Syntax,
+            kind: ParseProblemKind::Syntax,
             message: message.to_owned(),
             position: self.mark.position(),
         })
@@ -417,13 +419,13 @@ impl<'a> Scanner<'a> {
         self.is_blank(ahead) || self.is_break_or_end(ahead)
     }
 
-    /// Returns whether `---` or `...` stands here; the column is known to be 0.
+    /// Returns whether `---` or `...` is next; the column is known to be 0.
     fn is_marker(&self) -> bool {
         let three = self.bytes.get(self.at..self.at + 3).unwrap_or_default();
         (three == b"---" || three == b"...") && self.is_blank_or_end(3)
     }
 
-    /// Steps over one character that is no line break.
+    /// Steps over one character that is not a line break.
     #[inline]
     fn skip(&mut self) {
         let width = match self.byte(0) {
@@ -448,7 +450,7 @@ impl<'a> Scanner<'a> {
         let width = self.break_width(0);
         self.at += width;
         if width > 0 {
-            self.mark = Mark { line: self.mark.line + 1, column: 0 };
+            self.mark = YamlMark { line: self.mark.line + 1, column: 0 };
         }
         width > 0
     }

@@ -1,7 +1,7 @@
 //! The expected values are what Go's reader gives for the same text.
 
 use super::*;
-use crate::source::size;
+use crate::source::position_count;
 use crate::{Step, json};
 
 mod hostile;
@@ -18,7 +18,7 @@ fn means(text: &str, want: &str) {
 }
 
 #[track_caller]
-fn refused(text: &str, kind: ProblemKind, want: &str) {
+fn refused(text: &str, kind: ParseProblemKind, want: &str) {
     let error = parse(text).expect_err(text);
     assert_eq!((error.kind, error.to_string()), (kind, want.to_owned()), "for {text:?}");
 }
@@ -244,16 +244,16 @@ fn odd_texts_mean_what_go_makes_of_them() {
 
 #[test]
 fn errors_say_what_was_found_and_where() {
-    refused("{", ProblemKind::Syntax, "found the end, expected a key at 1:2");
+    refused("{", ParseProblemKind::Syntax, "found the end, expected a key at 1:2");
     refused(
         "a: b: c",
-        ProblemKind::Syntax,
+        ParseProblemKind::Syntax,
         "`:` cannot stand here; a text with `: ` in it needs quotes at 1:5",
     );
-    refused("a: 1\n@", ProblemKind::Syntax, "found `@`, which cannot start a value at 2:1");
-    refused("*a", ProblemKind::Syntax, "unknown anchor `a` at 1:1");
-    refused("~: 1", ProblemKind::Key, "null cannot be a key at 1:1");
-    refused(".inf", ProblemKind::Number, "JSON has no number for `.inf` at 1:1");
-    refused("!!int x", ProblemKind::Tag, "`x` does not fit the tag `!!int` at 1:7");
-    refused("a: \u{1}", ProblemKind::ControlCharacter, "control character 0x01 at 1:4");
+    refused("a: 1\n@", ParseProblemKind::Syntax, "found `@`, which cannot start a value at 2:1");
+    refused("*a", ParseProblemKind::Syntax, "unknown anchor `a` at 1:1");
+    refused("~: 1", ParseProblemKind::Key, "null cannot be a key at 1:1");
+    refused(".inf", ParseProblemKind::Number, "JSON has no number for `.inf` at 1:1");
+    refused("!!int x", ParseProblemKind::Tag, "`x` does not fit the tag `!!int` at 1:7");
+    refused("a: \u{1}", ParseProblemKind::ControlCharacter, "control character 0x01 at 1:4");
 }

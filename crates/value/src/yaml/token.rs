@@ -6,12 +6,12 @@ use crate::Position;
 
 /// A place in the text; lines and columns count from 0 here.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mark {
+pub(super) struct YamlMark {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-impl Mark {
+impl YamlMark {
     /// Returns the place as users count.
     pub(super) fn position(self) -> Position {
         Position { line: self.line + 1, column: self.column + 1 }
@@ -20,20 +20,20 @@ impl Mark {
 
 /// A word and where it starts and ends.
 #[derive(Debug)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind<'a>,
-    pub(super) start: Mark,
-    pub(super) end: Mark,
+pub(super) struct YamlToken<'a> {
+    pub(super) kind: YamlTokenKind<'a>,
+    pub(super) start: YamlMark,
+    pub(super) end: YamlMark,
 }
 
-/// What sort of word it is.
+/// The sort of a token.
 #[derive(Debug)]
-pub(super) enum Kind<'a> {
+pub(super) enum YamlTokenKind<'a> {
     StreamEnd,
     /// `%YAML 1.1`
     Version(u8, u8),
     /// `%TAG handle prefix`
-    TagDirective(Box<Tag>),
+    TagDirective(Box<YamlTag>),
     /// `---`
     DocumentStart,
     /// `...`
@@ -55,7 +55,7 @@ pub(super) enum Kind<'a> {
     Value,
     Alias(&'a str),
     Anchor(&'a str),
-    Tag(Box<Tag>),
+    Tag(Box<YamlTag>),
     Scalar {
         text: Cow<'a, str>,
         plain: bool,
@@ -64,34 +64,34 @@ pub(super) enum Kind<'a> {
 
 /// A tag or the declaration of one, in its two parts.
 #[derive(Debug)]
-pub(super) struct Tag {
+pub(super) struct YamlTag {
     pub(super) handle: String,
     pub(super) suffix: String,
 }
 
-impl Kind<'_> {
+impl YamlTokenKind<'_> {
     /// Returns the word for messages.
     pub(super) fn name(&self) -> String {
         match self {
-            Kind::StreamEnd => "the end".to_owned(),
-            Kind::Version(..) | Kind::TagDirective(_) => "a directive".to_owned(),
-            Kind::DocumentStart => "`---`".to_owned(),
-            Kind::DocumentEnd => "`...`".to_owned(),
-            Kind::BlockSequenceStart => "a list".to_owned(),
-            Kind::BlockMappingStart => "a mapping".to_owned(),
-            Kind::BlockEnd => "less indentation".to_owned(),
-            Kind::FlowSequenceStart => "`[`".to_owned(),
-            Kind::FlowSequenceEnd => "`]`".to_owned(),
-            Kind::FlowMappingStart => "`{`".to_owned(),
-            Kind::FlowMappingEnd => "`}`".to_owned(),
-            Kind::BlockEntry => "`-`".to_owned(),
-            Kind::FlowEntry => "`,`".to_owned(),
-            Kind::Key => "a key".to_owned(),
-            Kind::Value => "`:`".to_owned(),
-            Kind::Alias(name) => format!("alias `*{name}`"),
-            Kind::Anchor(name) => format!("anchor `&{name}`"),
-            Kind::Tag(_) => "a tag".to_owned(),
-            Kind::Scalar { text, .. } => {
+            YamlTokenKind::StreamEnd => "the end".to_owned(),
+            YamlTokenKind::Version(..) | YamlTokenKind::TagDirective(_) => "a directive".to_owned(),
+            YamlTokenKind::DocumentStart => "`---`".to_owned(),
+            YamlTokenKind::DocumentEnd => "`...`".to_owned(),
+            YamlTokenKind::BlockSequenceStart => "a list".to_owned(),
+            YamlTokenKind::BlockMappingStart => "a mapping".to_owned(),
+            YamlTokenKind::BlockEnd => "less indentation".to_owned(),
+            YamlTokenKind::FlowSequenceStart => "`[`".to_owned(),
+            YamlTokenKind::FlowSequenceEnd => "`]`".to_owned(),
+            YamlTokenKind::FlowMappingStart => "`{`".to_owned(),
+            YamlTokenKind::FlowMappingEnd => "`}`".to_owned(),
+            YamlTokenKind::BlockEntry => "`-`".to_owned(),
+            YamlTokenKind::FlowEntry => "`,`".to_owned(),
+            YamlTokenKind::Key => "a key".to_owned(),
+            YamlTokenKind::Value => "`:`".to_owned(),
+            YamlTokenKind::Alias(name) => format!("alias `*{name}`"),
+            YamlTokenKind::Anchor(name) => format!("anchor `&{name}`"),
+            YamlTokenKind::Tag(_) => "a tag".to_owned(),
+            YamlTokenKind::Scalar { text, .. } => {
                 let short: String = text.chars().take(40).collect();
                 format!("`{}`", short.escape_debug())
             }

@@ -2,31 +2,31 @@
 //!
 //! A string is quoted exactly when a reader of YAML 1.1 would otherwise take it for something else.
 
-use super::scalar::{Scalar, resolve};
+use super::scalar::{ResolvedScalar, resolve_scalar};
 use crate::Value;
 use crate::display::is_hidden;
 
-/// How long a key may be before it needs `?`; readers stop looking for its `:` after 1024 characters.
-const LONGEST_KEY: usize = 1000;
+/// The maximum length of a key before it needs `?`; readers stop looking for its `:` after 1024 characters.
+const MAX_PLAIN_KEY_CHARS: usize = 1000;
 
 /// Returns `value` as one YAML document with a final line break. Reading it gives an equal value.
 #[must_use]
 pub fn write(value: &Value) -> String {
     let mut out = String::new();
     match value {
-        Value::Object(map) if !map.is_empty() => block(&mut out, value, 0),
-        Value::Array(items) if !items.is_empty() => block(&mut out, value, 0),
-        _ => scalar(&mut out, value, 0),
+        Value::Object(map) if !map.is_empty() => write_yaml_block(&mut out, value, 0),
+        Value::Array(items) if !items.is_empty() => write_yaml_block(&mut out, value, 0),
+        _ => write_yaml_scalar(&mut out, value, 0),
     }
     out
 }
 
 /// Writes a collection that is not empty, its first line where the cursor is, the others at `column`.
-fn block(out: &mut String, value: &Value, column: usize) {
+fn write_yaml_block(out: &mut String, value: &Value, column: usize) {
     let mut is_first = true;
     let mut start_line = |out: &mut String| {
         if !std::mem::take(&mut is_first) {
-            spaces(out, column);
+            write_spaces(out, column);
         }
     };
     match value {
@@ -35,17 +35,17 @@ fn block(out: &mut String, value: &Value, column: usize) {
                 start_line(out);
                 out.push_str("- ");
                 if is_block(item) {
-                    block(out, item, column + 2);
+                    write_yaml_block(out, item, column + 2);
                 } else {
-                    scalar(out, item, column);
+                    write_yaml_scalar(out, item, column);
                 }
             }
         }
         Value::Object(map) => {
             for (key, item) in map.iter() {
                 start_line(out);
-                self::key(out, key, column);
-                below(out, item, column);
+                self::write_mapping_key(out, key, column);
+                write_below_key(out, item, column);
             }
         }
         _ => {}
@@ -53,16 +53,16 @@ fn block(out: &mut String, value: &Value, column: usize) {
 }
 
 /// Writes the value of a key: on its line if it is a scalar, under it if not.
-fn below(out: &mut String, value: &Value, column: usize) {
+fn write_below_key(out: &mut String, value: &Value, column: usize) {
     if !is_block(value) {
         out.push(' ');
-        return scalar(out, value, column);
+        return write_yaml_scalar(out, value, column);
     }
     out.push('\n');
-    // The dashes of a list stand under the key itself.
+    // The dashes of a list are in the column of the key.
     let column = if matches!(value, Value::Array(_)) { column } else { column + 2 };
-    spaces(out, column);
-    block(out, value, column);
+    write_spaces(out, column);
+    write_yaml_block(out, value, column);
 }
 
 fn is_block(value: &Value) -> bool {
@@ -73,39 +73,39 @@ fn is_block(value: &Value) -> bool {
     }
 }
 
-fn key(out: &mut String, key: &str, column: usize) {
+fn write_mapping_key(out: &mut String, key: &str, column: usize) {
     let start = out.len();
-    string(out, key);
-    if out.len() - start > LONGEST_KEY {
+    write_yaml_string(out, key);
+    if out.len() - start > MAX_PLAIN_KEY_CHARS {
         out.insert_str(start, "? ");
         out.push('\n');
-        spaces(out, column);
+        write_spaces(out, column);
     }
     out.push(':');
 }
 
 /// Writes a scalar or an empty collection and ends the line; the lines of a block are deeper than `column`.
-fn scalar(out: &mut String, value: &Value, column: usize) {
+fn write_yaml_scalar(out: &mut String, value: &Value, column: usize) {
     match value {
         Value::Array(_) => out.push_str("[]"),
         Value::Object(_) => out.push_str("{}"),
-        Value::String(text) if fits_block(text) => return literal(out, text, column + 2),
-        Value::String(text) => string(out, text),
+        Value::String(text) if fits_block(text) => return write_literal_scalar(out, text, column + 2),
+        Value::String(text) => write_yaml_string(out, text),
         other => crate::json::write(out, other),
     }
     out.push('\n');
 }
 
 /// Writes `text` on this line, quoted if it must be.
-fn string(out: &mut String, text: &str) {
-    if !text.chars().all(is_printable) {
+fn write_yaml_string(out: &mut String, text: &str) {
+    if !text.chars().all(is_unescaped_in_yaml) {
         double_quoted(out, text);
-    } else if resolve(text) != Scalar::Text || has_meaning_elsewhere(text) {
+    } else if resolve_scalar(text) != ResolvedScalar::Text || has_meaning_elsewhere(text) {
         // Printable, but without quotes a number, a time or a word with a meaning.
         out.push('"');
         out.push_str(text);
         out.push('"');
-    } else if is_plain(text) {
+    } else if is_plain_scalar(text) {
         out.push_str(text);
     } else {
         out.push('\'');
@@ -116,7 +116,7 @@ fn string(out: &mut String, text: &str) {
 
 /// Returns whether `text` is text for Kubernetes, and something else for other readers of YAML 1.1.
 fn has_meaning_elsewhere(text: &str) -> bool {
-    matches!(text, "<<" | "=") || is_sexagesimal(text) || is_timestamp(text)
+    matches!(text, "<<" | "=") || is_sexagesimal(text) || looks_like_timestamp(text)
 }
 
 /// Returns whether `text` is a number in base 60, such as `1:30` and `-12:30:45.5`.
@@ -137,7 +137,7 @@ fn is_sexagesimal(text: &str) -> bool {
 }
 
 /// Returns whether `text` is a date such as `2001-12-14`, with a time behind it or not.
-fn is_timestamp(text: &str) -> bool {
+fn looks_like_timestamp(text: &str) -> bool {
     let is_number = |part: &str, lengths: &[usize]| {
         lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
@@ -150,8 +150,8 @@ fn is_timestamp(text: &str) -> bool {
         && time.bytes().all(|byte| byte.is_ascii_digit() || b":.+-Z \t".contains(&byte))
 }
 
-/// Returns whether `text`, which is printable and means itself, can stand without quotes.
-fn is_plain(text: &str) -> bool {
+/// Returns whether `text`, which is printable and resolves to itself, needs no quotes.
+fn is_plain_scalar(text: &str) -> bool {
     let mut start = text.bytes();
     let starts_well = match start.next() {
         None => false,
@@ -166,7 +166,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Returns whether `character` shows as what it is.
-fn is_printable(character: char) -> bool {
+fn is_unescaped_in_yaml(character: char) -> bool {
     !is_hidden(character)
 }
 
@@ -174,10 +174,10 @@ fn is_printable(character: char) -> bool {
 fn fits_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n', '\t'])
-        && text.chars().all(|character| is_printable(character) || matches!(character, '\n' | '\t'))
+        && text.chars().all(|character| is_unescaped_in_yaml(character) || matches!(character, '\n' | '\t'))
 }
 
-fn literal(out: &mut String, text: &str, column: usize) {
+fn write_literal_scalar(out: &mut String, text: &str, column: usize) {
     let body = text.strip_suffix('\n');
     out.push_str(match body {
         None => "|-",
@@ -187,7 +187,7 @@ fn literal(out: &mut String, text: &str, column: usize) {
     for line in body.unwrap_or(text).split('\n') {
         out.push('\n');
         if !line.is_empty() {
-            spaces(out, column);
+            write_spaces(out, column);
             out.push_str(line);
         }
     }
@@ -203,7 +203,7 @@ fn double_quoted(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            plain if is_printable(plain) => out.push(plain),
+            plain if is_unescaped_in_yaml(plain) => out.push(plain),
             other if u32::from(other) > 0xffff => out.push_str(&format!("\\U{:08x}", u32::from(other))),
             other => out.push_str(&format!("\\u{:04x}", u32::from(other))),
         }
@@ -211,6 +211,6 @@ fn double_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-fn spaces(out: &mut String, count: usize) {
+fn write_spaces(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n(' ', count));
 }

@@ -3,22 +3,24 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::Document;
 
-use super::Exception;
+use super::PolicyExceptionSource;
 use crate::source::FIELD_CODES;
-use kubewright_cel_rules::source::named;
-use kubewright_dialect_kit::fields::Reader;
+use kubewright_cel_rules::source::read_named_expressions;
+use kubewright_dialect_kit::fields::DocumentReader;
 
-/// Says which of several exceptions decides what is reported.
-const PRIORITY: &str = "polex.kyverno.io/priority";
+/// The annotation that orders several exceptions for the report.
+const PRIORITY_ANNOTATION: &str = "polex.kyverno.io/priority";
 
-/// Reads an exception; what cannot be read is reported.
-pub(in super::super) fn read(document: &Document) -> (Option<Exception>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(document, FIELD_CODES);
-    let exception = exception(&mut reader);
+/// Reads an exception; unreadable fields are reported.
+pub(in super::super) fn read_policy_exception(
+    document: &Document,
+) -> (Option<PolicyExceptionSource>, Vec<Diagnostic>) {
+    let mut reader = DocumentReader::new(document, FIELD_CODES);
+    let exception = read_policy_exception_fields(&mut reader);
     (exception, reader.diagnostics)
 }
 
-fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
+fn read_policy_exception_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyExceptionSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     reader.only(
         &spec,
@@ -46,8 +48,8 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
         reader.missing(&spec, "policyRefs");
     }
     let labels = reader.pairs(&metadata, "labels");
-    let priority = labels.iter().find(|(key, _)| key == PRIORITY);
-    let conditions = named(reader, &spec, "matchConditions");
+    let priority = labels.iter().find(|(key, _)| key == PRIORITY_ANNOTATION);
+    let conditions = read_named_expressions(reader, &spec, "matchConditions");
     let (images, values) = (reader.plain(&spec, "images"), reader.plain(&spec, "allowedValues"));
     let result = reader.string(&spec, "reportResult").filter(|text| !text.value.is_empty());
     let is_pass =
@@ -55,7 +57,7 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
     let expires = reader.string(&spec, "expiresAt");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
     let name = reader.filled(&metadata, "name")?.value;
-    Some(Exception {
+    Some(PolicyExceptionSource {
         key: if namespace.is_empty() { name } else { format!("{namespace}/{name}").into() },
         policies,
         conditions,

@@ -3,13 +3,13 @@ use kubewright_value::Map;
 
 #[track_caller]
 fn object(parts: [&str; 4], want: &str) {
-    assert_eq!(of_object(parts).unwrap_or_else(|message| message), want);
+    assert_eq!(api_object_path(parts).unwrap_or_else(|message| message), want);
 }
 
 #[track_caller]
 fn list(parts: [&str; 3], labels: &[(&'static str, &str)], want: &str) {
     let labels: Map = labels.iter().map(|(key, value)| ((*key).into(), Value::from(*value))).collect();
-    assert_eq!(of_list(parts, &labels.into()).unwrap_or_else(|message| message), want);
+    assert_eq!(list_path(parts, &labels.into()).unwrap_or_else(|message| message), want);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub const URLS: CelLibrary =
 const URL_TYPE_NAME: &str = "kubernetes.URL";
 const URL: &[CelKind] = &[CelKind::Opaque(URL_TYPE_NAME)];
 
-struct UrlVal(url::Url);
+struct UrlVal(url::GoUrl);
 
 impl Opaque for UrlVal {
     fn type_name(&self) -> &'static str {
@@ -33,13 +33,13 @@ impl Opaque for UrlVal {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         let other: Option<&Self> = other.as_any().downcast_ref();
-        other.is_some_and(|other| url::join(&self.0) == url::join(&other.0))
+        other.is_some_and(|other| url::join_url(&self.0) == url::join_url(&other.0))
     }
 }
 
 impl fmt::Debug for UrlVal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "url({:?})", url::join(&self.0))
+        write!(f, "url({:?})", url::join_url(&self.0))
     }
 }
 
@@ -100,7 +100,7 @@ fn parse_url_val(text: &str) -> Result<UrlVal, CelFailure> {
         CelFailure::value(format!("URL parse error during conversion from string: parse {text:?}: {reason}"))
     };
     url::check_request(text).map_err(failed)?;
-    url::parse(text).map(UrlVal).map_err(failed)
+    url::parse_url(text).map(UrlVal).map_err(failed)
 }
 
 fn query_to_map<'a>(query: &str) -> Val<'a> {

@@ -70,7 +70,7 @@ fn decode_certificate<'a>(
 ) -> Result<Val<'a>, CelFailure> {
     let text = text_argument(arguments, 0)?;
     call.work(text.len().saturating_mul(x509::MAX_BYTES_PER_BYTE / 8))?;
-    let found = x509::decode(text).map_err(CelFailure::value)?;
+    let found = x509::decode_pem(text).map_err(CelFailure::value)?;
     let told = match &found {
         Value::Object(map) if map.contains_key("NotAfter") => {
             let kept = map.iter().filter(|(name, _)| CERTIFICATE_FIELDS.contains(&name.as_str()));

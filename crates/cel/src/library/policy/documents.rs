@@ -52,7 +52,7 @@ fn add_document_functions(functions: &mut CelFunctions) {
         CelOverload::method("parse", &[YAML, CelKind::String], CelKind::Any, |arguments, call| {
             let text = text_argument(arguments, 1)?;
             charge_document_text(text, call)?;
-            let read = call.within(|budget| bounded::parse_yaml(text, budget))?;
+            let read = call.within(|budget| bounded::parse_bounded_yaml(text, budget))?;
             let read = read.map_err(|error| CelFailure::value(format!("invalid YAML: {error}")))?;
             Ok(Val::from(numbers_to_doubles(&read, call)?))
         })
@@ -73,7 +73,7 @@ fn unmarshal_json<'a>(
 ) -> Result<Val<'a>, CelFailure> {
     let text = inner_text_argument(arguments, 1)?;
     charge_document_text(&text, call)?;
-    let read = call.within(|budget| bounded::parse_json(&text, budget))?;
+    let read = call.within(|budget| bounded::parse_bounded_json(&text, budget))?;
     let read = read.map_err(|error| CelFailure::value(format!("invalid JSON: {error}")))?;
     Ok(Val::from(numbers_to_doubles(&read, call)?))
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::utf8::decode_utf8_lossy;
 
 use super::{CelLibrary, MacroSet, inner_text_argument};
 use crate::error::CelFailure;
@@ -57,7 +57,7 @@ fn gzip_decompress<'a>(
     loop {
         let count = reader.read(&mut part).map_err(|error| CelFailure::value(error.to_string()))?;
         if count == 0 {
-            return Ok(Val::text(lossy(&unfolded)));
+            return Ok(Val::text(decode_utf8_lossy(&unfolded)));
         }
         call.work(count / 4)?;
         if unfolded.len() + count > MAX_DECOMPRESSED_BYTES {

@@ -3,7 +3,7 @@
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use kubewright_golib::hash::{hex, md5};
+use kubewright_golib::hash::{md5, to_hex};
 
 use super::{CelLibrary, MacroSet, text_argument};
 use crate::function::{CelFunctionBody, CelFunctions, CelOverload};
@@ -20,7 +20,7 @@ fn add_hash_functions(functions: &mut CelFunctions) {
             |arguments, call| {
                 let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&md5(text.as_bytes()))))
+                Ok(Val::text(to_hex(&md5(text.as_bytes()))))
             },
             "the MD5 of a text, in hexadecimal",
         ),
@@ -29,7 +29,7 @@ fn add_hash_functions(functions: &mut CelFunctions) {
             |arguments, call| {
                 let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&Sha1::digest(text))))
+                Ok(Val::text(to_hex(&Sha1::digest(text))))
             },
             "the SHA-1 of a text, in hexadecimal",
         ),
@@ -38,7 +38,7 @@ fn add_hash_functions(functions: &mut CelFunctions) {
             |arguments, call| {
                 let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&Sha256::digest(text))))
+                Ok(Val::text(to_hex(&Sha256::digest(text))))
             },
             "the SHA-256 of a text, in hexadecimal",
         ),

@@ -195,7 +195,7 @@ fn split_registry(base: &str) -> Option<(Text, Text)> {
     if !has_length_between(path, 2, 255) || !path.chars().all(is_repository_character) {
         return None;
     }
-    if !url::parse(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
+    if !url::parse_url(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
         return None;
     }
     let registry =

@@ -150,7 +150,7 @@ fn decode_jwt<'a>(
     let header = parse_jwt_part(header).ok_or_else(|| bad("its header is not base64-encoded JSON"))?;
     let claims = parse_jwt_part(claims).ok_or_else(|| bad("its claims are not base64-encoded JSON"))?;
     let signature = decode_base64url(signature).ok_or_else(|| bad("its signature is not base64"))?;
-    let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default();
+    let algorithm = header.str_at(&["alg"]);
     let key = key(&header)?;
     key.verify(algorithm, signed.as_bytes(), &signature).map_err(|why| bad(&why))?;
     let is_valid = are_claims_valid(&claims, call)?;

@@ -1,10 +1,12 @@
 //! Cases about the languages inside a rule.
 
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_jsonpath::{Expression, Found, Key, Language, Select};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
+use kubewright_jsonpath::{
+    CapturedKey, JsonPathExpression, JsonPathLanguage, JsonPathResult, JsonPathSelector,
+};
 use kubewright_modrule::{PathTemplate, expand_shorthand};
 use kubewright_patch::textdiff;
-use kubewright_patch::{self as patch, Operation};
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Map, Number, Value, yaml as yaml_reader};
 
 use super::super::{case_list, case_text, expect_equal};
@@ -15,7 +17,7 @@ pub(super) fn check_path_placeholders(_: &Value, case: &Value) -> Result<(), Str
     let keys = keys_of(case_text(case, "selectKey"));
     let shown: Vec<Value> = keys.iter().map(Value::from).collect();
     expect_equal(&Value::array(shown), case.at(&["expected", "keyParts"]).unwrap_or(&Value::Null))?;
-    let wanted = case.at(&["expected", "path"]).and_then(Value::as_str).unwrap_or_default();
+    let wanted = case.str_at(&["expected", "path"]);
     let template = PathTemplate::parse(case_text(case, "pathTemplate")).map_err(|error| error.to_string())?;
     match template.fill(&keys) {
         Ok(path) => expect_equal(&path.to_string().into(), &wanted.into()),
@@ -25,9 +27,11 @@ pub(super) fn check_path_placeholders(_: &Value, case: &Value) -> Result<(), Str
 }
 
 /// Reads `$["0"]["x"]`.
-fn keys_of(select_key: &str) -> Vec<Key> {
+fn keys_of(select_key: &str) -> Vec<CapturedKey> {
     let parts = select_key.split("[\"").skip(1).map(|part| part.trim_end_matches("\"]"));
-    parts.map(|part| part.parse().map_or_else(|_| Key::Name(part.into()), Key::Index)).collect()
+    parts
+        .map(|part| part.parse().map_or_else(|_| CapturedKey::Name(part.into()), CapturedKey::Index))
+        .collect()
 }
 
 /// Unified text diffs.
@@ -47,16 +51,16 @@ pub(super) fn check_index_shorthand(_: &Value, case: &Value) -> Result<(), Strin
 /// Templates, with every function that a user can allow.
 pub(super) fn check_go_template(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
-    let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
+    let functions = FunctionSet::refusable().into_iter().fold(FunctionSet::rules(), FunctionSet::allow);
     let inputs = Inputs { now: Some(0), random_seed: Some(0), keys: None };
-    let parsed = Template::parse("t", &expand_shorthand(case_text(case, "template")), &functions);
+    let parsed = GoTemplate::parse("t", &expand_shorthand(case_text(case, "template")), &functions);
     let template = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),
         (Ok(_), Some(_)) => return Err("expected a parse error".to_owned()),
         (Err(error), None) => return Err(format!("unexpected parse error: {}", error.message)),
         (Ok(template), None) => template,
     };
-    let mut context = Context::new();
+    let mut context = TemplateContext::new();
     for (name, value) in shared_or_own(suite, case, "context").as_object().into_iter().flat_map(Map::iter) {
         context = if name == "SelectKeyParts" {
             context.native(name.clone(), value.clone())
@@ -88,9 +92,14 @@ pub(super) fn check_yaml_value(_: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let mut document = case.get("input").cloned().unwrap_or_default();
-    let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
+    let operations = JsonPatchOperation::list(case.get("patch").unwrap_or(&Value::Null));
     let applied = operations.and_then(|operations| {
-        patch::apply(&mut document, &operations, &kubewright_modrule::PATCH_OPTIONS, &mut Budget::default())
+        patch::apply_patch(
+            &mut document,
+            &operations,
+            &kubewright_modrule::PATCH_OPTIONS,
+            &mut Budget::default(),
+        )
     });
     match (applied, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),
@@ -102,7 +111,7 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
 
 /// What a patch selects, with the keys it captures.
 pub(super) fn check_selection(suite: &Value, case: &Value) -> Result<(), String> {
-    let select = Select::parse(case_text(case, "select")).map_err(|error| error.message)?;
+    let select = JsonPathSelector::parse(case_text(case, "select")).map_err(|error| error.message)?;
     let items = select
         .evaluate(shared_or_own(suite, case, "input"), &mut Budget::default())
         .map_err(|error| error.message)?;
@@ -133,11 +142,11 @@ pub(super) fn check_selection(suite: &Value, case: &Value) -> Result<(), String>
 pub(super) fn check_jsonpath_expression(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let language = match case_text(case, "language") {
-        "jsonpath" => Language::Paths,
-        "placeholder" => Language::Placeholders,
-        _ => Language::Full,
+        "jsonpath" => JsonPathLanguage::Paths,
+        "placeholder" => JsonPathLanguage::Placeholders,
+        _ => JsonPathLanguage::Full,
     };
-    let parsed = Expression::parse_as(case_text(case, "expression"), language);
+    let parsed = JsonPathExpression::parse_as(case_text(case, "expression"), language);
     let wants_error = expected.get("error").is_some();
     let expression = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),
@@ -177,12 +186,12 @@ fn compare_selection(found: &Value, wanted: &Value, is_unordered: bool) -> Resul
 }
 
 /// Returns a result in the corpus's notation, which has marks for values that JSON does not have.
-fn corpus_notation(found: &Found) -> Value {
+fn corpus_notation(found: &JsonPathResult) -> Value {
     let undefined = || Value::object(Map::from([("$undefined", true.into())]));
     match found {
-        Found::Undefined => undefined(),
-        Found::One(value) => mark_special_numbers(value),
-        Found::Many(items) => Value::array(
+        JsonPathResult::Undefined => undefined(),
+        JsonPathResult::One(value) => mark_special_numbers(value),
+        JsonPathResult::Many(items) => Value::array(
             items.iter().map(|item| item.as_ref().map_or_else(undefined, mark_special_numbers)).collect(),
         ),
     }

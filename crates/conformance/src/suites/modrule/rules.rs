@@ -1,10 +1,10 @@
 //! Cases about whole rules.
 
-use kubewright_dialects::{Loaded, Options, all, load};
-use kubewright_engine::{ClosedWorld, Decision, Engine, Settings, Status};
+use kubewright_dialects::{DialectOptions, LoadedRules, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation};
-use kubewright_modrule::{self as modrule, Binding};
-use kubewright_patch::{self as patch, Operation as PatchOperation};
+use kubewright_modrule::{self as modrule, PodBinding};
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
 use super::super::{case_list, case_text, expect_equal};
@@ -124,13 +124,13 @@ pub(super) fn check_rule_validation(_: &Value, case: &Value) -> Result<(), Strin
 /// The change to a Pod when it is bound to a node.
 pub(super) fn check_pod_binding(_: &Value, case: &Value) -> Result<(), String> {
     let input = case.get("input").cloned().unwrap_or_default();
-    let pod = |binding: &Binding| {
+    let pod = |binding: &PodBinding| {
         let key = format!("Pod/{}/{}", binding.pod.namespace, binding.pod.name);
         case.get("clusterObjects").and_then(|objects| objects.get(&key)).cloned()
     };
-    let update = Binding::read(&input).and_then(|binding| {
+    let update = PodBinding::read(&input).and_then(|binding| {
         let pod = pod(&binding)?;
-        let change = modrule::bind(&binding, &pod)?;
+        let change = modrule::binding_annotations(&binding, &pod)?;
         Some(merge_fields(&pod, &change))
     });
     let updates = update.map_or(Value::Null, |pod| Value::array(vec![pod]));
@@ -141,7 +141,7 @@ pub(super) fn check_pod_binding(_: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn check_dry_run(_: &Value, case: &Value) -> Result<(), String> {
     let request = case.get("request").cloned().unwrap_or_default();
     let status = case.at(&["expected", "status"]).and_then(Value::as_i64);
-    let run = match (modrule::dry_run(&request), status) {
+    let run = match (modrule::run_dry_run(&request), status) {
         (Ok(run), Some(200)) => run,
         (Err(_), Some(400)) => return Ok(()),
         (Ok(_), _) => return Err("expected an error".to_owned()),
@@ -165,10 +165,10 @@ fn evaluate_criterion(criterion: &Document, object: &Value) -> Result<bool, Stri
     Ok(finding.is_met)
 }
 
-fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
+fn load_rules(case: &Value, rules: &[Value]) -> LoadedRules {
     let named =
         |key: &str, default: &str| Text::new(case.get(key).and_then(Value::as_str).unwrap_or(default));
-    let mut options = Options::default();
+    let mut options = DialectOptions::default();
     options.modrule.cluster_rules_namespace = named("clusterModRulesNamespace", modrule::CLUSTER_NAMESPACE);
     options.modrule.default_namespace = Some(named("ruleNamespaceDefault", case_text(case, "namespace")));
     let documents: Vec<_> = rules
@@ -178,14 +178,14 @@ fn load_rules(case: &Value, rules: &[Value]) -> Loaded {
             yaml::read(&Source::new(format!("rule {i}"), rule.as_str().unwrap_or_default())).documents
         })
         .collect();
-    load(&all(&options), &documents)
+    load_documents(&all_dialects(&options), &documents)
 }
 
-fn loaded_errors(loaded: &Loaded) -> Vec<String> {
+fn loaded_errors(loaded: &LoadedRules) -> Vec<String> {
     loaded.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).map(ToString::to_string).collect()
 }
 
-fn expect_errors(loaded: &Loaded) -> Result<(), String> {
+fn expect_errors(loaded: &LoadedRules) -> Result<(), String> {
     if loaded_errors(loaded).is_empty() {
         Err("expected a rule that cannot be loaded".to_owned())
     } else {
@@ -194,7 +194,7 @@ fn expect_errors(loaded: &Loaded) -> Result<(), String> {
 }
 
 /// Decides the case's request; nothing when its operation does not exist, so that no rule can be about it.
-fn decide_case(case: &Value, loaded: Loaded) -> Option<Decision> {
+fn decide_case(case: &Value, loaded: LoadedRules) -> Option<Decision> {
     let operation = Operation::named(case.get("operation").and_then(Value::as_str).unwrap_or("CREATE"))?;
     let mut request = AdmissionRequest::for_object(
         case.get("input").cloned().unwrap_or_default(),
@@ -212,17 +212,17 @@ fn decide_case(case: &Value, loaded: Loaded) -> Option<Decision> {
     let objects =
         case.get("clusterObjects").and_then(Value::as_object).into_iter().flat_map(Map::values).cloned();
     let decision =
-        Engine::new(loaded.rules).decide(&request, &ClosedWorld::new(objects), &Settings::default());
-    debug_assert!(decision.with_status(Status::Fail).count() == 0 || !decision.is_allowed);
+        Engine::new(loaded.rules).decide(&request, &ClosedWorld::new(objects), &DecisionSettings::default());
+    debug_assert!(decision.with_status(RuleStatus::Fail).count() == 0 || !decision.is_allowed);
     Some(decision)
 }
 
 /// Returns `input` after a standard JSON Patch.
 fn apply_json_patch(input: &Value, patch: Option<&Value>) -> Result<Value, String> {
     let mut object = input.clone();
-    let operations = PatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
+    let operations = JsonPatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
         .map_err(|error| error.to_string())?;
-    patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut Budget::default())
+    patch::apply_patch(&mut object, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default())
         .map_err(|error| format!("the expected patch does not apply: {error}"))?;
     Ok(object)
 }

@@ -1,7 +1,7 @@
 //! Paths and operations, without the templates around them.
 
 use kubewright_patch::Pointer;
-use kubewright_patch::path::{Op, PatchError, PatchErrorKind, Path, PathError, Segment};
+use kubewright_patch::path::{PatchPath, PathError, PathOp, PathPatchError, PathPatchErrorKind, PathSegment};
 use kubewright_value::{Budget, Map, Step, Value};
 
 use crate::suites::{case_list, case_text, expect_equal};
@@ -11,23 +11,23 @@ const CATEGORIES: &[(&str, &[Category])] = &[
     ("unsupported patch operation", &[Category::Operation]),
     ("unsupported filter expression", &[Category::Path]),
     ("unsupported array index", &[Category::Path]),
-    ("unclosed bracket", &[Category::Path, Category::Patch(PatchErrorKind::NoMatch)]),
+    ("unclosed bracket", &[Category::Path, Category::Patch(PathPatchErrorKind::NoMatch)]),
     ("root document", &[Category::Path]),
     ("at segment -", &[Category::Path]),
     // Two conditions are refused, where the original takes them for one text that nothing has.
-    ("matched 0 elements", &[Category::Patch(PatchErrorKind::NoMatch), Category::Path]),
-    ("out of bounds", &[Category::Patch(PatchErrorKind::OutOfRange)]),
-    ("append marker", &[Category::Patch(PatchErrorKind::Unfit)]),
-    ("value must be an object", &[Category::Patch(PatchErrorKind::Unfit)]),
+    ("matched 0 elements", &[Category::Patch(PathPatchErrorKind::NoMatch), Category::Path]),
+    ("out of bounds", &[Category::Patch(PathPatchErrorKind::OutOfRange)]),
+    ("append marker", &[Category::Patch(PathPatchErrorKind::Unfit)]),
+    ("value must be an object", &[Category::Patch(PathPatchErrorKind::Unfit)]),
     // A replace already fails at the key that is missing.
     (
         "expects an array, got <nil>",
-        &[Category::Patch(PatchErrorKind::NotAList), Category::Patch(PatchErrorKind::Missing)],
+        &[Category::Patch(PathPatchErrorKind::NotAList), Category::Patch(PathPatchErrorKind::Missing)],
     ),
-    ("expects an array", &[Category::Patch(PatchErrorKind::NotAList)]),
-    ("expected array", &[Category::Patch(PatchErrorKind::NotAList)]),
-    ("expects an object", &[Category::Patch(PatchErrorKind::NotAnObject)]),
-    ("does not exist", &[Category::Patch(PatchErrorKind::Missing)]),
+    ("expects an array", &[Category::Patch(PathPatchErrorKind::NotAList)]),
+    ("expected array", &[Category::Patch(PathPatchErrorKind::NotAList)]),
+    ("expects an object", &[Category::Patch(PathPatchErrorKind::NotAnObject)]),
+    ("does not exist", &[Category::Patch(PathPatchErrorKind::Missing)]),
 ];
 
 /// The category of an error.
@@ -35,7 +35,7 @@ const CATEGORIES: &[(&str, &[Category])] = &[
 enum Category {
     Operation,
     Path,
-    Patch(PatchErrorKind),
+    Patch(PathPatchErrorKind),
 }
 
 struct PatchFailure {
@@ -49,8 +49,8 @@ impl From<PathError> for PatchFailure {
     }
 }
 
-impl From<PatchError> for PatchFailure {
-    fn from(error: PatchError) -> Self {
+impl From<PathPatchError> for PatchFailure {
+    fn from(error: PathPatchError) -> Self {
         Self { category: Category::Patch(error.kind), message: error.message }
     }
 }
@@ -85,11 +85,11 @@ fn apply_recorded_operations(input: &Value) -> Result<Value, PatchFailure> {
     let mut resource = input.get("resource").cloned().unwrap_or_default();
     for operation in case_list(input, "operations") {
         let name = case_text(operation, "op");
-        let op = Op::named(name).ok_or_else(|| PatchFailure {
+        let op = PathOp::named(name).ok_or_else(|| PatchFailure {
             category: Category::Operation,
             message: format!("unknown operation `{name}`"),
         })?;
-        let path = Path::parse(case_text(operation, "path"))?;
+        let path = PatchPath::parse(case_text(operation, "path"))?;
         let value = operation.get("value").unwrap_or(&Value::Null);
         path.apply(op, value, &mut resource, &mut Budget::default())?;
     }
@@ -97,10 +97,10 @@ fn apply_recorded_operations(input: &Value) -> Result<Value, PatchFailure> {
 }
 
 fn expand_recorded_path(input: &Value) -> Result<Value, PatchFailure> {
-    let path = Path::parse(case_text(input, "path"))?;
+    let path = PatchPath::parse(case_text(input, "path"))?;
     let resource = input.get("resource").unwrap_or(&Value::Null);
-    let places = path.expand(resource, Op::Add, &mut Budget::default())?;
-    let is_append = path.segments().last() == Some(&Segment::Append);
+    let places = path.expand(resource, PathOp::Add, &mut Budget::default())?;
+    let is_append = path.segments().last() == Some(&PathSegment::Append);
     let pointers: Vec<Value> = places.into_iter().map(|place| write_pointer(place, is_append)).collect();
     Ok(Value::object(Map::from([("pointers", Value::array(pointers))])))
 }

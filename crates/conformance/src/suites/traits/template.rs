@@ -50,7 +50,7 @@ pub(super) fn remove_omitted(input: &Value) -> TraitAnswer {
 pub(super) fn make_name(input: &Value) -> TraitAnswer {
     let limit = input.get("limit").and_then(Value::as_i64).and_then(|limit| usize::try_from(limit).ok());
     let parts: Vec<&str> = case_list(input, "names").iter().filter_map(Value::as_str).collect();
-    let name = naming::hashed(&parts, case_text(input, "extraHashInput"), limit.unwrap_or_default())
+    let name = naming::hashed_name(&parts, case_text(input, "extraHashInput"), limit.unwrap_or_default())
         .ok_or("no parts")?;
     Ok(Map::from([("name", name.into())]).into())
 }

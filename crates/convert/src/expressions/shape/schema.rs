@@ -3,41 +3,41 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use kubewright_k8s::fields::{self, Collection, Field, FieldValue, ScalarType};
+use kubewright_k8s::fields::{self, Collection, FieldValue, ScalarType, SchemaField};
 use kubewright_k8s::{BUILT_IN_KINDS, PodTemplatePath, WorkloadKind};
 
-use super::Shape;
+use super::ValueShape;
 
 /// The shape of each type of the schema. A type of which no field is described is anything.
-static TYPES: LazyLock<HashMap<&'static str, Shape>> = LazyLock::new(|| {
+static TYPE_SHAPES: LazyLock<HashMap<&'static str, ValueShape>> = LazyLock::new(|| {
     let mut shapes = HashMap::new();
-    fields::types().for_each(|name| {
-        describe(name, &mut shapes);
+    fields::schema_types().for_each(|name| {
+        describe_type(name, &mut shapes);
     });
     shapes
 });
 
 /// Kinds that rules name together, and what their objects look like: a field of one is never another thing in the
 /// other.
-static FAMILIES: LazyLock<[Family; 3]> = LazyLock::new(|| {
+static FAMILIES: LazyLock<[KindFamily; 3]> = LazyLock::new(|| {
     let controllers = WorkloadKind::ALL.into_iter();
     let with_template =
         controllers.clone().filter(|workload| workload.template_path() == PodTemplatePath::Template);
     [
-        Family::of(with_template.map(WorkloadKind::name).collect()),
-        Family::of(controllers.map(WorkloadKind::name).chain(["Pod"]).collect()),
-        Family::of(vec!["Role", "ClusterRole"]),
+        KindFamily::of(with_template.map(WorkloadKind::name).collect()),
+        KindFamily::of(controllers.map(WorkloadKind::name).chain(["Pod"]).collect()),
+        KindFamily::of(vec!["Role", "ClusterRole"]),
     ]
 });
 
-struct Family {
+struct KindFamily {
     kinds: Vec<&'static str>,
-    shape: Shape,
+    shape: ValueShape,
 }
 
-impl Family {
+impl KindFamily {
     fn of(kinds: Vec<&'static str>) -> Self {
-        let shape = kinds.iter().map(|kind| shape_of(kind)).reduce(union).unwrap_or(Shape::Any);
+        let shape = kinds.iter().map(|kind| shape_of(kind)).reduce(union_shapes).unwrap_or(ValueShape::Any);
         Self { kinds, shape }
     }
 }
@@ -60,8 +60,8 @@ fn in_group(group: Option<&str>, kind: &str) -> Option<&'static str> {
     fields::is_known_kind(found).then_some(*found)
 }
 
-/// Returns what objects of all these kinds look like; nothing where they have too little in common.
-pub(super) fn of_all(kinds: &[&'static str]) -> Option<Shape> {
+/// Returns the shape of objects of all these kinds; `None` where they have too little in common.
+pub(super) fn shared_shape(kinds: &[&'static str]) -> Option<ValueShape> {
     let (first, rest) = kinds.split_first()?;
     if rest.iter().all(|kind| kind == first) {
         return Some(shape_of(first));
@@ -73,87 +73,92 @@ pub(super) fn of_all(kinds: &[&'static str]) -> Option<Shape> {
     }
 }
 
-/// Returns what every object looks like.
-pub(super) fn any_object() -> Shape {
-    static OBJECT: LazyLock<Shape> = LazyLock::new(|| {
-        let word = leaked(Shape::Word);
-        let fields = [("apiVersion", word), ("kind", word), ("metadata", leaked(shape_of("ObjectMeta")))];
-        Shape::Map(Vec::leak(fields.map(|(name, shape)| (name, Shape::Required(shape))).to_vec()))
+/// Returns the shape of every object.
+pub(super) fn any_object() -> ValueShape {
+    static OBJECT: LazyLock<ValueShape> = LazyLock::new(|| {
+        let word = leak_shape(ValueShape::Word);
+        let fields = [("apiVersion", word), ("kind", word), ("metadata", leak_shape(shape_of("ObjectMeta")))];
+        ValueShape::Map(Vec::leak(fields.map(|(name, shape)| (name, ValueShape::Required(shape))).to_vec()))
     });
     *OBJECT
 }
 
-fn shape_of(name: &str) -> Shape {
-    TYPES.get(name).copied().unwrap_or(Shape::Any)
+fn shape_of(name: &str) -> ValueShape {
+    TYPE_SHAPES.get(name).copied().unwrap_or(ValueShape::Any)
 }
 
-fn describe(name: &'static str, shapes: &mut HashMap<&'static str, Shape>) -> Shape {
+fn describe_type(name: &'static str, shapes: &mut HashMap<&'static str, ValueShape>) -> ValueShape {
     if let Some(shape) = shapes.get(name) {
         return *shape;
     }
     // A type that contains itself is not described inside of itself.
-    shapes.insert(name, Shape::Any);
+    shapes.insert(name, ValueShape::Any);
     let fields = fields::fields_of(name).unwrap_or_default();
-    let described: Vec<(&'static str, Shape)> =
+    let described: Vec<(&'static str, ValueShape)> =
         fields.iter().map(|field| (field.name, describe_field(field, shapes))).collect();
     let is_described = described.iter().any(|(_, shape)| !shape.is_any());
-    let shape = if is_described { Shape::Map(Vec::leak(described)) } else { Shape::Any };
+    let shape = if is_described { ValueShape::Map(Vec::leak(described)) } else { ValueShape::Any };
     shapes.insert(name, shape);
     shape
 }
 
-fn describe_field(field: &Field, shapes: &mut HashMap<&'static str, Shape>) -> Shape {
+fn describe_field(field: &SchemaField, shapes: &mut HashMap<&'static str, ValueShape>) -> ValueShape {
     let value = match field.value {
-        FieldValue::Unknown => Shape::Any,
+        FieldValue::Unknown => ValueShape::Any,
         FieldValue::Scalar(scalar) => scalar_shape(scalar),
-        FieldValue::Object(name) => describe(name, shapes),
+        FieldValue::Object(name) => describe_type(name, shapes),
     };
     if value.is_any() {
         return value;
     }
     let shape = field.collections().rev().fold(value, |inner, collection| match collection {
-        Collection::List => Shape::List(leaked(inner)),
-        Collection::Map => Shape::MapOf(leaked(inner)),
+        Collection::List => ValueShape::List(leak_shape(inner)),
+        Collection::Map => ValueShape::MapOf(leak_shape(inner)),
     });
-    if field.is_required { Shape::Required(leaked(shape)) } else { shape }
+    if field.is_required { ValueShape::Required(leak_shape(shape)) } else { shape }
 }
 
-fn scalar_shape(scalar: ScalarType) -> Shape {
+fn scalar_shape(scalar: ScalarType) -> ValueShape {
     match scalar {
-        ScalarType::Bool => Shape::Bool,
-        ScalarType::Int => Shape::Int,
-        ScalarType::Word => Shape::Word,
-        ScalarType::Text => Shape::Text,
-        ScalarType::Quantity => Shape::Amount,
-        ScalarType::IntOrString => Shape::Port,
+        ScalarType::Bool => ValueShape::Bool,
+        ScalarType::Int => ValueShape::Int,
+        ScalarType::Word => ValueShape::Word,
+        ScalarType::Text => ValueShape::Text,
+        ScalarType::Quantity => ValueShape::Amount,
+        ScalarType::IntOrString => ValueShape::Port,
     }
 }
 
-/// Returns what an object looks like that is of one shape or of the other.
-fn union(one: Shape, other: Shape) -> Shape {
+/// Returns the shape of an object that has one shape or the other.
+fn union_shapes(one: ValueShape, other: ValueShape) -> ValueShape {
     match (one, other) {
         (one, other) if one == other => one,
-        (Shape::Required(one), Shape::Required(other)) => Shape::Required(leaked(union(*one, *other))),
-        (Shape::Required(one), other) | (other, Shape::Required(one)) => union(*one, other),
-        (Shape::Map(one), Shape::Map(other)) => {
-            let mut fields: Vec<(&'static str, Shape)> = Vec::new();
+        (ValueShape::Required(one), ValueShape::Required(other)) => {
+            ValueShape::Required(leak_shape(union_shapes(*one, *other)))
+        }
+        (ValueShape::Required(one), other) | (other, ValueShape::Required(one)) => union_shapes(*one, other),
+        (ValueShape::Map(one), ValueShape::Map(other)) => {
+            let mut fields: Vec<(&'static str, ValueShape)> = Vec::new();
             for (name, shape) in one {
                 let also = other.iter().find(|(known, _)| known == name);
-                fields.push((*name, also.map_or_else(|| optional(*shape), |(_, also)| union(*shape, *also))));
+                fields.push((
+                    *name,
+                    also.map_or_else(|| optional_shape(*shape), |(_, also)| union_shapes(*shape, *also)),
+                ));
             }
-            let is_new = |(name, _): &&(&str, Shape)| !one.iter().any(|(known, _)| known == name);
-            fields.extend(other.iter().filter(is_new).map(|(name, shape)| (*name, optional(*shape))));
-            Shape::Map(Vec::leak(fields))
+            let is_new = |(name, _): &&(&str, ValueShape)| !one.iter().any(|(known, _)| known == name);
+            fields.extend(other.iter().filter(is_new).map(|(name, shape)| (*name, optional_shape(*shape))));
+            ValueShape::Map(Vec::leak(fields))
         }
-        _ => Shape::Any,
+        _ => ValueShape::Any,
     }
 }
 
-fn optional(shape: Shape) -> Shape {
-    if let Shape::Required(shape) = shape { *shape } else { shape }
+fn optional_shape(shape: ValueShape) -> ValueShape {
+    if let ValueShape::Required(shape) = shape { *shape } else { shape }
 }
 
 /// Keeps a shape for as long as the program runs. Called only while the statics above are made, once for each type.
-fn leaked(shape: Shape) -> &'static Shape {
+fn leak_shape(shape: ValueShape) -> &'static ValueShape {
     Box::leak(Box::new(shape))
 }

@@ -1,4 +1,4 @@
-//! Conditions at random, on Pods at random: the engine and the expressions must say the same.
+//! Random conditions on random Pods: the engine and the expressions must agree.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use kubewright_value::{Map, Source, Value, json, yaml};
 
 use super::random::{Dice, VALUES, object_for};
 use super::rules::{by_engine, by_expressions};
-use crate::expressions::{expressions, shape};
+use crate::expressions::{shape, translate_rule};
 use kubewright_kyverno::{Kyverno, source};
 
 const KEYS: &[&str] = &[
@@ -127,7 +127,7 @@ fn conditions_say_the_same_as_the_engine() {
         let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
         let (Some(read), _) = source::read_policy_document(&document) else { panic!("{policy}") };
         let Some(written) = read.rules.first() else { continue };
-        let made = match expressions(written, &JmesPathFunctions::kubernetes()) {
+        let made = match translate_rule(written, &JmesPathFunctions::kubernetes()) {
             Ok(made) => made,
             Err(bad) => {
                 *counts.entry(bad.why.chars().take(30).collect()).or_default() += 1;
@@ -140,7 +140,7 @@ fn conditions_say_the_same_as_the_engine() {
         }
         let engine = Engine::new(compiled.rules);
         for _ in 0..10 {
-            let mut object = object_for(&mut dice, shape::of_kinds(["Pod"].into_iter()), &guide);
+            let mut object = object_for(&mut dice, shape::shape_of_kinds(["Pod"].into_iter()), &guide);
             if dice.is(50) {
                 let odd = match dice.below(3) {
                     0 => Map::from([("thing", constant(&mut dice))]).into(),

@@ -4,7 +4,7 @@
 use kubewright_value::{Map, Number, Value};
 
 use super::{compiled, in_cel, verdict};
-use crate::expressions::shape::{self, Shape, object_shape};
+use crate::expressions::shape::{self, ValueShape, object_shape};
 
 /// Numbers that look random and are the same every time.
 pub(super) struct Dice(pub(super) u64);
@@ -207,13 +207,13 @@ fn translations_say_the_same_as_patterns() {
 }
 
 /// Returns a pattern for something of `shape`, mostly one that could fit.
-fn pattern_for(dice: &mut Dice, shape: Shape, depth: usize) -> Value {
+fn pattern_for(dice: &mut Dice, shape: ValueShape, depth: usize) -> Value {
     if dice.is(4) {
         return leaf(dice);
     }
     match shape {
-        Shape::Required(shape) => pattern_for(dice, *shape, depth),
-        Shape::Map(fields) if depth > 0 && !fields.is_empty() => {
+        ValueShape::Required(shape) => pattern_for(dice, *shape, depth),
+        ValueShape::Map(fields) if depth > 0 && !fields.is_empty() => {
             let mut map = Map::new();
             for _ in 0..=dice.below(3) {
                 let (key, shape) = dice.one(fields);
@@ -222,7 +222,7 @@ fn pattern_for(dice: &mut Dice, shape: Shape, depth: usize) -> Value {
             }
             map.into()
         }
-        Shape::MapOf(shape) if depth > 0 => {
+        ValueShape::MapOf(shape) if depth > 0 => {
             let mut map = Map::new();
             for _ in 0..=dice.below(2) {
                 let key = *dice.one(&["app", "a/b", "a*", "x?", "cpu", "memory"]);
@@ -231,16 +231,16 @@ fn pattern_for(dice: &mut Dice, shape: Shape, depth: usize) -> Value {
             }
             map.into()
         }
-        Shape::List(shape) if depth > 0 => Value::array(vec![pattern_for(dice, *shape, depth - 1)]),
-        Shape::Bool if dice.is(70) => Value::from(dice.is(50)),
-        Shape::Int if dice.is(50) => Value::from(*dice.one(&[0_i64, 1, 5, -1])),
+        ValueShape::List(shape) if depth > 0 => Value::array(vec![pattern_for(dice, *shape, depth - 1)]),
+        ValueShape::Bool if dice.is(70) => Value::from(dice.is(50)),
+        ValueShape::Int if dice.is(50) => Value::from(*dice.one(&[0_i64, 1, 5, -1])),
         _ => leaf(dice),
     }
 }
 
-fn value_for(dice: &mut Dice, anchor: &str, shape: Shape, depth: usize) -> Value {
+fn value_for(dice: &mut Dice, anchor: &str, shape: ValueShape, depth: usize) -> Value {
     match (anchor, shape) {
-        ("^(", Shape::List(shape)) => {
+        ("^(", ValueShape::List(shape)) => {
             Value::array((0..=dice.below(2)).map(|_| pattern_for(dice, *shape, depth)).collect())
         }
         _ => pattern_for(dice, shape, depth),
@@ -257,7 +257,7 @@ fn bare(key: &str) -> &str {
 }
 
 /// Returns something of `shape`, mostly with what `pattern` speaks of.
-pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Value {
+pub(super) fn object_for(dice: &mut Dice, shape: ValueShape, pattern: &Value) -> Value {
     let wanted = |key: &str| match pattern {
         Value::Object(map) => map.iter().find(|(raw, _)| bare(raw) == key).map(|(_, value)| value),
         _ => None,
@@ -265,24 +265,26 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
     let is_word =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@".contains(&byte));
     match (shape, pattern) {
-        (Shape::Bool, Value::Bool(_)) | (Shape::Int, Value::Number(Number::Int(_))) if dice.is(60) => {
+        (ValueShape::Bool, Value::Bool(_)) | (ValueShape::Int, Value::Number(Number::Int(_)))
+            if dice.is(60) =>
+        {
             return pattern.clone();
         }
-        (Shape::Word | Shape::Text, Value::String(text)) if dice.is(60) => {
+        (ValueShape::Word | ValueShape::Text, Value::String(text)) if dice.is(60) => {
             let text = text.split('|').next().unwrap_or_default().trim().replace('*', "").replace('?', "x");
-            if shape == Shape::Text || is_word(&text) {
+            if shape == ValueShape::Text || is_word(&text) {
                 return Value::from(text.as_str());
             }
         }
         _ => {}
     }
     match shape {
-        Shape::Required(shape) => object_for(dice, *shape, pattern),
-        Shape::Map(fields) => {
+        ValueShape::Required(shape) => object_for(dice, *shape, pattern),
+        ValueShape::Map(fields) => {
             let mut map = Map::new();
             for (key, shape) in fields {
                 let is_there = match (shape, wanted(key)) {
-                    (Shape::Required(_), _) => true,
+                    (ValueShape::Required(_), _) => true,
                     (_, Some(_)) => dice.is(75),
                     _ => dice.is(3),
                 };
@@ -292,7 +294,7 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
             }
             map.into()
         }
-        Shape::MapOf(shape) => {
+        ValueShape::MapOf(shape) => {
             let mut map = Map::new();
             for key in ["app", "a/b", "a1", "a2", "xy", "cpu", "memory"] {
                 if dice.is(40) {
@@ -301,25 +303,25 @@ pub(super) fn object_for(dice: &mut Dice, shape: Shape, pattern: &Value) -> Valu
             }
             map.into()
         }
-        Shape::List(shape) => {
+        ValueShape::List(shape) => {
             let first = pattern.as_array().and_then(<[Value]>::first).unwrap_or(&Value::Null);
             Value::array((0..dice.below(3)).map(|_| object_for(dice, *shape, first)).collect())
         }
-        Shape::Bool => Value::from(dice.is(50)),
-        Shape::Int => Value::from(*dice.one(&[0_i64, 1, 4, 5, 6, 10, -1, 3600])),
-        Shape::Word => loop {
+        ValueShape::Bool => Value::from(dice.is(50)),
+        ValueShape::Int => Value::from(*dice.one(&[0_i64, 1, 4, 5, 6, 10, -1, 3600])),
+        ValueShape::Word => loop {
             let text = dice.one(VALUES);
             if is_word(text) {
                 break Value::from(*text);
             }
         },
-        Shape::Amount => {
+        ValueShape::Amount => {
             Value::from(*dice.one(&["0", "1", "5", "500m", "5m", "1Gi", "2Mi", "0.5", "1e3", "100"]))
         }
-        Shape::Port if dice.is(50) => Value::from(*dice.one(&[0_i64, 1, 5, 80])),
-        Shape::Port => Value::from(*dice.one(&["50%", "http", "0%", "5", "a-b"])),
-        Shape::Text => Value::from(*dice.one(VALUES)),
-        Shape::Any => scalar(dice),
+        ValueShape::Port if dice.is(50) => Value::from(*dice.one(&[0_i64, 1, 5, 80])),
+        ValueShape::Port => Value::from(*dice.one(&["50%", "http", "0%", "5", "a-b"])),
+        ValueShape::Text => Value::from(*dice.one(VALUES)),
+        ValueShape::Any => scalar(dice),
     }
 }
 
@@ -333,7 +335,7 @@ fn translations_for_known_kinds_say_the_same_as_patterns() {
         ["Pod", "Deployment", "CronJob", "Service", "Ingress", "ConfigMap", "PersistentVolumeClaim", "Role"];
     for _ in 0..rounds {
         let kind = *dice.one(&kinds);
-        let shape = shape::of_kinds([kind, "Pod"].into_iter().take(if dice.is(5) { 2 } else { 1 }));
+        let shape = shape::shape_of_kinds([kind, "Pod"].into_iter().take(if dice.is(5) { 2 } else { 1 }));
         let pattern = pattern_for(&mut dice, shape, 6);
         let Value::Object(_) = &pattern else { continue };
         let (pass, skip) = match compiled(&pattern, shape) {

@@ -1,27 +1,30 @@
-//! Whole rules: what the engine says of an object, and what the expressions do.
+//! Whole rules: the engine's decision and that of the expressions.
 
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
-use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Value;
 
-use crate::Expressions;
+use crate::RuleExpressions;
 
-/// Returns what the rule `name` says of the request; nothing when it is not about it.
+/// Returns the outcome of the rule `name` for the request; `None` when it does not apply.
 pub(super) fn by_engine(engine: &Engine, name: &str, request: &AdmissionRequest) -> Option<&'static str> {
-    let settings = Settings { is_traced: true, ..Settings::default() };
+    let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
     let decision = engine.decide(request, &ClosedWorld::default(), &settings);
     let outcome = decision.outcomes.iter().find(|outcome| outcome.rule.rule == name)?;
     match outcome.status {
-        Status::Pass => Some("pass"),
-        Status::Fail | Status::Warn | Status::Error => Some("fail"),
-        Status::Skip if outcome.is_judged => Some("skip"),
-        Status::Skip => None,
+        RuleStatus::Pass => Some("pass"),
+        RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error => Some("fail"),
+        RuleStatus::Skip if outcome.is_judged => Some("skip"),
+        RuleStatus::Skip => None,
     }
 }
 
-/// Returns what the expressions say of the request.
-pub(super) fn by_expressions(made: &Expressions, request: &AdmissionRequest) -> Result<&'static str, String> {
+/// Returns the outcome of the expressions for the request.
+pub(super) fn by_expressions(
+    made: &RuleExpressions,
+    request: &AdmissionRequest,
+) -> Result<&'static str, String> {
     let mut environment =
         CelEnvironment::kubernetes().variable("object").variable("oldObject").variable("request");
     for (name, _) in &made.variables {
@@ -30,7 +33,7 @@ pub(super) fn by_expressions(made: &Expressions, request: &AdmissionRequest) -> 
     let is_deletion = request.operation == Operation::Delete;
     let object = if is_deletion { Value::Null } else { request.object.clone() };
     let old = request.old_object.clone();
-    let asked = kubewright_cel_rules::request::value(request);
+    let asked = kubewright_cel_rules::request::request_value(request);
     let program =
         |text: &str| CelProgram::compile(text, &environment).map_err(|bad| format!("{text}\n{bad:?}"));
     let mut variables: Vec<(String, Value)> = Vec::new();

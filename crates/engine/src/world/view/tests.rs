@@ -7,24 +7,28 @@ use crate::{ClosedWorld, ImageLookup, ServiceCall};
 struct Everything;
 
 impl World for Everything {
-    fn get(&self, _: &Query) -> Answer {
-        Answer::Found("seen".into())
+    fn get(&self, _: &Query) -> QueryAnswer {
+        QueryAnswer::Found("seen".into())
     }
 }
 
 #[track_caller]
 fn sees(query: &Query) {
     let home = Text::new("a");
-    assert_eq!(WorldView::new(&Everything, Some(&home)).get(query), Answer::Found("seen".into()), "{query}");
+    assert_eq!(
+        WorldView::new(&Everything, Some(&home)).get(query),
+        QueryAnswer::Found("seen".into()),
+        "{query}"
+    );
 }
 
 #[track_caller]
 fn is_refused(query: &Query, want: &str) {
     let home = Text::new("a");
     let answer = WorldView::new(&Everything, Some(&home)).get(query);
-    assert!(matches!(&answer, Answer::Refused(why) if why.contains(want)), "{query}: {answer:?}");
+    assert!(matches!(&answer, QueryAnswer::Refused(why) if why.contains(want)), "{query}: {answer:?}");
     let everywhere = WorldView::new(&Everything, None).get(query);
-    assert_eq!(everywhere, Answer::Found("seen".into()), "{query}, asked by a policy of the cluster");
+    assert_eq!(everywhere, QueryAnswer::Found("seen".into()), "{query}, asked by a policy of the cluster");
 }
 
 fn object(group: &str, kind: &str, namespace: &str, name: &str) -> Query {
@@ -101,5 +105,5 @@ fn the_namespace_of_the_request_is_no_lookup_of_the_rule() {
     let world = ClosedWorld::new(namespace);
     let home = Text::new("a");
     let view = WorldView::new(&world, Some(&home));
-    assert!(matches!(view.namespace_of_request("b"), Answer::Found(_)));
+    assert!(matches!(view.namespace_of_request("b"), QueryAnswer::Found(_)));
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use kubewright_golib::pem::first_block;
 use sha1::{Digest as _, Sha1};
 
-use kubewright_golib::time::Time;
+use kubewright_golib::time::GoTime;
 
 use super::private_key::PrivateKey;
 use super::{der, pem};
@@ -31,8 +31,8 @@ const CLIENT_AUTH: [u8; 10] = [0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0
 
 const TRUE: [u8; 3] = [0x01, 0x01, 0xff];
 
-/// What a certificate says.
-pub(super) struct Subject {
+/// The content of a certificate.
+pub(super) struct CertificateSubject {
     pub(super) common_name: String,
     pub(super) addresses: Vec<IpAddr>,
     pub(super) names: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Subject {
     pub(super) days: i64,
 }
 
-/// Who signs.
+/// The signer.
 pub(super) struct Issuer {
     /// Its name, in DER.
     name: Vec<u8>,
@@ -60,7 +60,7 @@ impl Issuer {
     }
 
     fn of_der(bytes: &[u8]) -> Option<Self> {
-        let certificate = der::only(bytes)?.elements(der::SEQUENCE)?;
+        let certificate = der::only_element(bytes)?.elements(der::SEQUENCE)?;
         let [body, _, _] = certificate.as_slice() else { return None };
         let fields = body.elements(der::SEQUENCE)?;
         // A version may come first; then serial, algorithm, issuer, validity, subject, key.
@@ -75,11 +75,11 @@ impl Issuer {
 }
 
 fn subject_key_id(extensions: &[u8]) -> Option<Vec<u8>> {
-    let all = der::only(extensions)?.elements(der::SEQUENCE)?;
+    let all = der::only_element(extensions)?.elements(der::SEQUENCE)?;
     all.into_iter().find_map(|extension| {
         let parts = extension.elements(der::SEQUENCE)?;
         (*parts.first()?.whole == SUBJECT_KEY_ID).then_some(())?;
-        let inner = der::only(parts.last()?.of(der::OCTET_STRING)?)?;
+        let inner = der::only_element(parts.last()?.of(der::OCTET_STRING)?)?;
         inner.of(der::OCTET_STRING).map(<[u8]>::to_vec)
     })
 }
@@ -89,83 +89,92 @@ fn subject_key_id(extensions: &[u8]) -> Option<Vec<u8>> {
 /// # Errors
 /// When it would be valid beyond the year 9999.
 pub(super) fn issue(
-    subject: &Subject,
+    subject: &CertificateSubject,
     key: &PrivateKey,
     issuer: Option<&Issuer>,
     signer: &PrivateKey,
 ) -> Result<String, String> {
-    let name = name_of(&subject.common_name);
+    let name = encode_common_name(&subject.common_name);
     let until =
         subject.days.checked_mul(SECONDS_OF_DAY).and_then(|life| subject.valid_from.checked_add(life));
     let until = until.filter(|until| (0..=LAST_MOMENT).contains(until));
     let until = until
         .ok_or_else(|| format!("{} days are no time for which a certificate can be valid", subject.days))?;
     let authority = issuer.filter(|issuer| issuer.name != name).and_then(|issuer| issuer.key_id.as_deref());
-    let body = der::sequence(&[
-        der::element(0xa0, &der::integer(&[2])),
-        der::integer(&subject.serial),
+    let body = der::encode_sequence(&[
+        der::encode_element(0xa0, &der::encode_integer(&[2])),
+        der::encode_integer(&subject.serial),
         signer.signature_algorithm(),
         issuer.map_or_else(|| name.clone(), |issuer| issuer.name.clone()),
-        der::sequence(&[moment(subject.valid_from), moment(until)]),
+        der::encode_sequence(&[encode_time(subject.valid_from), encode_time(until)]),
         name,
         key.public_key_info(),
-        der::element(0xa3, &der::sequence(&extensions(subject, key, authority))),
+        der::encode_element(0xa3, &der::encode_sequence(&encode_extensions(subject, key, authority))),
     ]);
-    let signature = der::bit_string(&signer.sign(&body));
-    let certificate = der::sequence(&[body, signer.signature_algorithm(), signature]);
-    Ok(pem::write("CERTIFICATE", &certificate))
+    let signature = der::encode_bit_string(&signer.sign(&body));
+    let certificate = der::encode_sequence(&[body, signer.signature_algorithm(), signature]);
+    Ok(pem::write_pem("CERTIFICATE", &certificate))
 }
 
-fn extensions(subject: &Subject, key: &PrivateKey, authority: Option<&[u8]>) -> Vec<Vec<u8>> {
+fn encode_extensions(
+    subject: &CertificateSubject,
+    key: &PrivateKey,
+    authority: Option<&[u8]>,
+) -> Vec<Vec<u8>> {
     // Signing, encrypting keys and, for an authority, signing certificates: bits 0, 2 and 5.
     let usage: &[u8] = if subject.is_authority { &[0x02, 0xa4] } else { &[0x05, 0xa0] };
     let constraints = if subject.is_authority { TRUE.to_vec() } else { Vec::new() };
     let mut extensions = vec![
-        extension(&KEY_USAGE, true, &der::element(der::BIT_STRING, usage)),
-        extension(&EXTENDED_KEY_USAGE, false, &der::sequence(&[SERVER_AUTH.to_vec(), CLIENT_AUTH.to_vec()])),
-        extension(&BASIC_CONSTRAINTS, true, &der::sequence(&[constraints])),
+        encode_extension(&KEY_USAGE, true, &der::encode_element(der::BIT_STRING, usage)),
+        encode_extension(
+            &EXTENDED_KEY_USAGE,
+            false,
+            &der::encode_sequence(&[SERVER_AUTH.to_vec(), CLIENT_AUTH.to_vec()]),
+        ),
+        encode_extension(&BASIC_CONSTRAINTS, true, &der::encode_sequence(&[constraints])),
     ];
     if subject.is_authority {
-        let id = der::element(der::OCTET_STRING, &Sha1::digest(key.public_bits()));
-        extensions.push(extension(&SUBJECT_KEY_ID, false, &id));
+        let id = der::encode_element(der::OCTET_STRING, &Sha1::digest(key.public_bits()));
+        extensions.push(encode_extension(&SUBJECT_KEY_ID, false, &id));
     }
     if let Some(id) = authority {
-        let id = der::sequence(&[der::element(0x80, id)]);
-        extensions.push(extension(&AUTHORITY_KEY_ID, false, &id));
+        let id = der::encode_sequence(&[der::encode_element(0x80, id)]);
+        extensions.push(encode_extension(&AUTHORITY_KEY_ID, false, &id));
     }
-    let names = subject.names.iter().map(|name| der::element(0x82, name.as_bytes()));
+    let names = subject.names.iter().map(|name| der::encode_element(0x82, name.as_bytes()));
     let addresses = subject.addresses.iter().map(|address| match address {
-        IpAddr::V4(address) => der::element(0x87, &address.octets()),
-        IpAddr::V6(address) => der::element(0x87, &address.octets()),
+        IpAddr::V4(address) => der::encode_element(0x87, &address.octets()),
+        IpAddr::V6(address) => der::encode_element(0x87, &address.octets()),
     });
     let alternatives: Vec<Vec<u8>> = names.chain(addresses).collect();
     if !alternatives.is_empty() {
-        extensions.push(extension(&ALTERNATIVE_NAMES, false, &der::sequence(&alternatives)));
+        extensions.push(encode_extension(&ALTERNATIVE_NAMES, false, &der::encode_sequence(&alternatives)));
     }
     extensions
 }
 
-fn extension(id: &[u8], is_critical: bool, content: &[u8]) -> Vec<u8> {
+fn encode_extension(id: &[u8], is_critical: bool, content: &[u8]) -> Vec<u8> {
     let critical = if is_critical { TRUE.to_vec() } else { Vec::new() };
-    der::sequence(&[id.to_vec(), critical, der::element(der::OCTET_STRING, content)])
+    der::encode_sequence(&[id.to_vec(), critical, der::encode_element(der::OCTET_STRING, content)])
 }
 
 /// Returns a name that is one common name.
-fn name_of(common_name: &str) -> Vec<u8> {
+fn encode_common_name(common_name: &str) -> Vec<u8> {
     const PRINTABLE_STRING: u8 = 0x13;
     const UTF8_STRING: u8 = 0x0c;
     const SET: u8 = 0x31;
     if common_name.is_empty() {
-        return der::sequence(&[]);
+        return der::encode_sequence(&[]);
     }
     let is_printable =
         common_name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte));
     let tag = if is_printable { PRINTABLE_STRING } else { UTF8_STRING };
-    let attribute = der::sequence(&[COMMON_NAME.to_vec(), der::element(tag, common_name.as_bytes())]);
-    der::sequence(&[der::element(SET, &attribute)])
+    let attribute =
+        der::encode_sequence(&[COMMON_NAME.to_vec(), der::encode_element(tag, common_name.as_bytes())]);
+    der::encode_sequence(&[der::encode_element(SET, &attribute)])
 }
 
-fn moment(seconds: i64) -> Vec<u8> {
+fn encode_time(seconds: i64) -> Vec<u8> {
     const UTC_TIME: u8 = 0x17;
     const GENERALIZED_TIME: u8 = 0x18;
     let (tag, layout) = if seconds < FOUR_DIGIT_YEARS {
@@ -173,5 +182,5 @@ fn moment(seconds: i64) -> Vec<u8> {
     } else {
         (GENERALIZED_TIME, "20060102150405Z")
     };
-    der::element(tag, Time::from_unix(seconds).format(layout).as_bytes())
+    der::encode_element(tag, GoTime::from_unix(seconds).format(layout).as_bytes())
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 const LINE_LENGTH: usize = 64;
 
 /// Returns `der` as text of the given type.
-pub(super) fn write(kind: &str, der: &[u8]) -> String {
+pub(super) fn write_pem(kind: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
     let mut out = format!("-----BEGIN {kind}-----\n");
     for line in text.as_bytes().chunks(LINE_LENGTH) {

@@ -27,7 +27,7 @@ impl PrivateKey {
     /// Makes a key on the curve P-256.
     pub(super) fn new_ecdsa(bytes: &mut ByteStream) -> Self {
         loop {
-            // Hardly any 32 bytes are no key.
+            // Almost all 32 bytes are a valid key.
             if let Ok(key) = p256::ecdsa::SigningKey::from_slice(&bytes.take(32)) {
                 return Self::Ecdsa(Box::new(key));
             }
@@ -43,7 +43,7 @@ impl PrivateKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// When it is none, in Sprig's words, or of a kind that is not supported.
+    /// When it is not a key, in Sprig's words, or of a kind that is not supported.
     pub(super) fn from_pem(text: &str) -> Result<Self, String> {
         let PemBlock { label, bytes } = first_block(text).ok_or("no PEM data in input")?;
         match label {
@@ -63,7 +63,7 @@ impl PrivateKey {
     }
 
     fn from_pkcs8(bytes: &[u8]) -> Option<Self> {
-        let elements = der::only(bytes)?.elements(der::SEQUENCE)?;
+        let elements = der::only_element(bytes)?.elements(der::SEQUENCE)?;
         let [_, algorithm, key, ..] = elements.as_slice() else { return None };
         let key = key.of(der::OCTET_STRING)?;
         let algorithm = algorithm.elements(der::SEQUENCE)?;
@@ -74,7 +74,7 @@ impl PrivateKey {
                 Self::from_sec1(key)
             }
             edwards if *edwards == ED25519 => {
-                let secret: [u8; 32] = der::only(key)?.of(der::OCTET_STRING)?.try_into().ok()?;
+                let secret: [u8; 32] = der::only_element(key)?.of(der::OCTET_STRING)?.try_into().ok()?;
                 Some(Self::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&secret))))
             }
             _ => None,
@@ -82,7 +82,7 @@ impl PrivateKey {
     }
 
     fn from_sec1(bytes: &[u8]) -> Option<Self> {
-        let elements = der::only(bytes)?.elements(der::SEQUENCE)?;
+        let elements = der::only_element(bytes)?.elements(der::SEQUENCE)?;
         let secret = elements.get(1)?.of(der::OCTET_STRING)?;
         let curve = elements.iter().find(|element| element.tag == 0xa0);
         curve.is_none_or(|curve| *curve.content == CURVE_P256).then_some(())?;
@@ -92,30 +92,30 @@ impl PrivateKey {
     /// Returns the key as Sprig writes it.
     pub(super) fn to_pem(&self) -> String {
         match self {
-            Self::Rsa(key) => pem::write("RSA PRIVATE KEY", &key.to_pkcs1()),
+            Self::Rsa(key) => pem::write_pem("RSA PRIVATE KEY", &key.to_pkcs1()),
             Self::Ecdsa(key) => {
                 let public = key.verifying_key().to_sec1_point(false);
-                let content = der::sequence(&[
-                    der::integer(&[1]),
-                    der::element(der::OCTET_STRING, &key.to_bytes()),
-                    der::element(0xa0, &CURVE_P256),
-                    der::element(0xa1, &der::bit_string(public.as_bytes())),
+                let content = der::encode_sequence(&[
+                    der::encode_integer(&[1]),
+                    der::encode_element(der::OCTET_STRING, &key.to_bytes()),
+                    der::encode_element(0xa0, &CURVE_P256),
+                    der::encode_element(0xa1, &der::encode_bit_string(public.as_bytes())),
                 ]);
-                pem::write("EC PRIVATE KEY", &content)
+                pem::write_pem("EC PRIVATE KEY", &content)
             }
             Self::Ed25519(key) => {
-                let secret = der::element(der::OCTET_STRING, key.as_bytes());
-                let content = der::sequence(&[
-                    der::integer(&[]),
-                    der::sequence(&[ED25519.to_vec()]),
-                    der::element(der::OCTET_STRING, &secret),
+                let secret = der::encode_element(der::OCTET_STRING, key.as_bytes());
+                let content = der::encode_sequence(&[
+                    der::encode_integer(&[]),
+                    der::encode_sequence(&[ED25519.to_vec()]),
+                    der::encode_element(der::OCTET_STRING, &secret),
                 ]);
-                pem::write("PRIVATE KEY", &content)
+                pem::write_pem("PRIVATE KEY", &content)
             }
         }
     }
 
-    /// Returns the public key as it stands in a certificate, without its algorithm.
+    /// Returns the public key as written in a certificate, without its algorithm.
     pub(super) fn public_bits(&self) -> Vec<u8> {
         match self {
             Self::Rsa(key) => key.public(),
@@ -131,15 +131,15 @@ impl PrivateKey {
             Self::Ecdsa(_) => vec![EC_PUBLIC_KEY.to_vec(), CURVE_P256.to_vec()],
             Self::Ed25519(_) => vec![ED25519.to_vec()],
         };
-        der::sequence(&[der::sequence(&algorithm), der::bit_string(&self.public_bits())])
+        der::encode_sequence(&[der::encode_sequence(&algorithm), der::encode_bit_string(&self.public_bits())])
     }
 
     /// Returns the algorithm of its signatures.
     pub(super) fn signature_algorithm(&self) -> Vec<u8> {
         match self {
-            Self::Rsa(_) => der::sequence(&[SHA256_WITH_RSA.to_vec(), NULL.to_vec()]),
-            Self::Ecdsa(_) => der::sequence(&[ECDSA_WITH_SHA256.to_vec()]),
-            Self::Ed25519(_) => der::sequence(&[ED25519.to_vec()]),
+            Self::Rsa(_) => der::encode_sequence(&[SHA256_WITH_RSA.to_vec(), NULL.to_vec()]),
+            Self::Ecdsa(_) => der::encode_sequence(&[ECDSA_WITH_SHA256.to_vec()]),
+            Self::Ed25519(_) => der::encode_sequence(&[ED25519.to_vec()]),
         }
     }
 

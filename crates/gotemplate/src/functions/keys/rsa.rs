@@ -12,10 +12,10 @@ const EXPONENT: u32 = 65_537;
 /// Numbers that no candidate may be divisible by are primes below this.
 const SIEVE_LIMIT: usize = 1 << 15;
 
-/// How far from its random start a prime is looked for.
+/// The distance from its random start within which a prime is looked for.
 const MAX_DISTANCE: u32 = 1 << 18;
 
-/// How often a number is tested that looks prime. The numbers are random, not chosen by an adversary.
+/// The number of tests of a number that looks prime. The numbers are random, not chosen by an adversary.
 const WITNESSES: [u32; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 
 /// The longest modulus that is taken, in bits: signing takes time in proportion to its third power.
@@ -24,7 +24,7 @@ const MAX_BITS: u64 = 8192;
 /// The shortest modulus in which a signature has room, in bits.
 const MIN_BITS: u64 = 512;
 
-/// What precedes a SHA-256 digest in a signature: its algorithm, in DER.
+/// The prefix of a SHA-256 digest in a signature: its algorithm, in DER.
 const DIGEST_INFO: [u8; 19] = [
     0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
     0x04, 0x20,
@@ -46,7 +46,7 @@ impl RsaKey {
         let one = BigUint::from(1_u32);
         let exponent = BigUint::from(EXPONENT);
         loop {
-            let primes = [prime(bits / 2, bytes, &sieve), prime(bits / 2, bytes, &sieve)];
+            let primes = [random_prime(bits / 2, bytes, &sieve), random_prime(bits / 2, bytes, &sieve)];
             let [p, q] = &primes;
             let order = (p - &one) * (q - &one);
             if p != q
@@ -59,7 +59,7 @@ impl RsaKey {
 
     /// Reads a key in the form of PKCS #1.
     pub(super) fn from_pkcs1(bytes: &[u8]) -> Option<Self> {
-        let elements = der::only(bytes)?.elements(der::SEQUENCE)?;
+        let elements = der::only_element(bytes)?.elements(der::SEQUENCE)?;
         let number = |index: usize| {
             elements
                 .get(index)?
@@ -102,12 +102,12 @@ impl RsaKey {
             &(&self.private_exponent % (q - &one)),
             &inverse,
         ];
-        der::sequence(&numbers.map(integer))
+        der::encode_sequence(&numbers.map(encode_big_integer))
     }
 
     /// Returns the public key in the form of PKCS #1.
     pub(super) fn public(&self) -> Vec<u8> {
-        der::sequence(&[integer(&self.modulus), integer(&self.public_exponent)])
+        der::encode_sequence(&[encode_big_integer(&self.modulus), encode_big_integer(&self.public_exponent)])
     }
 
     /// Returns how long the modulus is.
@@ -127,8 +127,8 @@ impl RsaKey {
     }
 }
 
-fn integer(number: &BigUint) -> Vec<u8> {
-    der::integer(&number.to_bytes_be())
+fn encode_big_integer(number: &BigUint) -> Vec<u8> {
+    der::encode_integer(&number.to_bytes_be())
 }
 
 fn small_primes() -> Vec<u32> {
@@ -145,7 +145,7 @@ fn small_primes() -> Vec<u32> {
 }
 
 /// Returns a prime of exactly `bits` bits, and so large that the product of two has twice as many.
-fn prime(bits: u64, bytes: &mut ByteStream, sieve: &[u32]) -> BigUint {
+fn random_prime(bits: u64, bytes: &mut ByteStream, sieve: &[u32]) -> BigUint {
     loop {
         let mut start = BigUint::from_bytes_be(&bytes.take(usize::try_from(bits / 8).unwrap_or_default()));
         for bit in [0, bits - 1, bits - 2] {

@@ -3,16 +3,20 @@
 use kubewright_value::{Budget, Limits};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Context, Functions, Inputs, KeySource, Template, TemplateError};
+use crate::{FunctionSet, GoTemplate, GoTemplateError, Inputs, KeySource, TemplateContext};
 
 /// 2020-01-01.
 const VALID_FROM: i128 = 1_577_836_800_000_000_000;
 
-fn render_with(seed: u8, text: &str, limits: Limits) -> Result<String, TemplateError> {
-    let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
+fn render_with(seed: u8, text: &str, limits: Limits) -> Result<String, GoTemplateError> {
+    let functions = FunctionSet::refusable().into_iter().fold(FunctionSet::rules(), FunctionSet::allow);
     let keys = Some(KeySource { seed: [seed; 32], valid_from: VALID_FROM });
     let inputs = Inputs { now: None, random_seed: None, keys };
-    Template::parse("t", text, &functions)?.render(&Context::new(), &inputs, &mut Budget::new(limits))
+    GoTemplate::parse("t", text, &functions)?.render(
+        &TemplateContext::new(),
+        &inputs,
+        &mut Budget::new(limits),
+    )
 }
 
 #[track_caller]
@@ -99,6 +103,6 @@ fn what_cannot_be_made_is_an_error() {
 fn keys_are_charged_what_they_cost() {
     let limits = Limits { steps: 1_000_000, ..Limits::default() };
     let error = render_with(0, r#"{{ genCA "ca" 1 }}"#, limits).unwrap_err();
-    assert_eq!(error.kind, crate::ErrorKind::Limit, "{error}");
+    assert_eq!(error.kind, crate::GoTemplateErrorKind::Limit, "{error}");
     assert!(render_with(0, r#"{{ genCAWithKey "ca" 1 (genPrivateKey "ecdsa") }}"#, limits).is_ok());
 }

@@ -7,16 +7,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Version, order_prerelease};
+use super::{SprigVersion, order_prerelease};
 
 /// Alternatives, each a list of constraints that must all hold.
-pub(super) struct Constraints {
-    alternatives: Vec<Vec<Constraint>>,
+pub(super) struct VersionConstraints {
+    alternatives: Vec<Vec<VersionConstraint>>,
 }
 
-struct Constraint {
+struct VersionConstraint {
     operator: String,
-    version: Version,
+    version: SprigVersion,
     is_open: bool,
     minor_is_open: bool,
     patch_is_open: bool,
@@ -25,15 +25,15 @@ struct Constraint {
 const VERSION: &str = r"v?([0-9|xX*]+)(\.[0-9|xX*]+)?(\.[0-9|xX*]+)?(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?";
 const OPERATORS: &str = r"=||!=|>|<|>=|=>|<=|=<|~|~>|\^";
 
-struct Patterns {
+struct ConstraintPatterns {
     one: Regex,
     find: Regex,
     valid: Regex,
     range: Regex,
 }
 
-static PATTERNS: LazyLock<Result<Patterns, regex::Error>> = LazyLock::new(|| {
-    Ok(Patterns {
+static PATTERNS: LazyLock<Result<ConstraintPatterns, regex::Error>> = LazyLock::new(|| {
+    Ok(ConstraintPatterns {
         one: Regex::new(&format!(r"^\s*({OPERATORS})\s*({VERSION})\s*$"))?,
         find: Regex::new(&format!(r"({OPERATORS})\s*({VERSION})"))?,
         valid: Regex::new(&format!(r"^(\s*({OPERATORS})\s*({VERSION})\s*\,?)+$"))?,
@@ -41,21 +41,22 @@ static PATTERNS: LazyLock<Result<Patterns, regex::Error>> = LazyLock::new(|| {
     })
 });
 
-impl Constraints {
+impl VersionConstraints {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let patterns = PATTERNS.as_ref().map_err(ToString::to_string)?;
         let text = without_ranges(patterns, text);
-        let alternatives = text.split("||").map(|part| all(patterns, part)).collect::<Result<_, _>>()?;
+        let alternatives =
+            text.split("||").map(|part| parse_all_constraints(patterns, part)).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
     }
 
-    pub(super) fn allows(&self, version: &Version) -> bool {
+    pub(super) fn allows(&self, version: &SprigVersion) -> bool {
         self.alternatives.iter().any(|all| all.iter().all(|one| one.allows(version)))
     }
 }
 
 /// Rewrites `1.2 - 3.4` to `>= 1.2, <= 3.4`.
-fn without_ranges(patterns: &Patterns, text: &str) -> String {
+fn without_ranges(patterns: &ConstraintPatterns, text: &str) -> String {
     let mut out = text.to_owned();
     for found in patterns.range.captures_iter(text) {
         let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
@@ -64,22 +65,25 @@ fn without_ranges(patterns: &Patterns, text: &str) -> String {
     out
 }
 
-fn all(patterns: &Patterns, text: &str) -> Result<Vec<Constraint>, String> {
+fn parse_all_constraints(
+    patterns: &ConstraintPatterns,
+    text: &str,
+) -> Result<Vec<VersionConstraint>, String> {
     if !patterns.valid.is_match(text) {
         return Err(format!("improper constraint: {text}"));
     }
-    patterns.find.find_iter(text).map(|found| Constraint::parse(patterns, found.as_str())).collect()
+    patterns.find.find_iter(text).map(|found| VersionConstraint::parse(patterns, found.as_str())).collect()
 }
 
-impl Constraint {
-    fn parse(patterns: &Patterns, text: &str) -> Result<Self, String> {
+impl VersionConstraint {
+    fn parse(patterns: &ConstraintPatterns, text: &str) -> Result<Self, String> {
         let found = patterns.one.captures(text).ok_or_else(|| format!("improper constraint: {text}"))?;
         let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
         let is_open = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "X" | "*");
         let (major, minor, patch, prerelease) = (part(3), part(4), part(5), part(6));
         let mut constraint = Self {
             operator: part(1).to_owned(),
-            version: Version::parse("0.0.0")?,
+            version: SprigVersion::parse("0.0.0")?,
             is_open: true,
             minor_is_open: false,
             patch_is_open: false,
@@ -96,11 +100,12 @@ impl Constraint {
             constraint.is_open = false;
             part(2).to_owned()
         };
-        constraint.version = Version::parse(&version).map_err(|_| "constraint Parser Error".to_owned())?;
+        constraint.version =
+            SprigVersion::parse(&version).map_err(|_| "constraint Parser Error".to_owned())?;
         Ok(constraint)
     }
 
-    fn allows(&self, version: &Version) -> bool {
+    fn allows(&self, version: &SprigVersion) -> bool {
         let own = &self.version;
         let is_unwanted_prerelease = !version.prerelease.is_empty() && own.prerelease.is_empty();
         if self.operator == "!=" {
@@ -130,7 +135,7 @@ impl Constraint {
         }
     }
 
-    fn differs(&self, version: &Version) -> bool {
+    fn differs(&self, version: &SprigVersion) -> bool {
         let own = &self.version;
         if own.major != version.major {
             return true;
@@ -151,7 +156,7 @@ impl Constraint {
         version.order(own).is_ne()
     }
 
-    fn is_below(&self, version: &Version) -> bool {
+    fn is_below(&self, version: &SprigVersion) -> bool {
         let own = &self.version;
         if !self.is_open || (version.major == own.major && !self.minor_is_open && !self.patch_is_open) {
             return version.order(own).is_gt();
@@ -162,7 +167,7 @@ impl Constraint {
         !self.minor_is_open && version.minor > own.minor
     }
 
-    fn tilde(&self, version: &Version) -> bool {
+    fn tilde(&self, version: &SprigVersion) -> bool {
         let own = &self.version;
         if version.order(own).is_lt() {
             return false;
@@ -174,7 +179,7 @@ impl Constraint {
         version.major == own.major && (version.minor == own.minor || self.minor_is_open)
     }
 
-    fn caret(&self, version: &Version) -> bool {
+    fn caret(&self, version: &SprigVersion) -> bool {
         let own = &self.version;
         if version.order(own).is_lt() {
             return false;

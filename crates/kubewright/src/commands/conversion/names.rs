@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_convert::Refused;
+use kubewright_convert::UnconvertedRule;
 use kubewright_k8s::ObjectName;
 use kubewright_value::Text;
 
@@ -32,7 +32,7 @@ pub(super) fn give_up_taken(converted: &mut [Converted]) {
             let why =
                 format!("it would be called `{name}`, which rule `{rule}` of `{policy}` is called already");
             let location = one.document.locate(&["metadata".into(), "name".into()]);
-            let refused = |rule| Refused { rule, why: why.clone(), location: location.clone() };
+            let refused = |rule| UnconvertedRule { rule, why: why.clone(), location: location.clone() };
             one.conversion.refused.extend(written.rules.into_iter().map(refused));
         }
     }

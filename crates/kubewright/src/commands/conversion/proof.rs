@@ -9,12 +9,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kubewright_dialects::Options;
-use kubewright_engine::{Decision, Dialect, Engine, Outcome, Settings, Status, World as _};
+use kubewright_dialects::DialectOptions;
+use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, RuleOutcome, RuleStatus, World as _};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::Converted;
 use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
@@ -62,7 +62,7 @@ pub(super) fn prove(
     converted: &mut [Converted],
     roots: &[String],
     requires_tests: bool,
-    options: &Options,
+    options: &DialectOptions,
 ) -> io::Result<()> {
     let mut known: HashMap<Key, usize> = HashMap::new();
     for (place, one) in converted.iter().enumerate().filter(|(_, one)| !one.conversion.written.is_empty()) {
@@ -70,12 +70,12 @@ pub(super) fn prove(
     }
     // A folder without tests is no mistake.
     let tests = files::find_tests(roots, Some("kyverno-test.yaml")).inputs;
-    let options = Options { exceptions: Vec::new(), ..options.clone() };
+    let options = DialectOptions { exceptions: Vec::new(), ..options.clone() };
     let prover = Prover {
         converted,
         known,
         library: Library::default(),
-        dialects: kubewright_dialects::all(&options),
+        dialects: kubewright_dialects::all_dialects(&options),
         options,
     };
     let findings = workers::each(&tests, |test| prover.test(test))?;
@@ -94,7 +94,7 @@ pub(super) fn prove(
 fn key(document: &Document) -> Key {
     let path = Path::new(document.source.name.as_str());
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let text = |key| document.value.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let text = |key| document.value.str_at(&["metadata", key]);
     (path, format!("{}/{}", text("namespace"), text("name")).into())
 }
 
@@ -102,7 +102,7 @@ struct Prover<'p> {
     converted: &'p [Converted],
     known: HashMap<Key, usize>,
     library: Library,
-    options: Options,
+    options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
 }
 
@@ -137,7 +137,7 @@ impl Prover<'_> {
         let place = *self.known.get(&key(policy))?;
         let one = self.converted.get(place)?;
         let source = self.engine(std::slice::from_ref(policy));
-        let name = policy.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().into();
+        let name = policy.value.str_at(&["metadata", "name"]).into();
         // Values that are given in place of the object's own are given to the source alone.
         let is_given = |request: &AdmissionRequest| {
             source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
@@ -156,15 +156,16 @@ impl Prover<'_> {
                 false => rule == name,
             };
             let is_about =
-                |outcome: &&Outcome| written.rules.iter().any(|name| is_meant(&outcome.rule.rule, name));
+                |outcome: &&RuleOutcome| written.rules.iter().any(|name| is_meant(&outcome.rule.rule, name));
             for request in &requests {
-                let before = source.decide(request, cases.world, &Settings::default());
+                let before = source.decide(request, cases.world, &DecisionSettings::default());
                 let before = Said::of(&before, is_about);
-                let after = Said::of(&engine.decide(request, cases.world, &Settings::default()), |_| true);
+                let after =
+                    Said::of(&engine.decide(request, cases.world, &DecisionSettings::default()), |_| true);
                 // What was as bad before is skipped there and let through here.
                 let is_forgiven = request.operation == Operation::Update
-                    && before.status == Some(Status::Skip)
-                    && after.status == Some(Status::Pass);
+                    && before.status == Some(RuleStatus::Skip)
+                    && after.status == Some(RuleStatus::Pass);
                 if !is_forgiven && !before.is_same(&after) {
                     let difference = format!(
                         "differs from the source on {}: {} {}: the source says {}, the converted one {}",
@@ -177,7 +178,7 @@ impl Prover<'_> {
                     finding.differences.push((at, difference));
                     break;
                 }
-                if before.status.is_some_and(|status| status != Status::Skip) {
+                if before.status.is_some_and(|status| status != RuleStatus::Skip) {
                     finding.proven.push(at);
                 }
             }
@@ -186,7 +187,7 @@ impl Prover<'_> {
     }
 
     fn engine(&self, documents: &[Document]) -> Engine {
-        Engine::new(kubewright_dialects::load(&self.dialects, documents).rules)
+        Engine::new(kubewright_dialects::load_documents(&self.dialects, documents).rules)
     }
 
     /// Returns the engine of what was written, as somebody would load it.
@@ -199,21 +200,21 @@ impl Prover<'_> {
 #[derive(Debug, Clone)]
 struct Said {
     /// The worst of it.
-    status: Option<Status>,
+    status: Option<RuleStatus>,
     is_refusal: bool,
     message: Text,
 }
 
 impl Said {
-    fn of(decision: &Decision, is_about: impl Fn(&&Outcome) -> bool) -> Self {
-        let rank = |status: Status| match status {
-            Status::Skip => 0,
-            Status::Pass => 1,
-            Status::Warn => 2,
-            Status::Error => 3,
-            Status::Fail => 4,
+    fn of(decision: &Decision, is_about: impl Fn(&&RuleOutcome) -> bool) -> Self {
+        let rank = |status: RuleStatus| match status {
+            RuleStatus::Skip => 0,
+            RuleStatus::Pass => 1,
+            RuleStatus::Warn => 2,
+            RuleStatus::Error => 3,
+            RuleStatus::Fail => 4,
         };
-        let about: Vec<&Outcome> = decision.outcomes.iter().filter(is_about).collect();
+        let about: Vec<&RuleOutcome> = decision.outcomes.iter().filter(is_about).collect();
         let worst = about.iter().max_by_key(|outcome| rank(outcome.status));
         Self {
             status: worst.map(|outcome| outcome.status),
@@ -224,23 +225,23 @@ impl Said {
 
     fn is_same(&self, other: &Self) -> bool {
         // A violation that does not count is a warning.
-        let plain = |status: Option<Status>| match status {
-            None => Status::Skip,
-            Some(Status::Warn) => Status::Fail,
+        let plain = |status: Option<RuleStatus>| match status {
+            None => RuleStatus::Skip,
+            Some(RuleStatus::Warn) => RuleStatus::Fail,
             Some(status) => status,
         };
         match (plain(self.status), plain(other.status)) {
             // A variable that leads nowhere is an error there and a violation here.
-            (Status::Fail | Status::Error, Status::Fail) => self.is_refusal == other.is_refusal,
+            (RuleStatus::Fail | RuleStatus::Error, RuleStatus::Fail) => self.is_refusal == other.is_refusal,
             (one, other) => one == other,
         }
     }
 
     fn text(&self) -> String {
-        let status = self.status.map_or("nothing", Status::name);
+        let status = self.status.map_or("nothing", RuleStatus::name);
         let refusal = if self.is_refusal { " and refuses it" } else { "" };
         match (self.status, self.message.as_str()) {
-            (Some(Status::Error), message) if !message.is_empty() => format!("{status} ({message})"),
+            (Some(RuleStatus::Error), message) if !message.is_empty() => format!("{status} ({message})"),
             _ => format!("{status}{refusal}"),
         }
     }

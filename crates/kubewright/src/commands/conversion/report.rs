@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
 
-use kubewright_convert::{Note, Refused};
+use kubewright_convert::{ConversionNote, UnconvertedRule};
 use kubewright_value::{Location, Map, Text, Value, json};
 
 use super::Converted;
@@ -35,7 +35,7 @@ fn lines(converted: &[Converted], color: ColorChoice) {
     let place = |location: &Location| format!("{}:{}", location.source.name, location.position.line);
     for one in converted {
         let policy = &one.conversion.policy;
-        for Refused { rule, why, location } in &one.conversion.refused {
+        for UnconvertedRule { rule, why, location } in &one.conversion.refused {
             let what = format!("rule `{rule}` of `{policy}` is not converted: {why}");
             tell(format_args!("{} {}: {what}", paint.yellow("left out"), place(location)));
         }
@@ -48,7 +48,7 @@ fn lines(converted: &[Converted], color: ColorChoice) {
             ));
         }
     }
-    let mut notes: BTreeMap<&str, Vec<&Note>> = BTreeMap::new();
+    let mut notes: BTreeMap<&str, Vec<&ConversionNote>> = BTreeMap::new();
     for note in
         converted.iter().filter(|one| one.given_out().count() > 0).flat_map(|one| &one.conversion.notes)
     {

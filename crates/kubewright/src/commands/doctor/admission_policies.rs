@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{AdmissionPolicy, WatchRole};
 use kubewright_k8s::ObjectName;
 use kubewright_serve::admission_policies::GenerationProgress;
@@ -48,7 +48,7 @@ fn compiled(view: &View, progress: &GenerationProgress) -> Snapshot {
     let documents: Vec<Document> =
         view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
-    let mut options = Options::default();
+    let mut options = DialectOptions::default();
     options.modrule.targets = view.flag("targets");
     Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cluster::{ApiStatus, DiscoveredResources, Error};
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_value::{Map, Value, yaml};
 
 use super::finding::{Grade, Grade::*};
@@ -16,7 +16,7 @@ fn value(text: &str) -> Value {
 
 /// An installation in which all is well but what needs certificates, which are left out.
 fn healthy() -> View {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     let dialects: Vec<_> =
         dialects.into_iter().filter(|dialect| dialect.cluster_support().is_some()).collect();
     let watched = dialects.iter().flat_map(|dialect| dialect.cluster_support().unwrap().watched_resources());
@@ -203,7 +203,7 @@ fn what_may_not_be_seen_is_said() {
 
 #[test]
 fn what_is_excluded_is_listed() {
-    let (key, label) = kubewright_dialects::all(&Options::default())
+    let (key, label) = kubewright_dialects::all_dialects(&DialectOptions::default())
         .iter()
         .find_map(|dialect| dialect.cluster_support()?.ignore_label())
         .unwrap();

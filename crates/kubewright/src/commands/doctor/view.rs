@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{DiscoveredResources, Error, GroupVersionResource};
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Dialect, WatchRole, WatchedResource};
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Map, Value};
@@ -128,7 +128,7 @@ pub(super) fn webhooks_of(configuration: &Value) -> impl Iterator<Item = (&str, 
 
 /// Returns the text at `path`, or nothing.
 pub(super) fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
-    value.at(path).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(path)
 }
 
 /// Returns a short name of an object: `namespace/name` or `name`.
@@ -160,9 +160,9 @@ fn configurations(live: &Live) -> Seen<Vec<Value>> {
 /// Returns the languages that the servers are told to read, or all.
 fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
     let named = flag(deployment, "dialect");
-    let mut options = Options::default();
+    let mut options = DialectOptions::default();
     options.modrule.targets = flag(deployment, "targets");
-    let mut dialects = kubewright_dialects::all(&options);
+    let mut dialects = kubewright_dialects::all_dialects(&options);
     dialects.retain(|dialect| {
         dialect.cluster_support().is_some()
             && (named.is_empty() || named.iter().any(|name| name == dialect.name()))

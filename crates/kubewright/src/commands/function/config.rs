@@ -46,7 +46,7 @@ pub(super) struct Wish {
 pub(super) fn read(list: &ResourceList, problems: &mut Vec<Diagnostic>) -> Option<Wish> {
     let config = &list.config;
     let mut wish = Wish::default();
-    let text = |field: &str| config.value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| config.value.str_at(&[field]);
     let mut wrong = Vec::new();
     if text("kind") == STACK {
         annotations(config, FOR_ALL, &mut wish, &mut wrong);

@@ -105,7 +105,7 @@ fn of(documents: &[Document], problems: &mut Vec<Diagnostic>) -> Result<Resource
         [] => return Err(wrong("standard input is empty, expected a ResourceList", &nothing())),
         [_, second, ..] => return Err(wrong("a second document stands behind the ResourceList", second)),
     };
-    let text = |field: &str| document.value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| document.value.str_at(&[field]);
     let Some(whole) = document.value.as_object().filter(|_| text("kind") == KIND) else {
         return Err(wrong("this is not a ResourceList", document));
     };
@@ -138,7 +138,7 @@ fn of(documents: &[Document], problems: &mut Vec<Diagnostic>) -> Result<Resource
 
 /// Returns what `item` is there for, as manifest number `number` if it is one.
 fn role(item: &Document, config: &Document, number: usize, problems: &mut Vec<Diagnostic>) -> Role {
-    let text = |field: &str| item.value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| item.value.str_at(&[field]);
     if text("apiVersion").is_empty() || text("kind").is_empty() {
         let message = "this item has no apiVersion and kind, so no trait looks at it";
         problems.push(Diagnostic::new(&NOT_A_MANIFEST, message, item.locate(&[])));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, DiagnosticLevel, Subject};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, DiagnosticSubject};
 use kubewright_k8s::ObjectName;
 use kubewright_traits::Manifest;
 use kubewright_value::{Map, Value};
@@ -87,7 +87,7 @@ fn head(message: &str, severity: &str) -> Map {
 /// Says which item a result is about, and which field of it.
 fn about(result: &mut Map, item: &Value, path: &str) {
     let api_version = item.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
-    let subject = Subject { api_version, name: ObjectName::of(item), path: String::new() };
+    let subject = DiagnosticSubject { api_version, name: ObjectName::of(item), path: String::new() };
     named(result, &subject);
     if !path.is_empty() {
         result.insert("field".into(), Map::from([("path", Value::from(path))]).into());
@@ -98,8 +98,8 @@ fn about(result: &mut Map, item: &Value, path: &str) {
     }
 }
 
-fn named(result: &mut Map, subject: &Subject) {
-    let Subject { api_version, name: ObjectName { kind, namespace, name, .. }, .. } = subject;
+fn named(result: &mut Map, subject: &DiagnosticSubject) {
+    let DiagnosticSubject { api_version, name: ObjectName { kind, namespace, name, .. }, .. } = subject;
     if kind.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Settings that are texts: the data of a ConfigMap, and annotations.
 
 use clap::ValueEnum as _;
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::{Document, Map, Source, Step, Value, yaml};
 
 use super::place;
@@ -76,7 +76,7 @@ impl Setting<'_> {
     /// Returns that this setting, without `prefix`, is none of `known`.
     pub(super) fn unknown(&self, prefix: &str, known: &[&str]) -> Diagnostic {
         let name = self.name.strip_prefix(prefix).unwrap_or(&self.name);
-        let help = match nearest(name, known.iter().copied()) {
+        let help = match nearest_word(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{prefix}{near}`?"),
             None => format!("the settings here are {}", known.join(", ")),
         };
@@ -123,7 +123,7 @@ impl Setting<'_> {
             let known: Vec<&str> = OF_MAPS.iter().chain(KNOWN).copied().collect();
             let mut unknown = self.unknown("", &known);
             if root != self.name {
-                unknown.help = match nearest(root, NAMES) {
+                unknown.help = match nearest_word(root, NAMES) {
                     Some(near) => {
                         format!("did you mean `{near}{}`?", self.name.get(root.len()..).unwrap_or_default())
                     }

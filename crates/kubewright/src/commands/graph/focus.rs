@@ -1,7 +1,7 @@
 //! Finding the object that somebody names.
 
 use kubewright_draw::short_name;
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::{Graph, GraphNode, Id};
 
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ fn unknown(graph: &Graph, text: &str, kind: &str, name: &str, of_kind: &[(Id, &G
     let failure = Failure::usage(format!("there is no object `{text}`"));
     if of_kind.is_empty() {
         let kinds = graph.kinds();
-        let near = nearest(kind, kinds.iter().copied());
+        let near = nearest_word(kind, kinds.iter().copied());
         return failure.help(match near {
             Some(near) => format!("no object is of the kind `{kind}`; did you mean `{near}`?"),
             None => format!("no object is of the kind `{kind}`; there are {}", kinds.join(", ")),
@@ -70,7 +70,7 @@ fn unknown(graph: &Graph, text: &str, kind: &str, name: &str, of_kind: &[(Id, &G
     if !elsewhere.is_empty() {
         return failure.help(format!("there is {}", list(&elsewhere)));
     }
-    match nearest(name, of_kind.iter().map(|(_, node)| node.name.as_str())) {
+    match nearest_word(name, of_kind.iter().map(|(_, node)| node.name.as_str())) {
         Some(near) => {
             let near: Vec<&(Id, &GraphNode)> = of_kind.iter().filter(|(_, node)| node.name == near).collect();
             failure.help(format!("did you mean {}?", list(&near)))

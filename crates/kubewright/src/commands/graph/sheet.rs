@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kubewright_draw::{
     Badge, Class, FrameLabel, LineStyle, Picture, PictureLine, PictureNode, Tone, kind_layer, picture_node,
 };
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::{Graph, Id, Sort};
 use kubewright_patterns::{self as patterns, LabelDifference, MissReason, Pattern};
 use kubewright_value::{Budget, Text};
@@ -211,7 +211,7 @@ fn is_alike(difference: &LabelDifference) -> bool {
     let found = difference.found.as_deref().unwrap_or_default();
     let is_part =
         !found.is_empty() && !wanted.is_empty() && (wanted.contains(found) || found.contains(wanted));
-    is_part || nearest(wanted, [found]).is_some()
+    is_part || nearest_word(wanted, [found]).is_some()
 }
 
 fn difference(difference: &LabelDifference) -> String {

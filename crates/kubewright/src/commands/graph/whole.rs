@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kubewright_draw::{Class, GraphPicture, Picture, PictureScope};
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
@@ -80,7 +80,7 @@ fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, Failure> {
     }
     let names: Vec<&str> = graph.edge_types().map(|kind| graph.edge_type_name(kind)).collect();
     Err(Failure::usage(format!("there is no type of relationship `{name}`")).help(
-        match nearest(&upper, names.iter().copied()) {
+        match nearest_word(&upper, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use one of {}", names.join(", ")),
         },
@@ -92,7 +92,7 @@ fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), Failure> {
     let is_strange = |word: &&String| !all.iter().any(|one| one.eq_ignore_ascii_case(word));
     let Some(word) = words.iter().find(is_strange) else { return Ok(()) };
     Err(Failure::usage(format!("no object has the {what} `{word}`")).help(
-        match nearest(word, all.iter().copied()) {
+        match nearest_word(word, all.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", all.join(", ")),
         },

@@ -1,6 +1,6 @@
 //! The templates of the Helm chart, rendered as Helm does.
 
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
 use kubewright_value::{Budget, Map, Value};
 
 use super::{broken, flags, languages};
@@ -58,12 +58,12 @@ pub(super) fn render_one(
     values: &Value,
     (name, text): (&str, &str),
 ) -> Result<Option<String>, Failure> {
-    let context = Context::new()
+    let context = TemplateContext::new()
         .native("Values", values.clone())
         .native("Release", release.value())
         .native("Chart", object([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
     let defined = format!("{NAMES}{}{}", languages::rights(), flags::arguments_template());
-    let text = Template::parse(name, &format!("{defined}{text}"), &Functions::rules())
+    let text = GoTemplate::parse(name, &format!("{defined}{text}"), &FunctionSet::rules())
         .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
         .map_err(|error| broken(&error))?;
     let text = text.trim().trim_start_matches("---").trim();

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{ClusterResources, Dialect, WatchRole};
 
 /// Returns the CustomResourceDefinitions of the language called `name` as one YAML stream; may be empty.
@@ -83,12 +83,12 @@ fn rights_of(name: &str, cluster: &dyn ClusterResources) -> String {
     let read = ["get", "list", "watch"];
     for watched in watched(WatchRole::Rule) {
         let status = format!("{}/status", watched.resource);
-        let _ = writeln!(text, "  # Rules ({name}), and what became of each.");
+        let _ = writeln!(text, "  # Rules ({name}) and their status.");
         text.push_str(&right(watched.group, &[watched.resource], &read));
         text.push_str(&right(watched.group, &[&status], &["patch"]));
     }
     for watched in watched(WatchRole::Shared) {
-        text.push_str("  # What rules of the whole cluster share.\n");
+        text.push_str("  # Data that rules share.\n");
         text.push_str(&right(watched.group, &[watched.resource], &read));
     }
     for watched in watched(WatchRole::Exception) {
@@ -103,13 +103,13 @@ fn rights_of(name: &str, cluster: &dyn ClusterResources) -> String {
         text.push_str(&right(wanted.group, wanted.resources, wanted.verbs));
     }
     if let Some((key, _)) = cluster.ignore_label().filter(|_| !cluster.ignored_namespaces().is_empty()) {
-        let _ = writeln!(text, "  # The label {key} of system namespaces, where it is missing.");
+        let _ = writeln!(text, "  # The label {key} of system namespaces, if it is missing.");
         text.push_str(&right("", &["namespaces"], &["patch"]));
         let names: Vec<&str> = cluster.ignored_namespaces().iter().map(|namespace| namespace.name).collect();
         let _ = writeln!(text, "    resourceNames: [{}]", names.join(", "));
     }
     if !cluster.upstream_webhooks().is_empty() {
-        text.push_str("  # Whether the program that the language comes from is here too.\n");
+        text.push_str("  # Webhooks of the original program, to detect that it is installed too.\n");
         let hooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
         text.push_str(&right("admissionregistration.k8s.io", &hooks, &["get"]));
         let _ = writeln!(text, "    resourceNames: [{}]", cluster.upstream_webhooks().join(", "));
@@ -124,5 +124,5 @@ fn right(group: &str, resources: &[&str], verbs: &[&str]) -> String {
 }
 
 fn dialects() -> Vec<Box<dyn Dialect>> {
-    kubewright_dialects::all(&Options::default())
+    kubewright_dialects::all_dialects(&DialectOptions::default())
 }

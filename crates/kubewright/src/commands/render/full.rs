@@ -125,7 +125,7 @@ fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
 
 /// Returns whether `document` belongs to the platform and not to what runs on it.
 fn is_platform(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     traits::is_trait_resource(document) || version.starts_with(traits::GROUP)
 }
 

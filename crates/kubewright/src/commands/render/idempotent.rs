@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::ObjectName;
-use kubewright_patch::path::Writers;
-use kubewright_patch::{self as patch, Operation};
+use kubewright_patch::path::PathWriters;
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_traits::{Manifest, ManifestWriter, Rendering};
 use kubewright_value::{Step, Text, Value};
 
@@ -49,7 +49,7 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
         };
         let Some(before) = before.filter(|before| before.object != manifest.object) else { continue };
         let writers = manifest.writers();
-        for operation in patch::diff(&before.object, &manifest.object) {
+        for operation in patch::diff_values(&before.object, &manifest.object) {
             if found.len() == TOLD {
                 let message =
                     format!("more changes when the result is rendered again than these {TOLD} fields");
@@ -70,18 +70,18 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
 }
 
 fn difference(
-    operation: &Operation,
+    operation: &JsonPatchOperation,
     manifest: &Manifest,
-    writers: &Writers<ManifestWriter>,
+    writers: &PathWriters<ManifestWriter>,
     second: &Rendering,
 ) -> Diagnostic {
     let path = steps(operation.path().tokens(), &manifest.object);
     let (path, writer) = written_at(path, operation, manifest, writers);
     let is_item = matches!(path.last(), Some(Step::Index(_)));
     let what = match operation {
-        Operation::Add { .. } if is_item => "is added again",
-        Operation::Add { .. } => "is added",
-        Operation::Remove { .. } => "is removed",
+        JsonPatchOperation::Add { .. } if is_item => "is added again",
+        JsonPatchOperation::Add { .. } => "is added",
+        JsonPatchOperation::Remove { .. } => "is removed",
         _ => "changes",
     };
     let message =
@@ -101,9 +101,9 @@ fn difference(
 /// difference may name another one than the writer added.
 fn written_at(
     path: Vec<Step>,
-    operation: &Operation,
+    operation: &JsonPatchOperation,
     manifest: &Manifest,
-    writers: &Writers<ManifestWriter>,
+    writers: &PathWriters<ManifestWriter>,
 ) -> (Vec<Step>, Option<ManifestWriter>) {
     if let Some(writer) = writers.last(&path) {
         return (path, Some(*writer));
@@ -111,7 +111,7 @@ fn written_at(
     let places = writers.places();
     let list = path.split_last().map_or(&[][..], |(_, list)| list);
     let mut beside = places.iter().filter(|(place, _)| place.starts_with(list) && place.len() == path.len());
-    if let Operation::Add { value, .. } = operation
+    if let JsonPatchOperation::Add { value, .. } = operation
         && let Some((place, writer)) =
             beside.clone().find(|(place, _)| manifest.object.follow(place) == Some(value))
     {

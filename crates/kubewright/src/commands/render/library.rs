@@ -1,10 +1,10 @@
 //! The traits that files and stacks hold.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed;
 use kubewright_traits::{self as traits, CompiledTrait};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::stack::{KINDS, Use};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
@@ -77,7 +77,7 @@ impl Library {
             return format!("there is a {} of that name", other.kind());
         }
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
-        match nearest(&used.of, names.iter().copied()) {
+        match nearest_word(&used.of, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),
@@ -108,6 +108,6 @@ impl Library {
 
 /// Returns whether `document` is a trait.
 pub(in crate::commands) fn is_trait(document: &Document) -> bool {
-    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = document.value.str_at(&["kind"]);
     KINDS.contains(&kind) && traits::is_trait_resource(document)
 }

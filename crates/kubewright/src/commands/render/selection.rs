@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 use crate::failure::Failure;
 
@@ -52,7 +52,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     }
     let failure = Failure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
-    Err(failure.help(match nearest(name, known()).filter(|near| *near != name) {
+    Err(failure.help(match nearest_word(name, known()).filter(|near| *near != name) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the components are {}", known().collect::<Vec<_>>().join(", ")),
     }))
@@ -60,5 +60,5 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
 
 /// Returns the text under `keys`, empty where there is none.
 fn text<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
-    document.value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(keys)
 }

@@ -6,7 +6,7 @@
 
 use std::str::FromStr;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_value::{Map, Step, Text, Value, yaml};
 
 use super::context::NAMES;
@@ -108,7 +108,7 @@ fn at(path: &str, value: &str, read: &impl Fn(&str) -> Result<Value, String>) ->
     let mut steps = steps(path)?.into_iter();
     let Some(Step::Key(root)) = steps.next() else { return Err(format!("`{path}` has no path")) };
     if !NAMES.contains(&root.as_str()) {
-        return Err(match nearest(&root, NAMES) {
+        return Err(match nearest_word(&root, NAMES) {
             Some(near) => format!("there is no `{root}` to set; did you mean `{near}`?"),
             None => format!("there is no `{root}` to set; a path starts with one of {}", NAMES.join(", ")),
         });

@@ -58,7 +58,7 @@ pub(in crate::commands) struct Use {
 impl Stack {
     /// Returns a stack of one instance of the trait in `document`, which has the name of the trait if no other is said.
     pub(in crate::commands) fn single(document: &Document, name: Option<&str>) -> Self {
-        let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| document.value.str_at(path);
         let of = text(&["metadata", "name"]);
         let empty = || Document::made(Map::new().into(), Arc::clone(&document.source));
         let one = Use {

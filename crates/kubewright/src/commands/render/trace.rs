@@ -207,7 +207,7 @@ fn json_manifest(manifest: &Manifest, traced: &Traced<'_>) -> Value {
 
 fn head(object: &Value) -> Map {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     Map::from([
         ("apiVersion", Value::from(version)),
         ("kind", kind.into()),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use kubewright_engine::{Outcome, Rule, RuleId, TraceNode, Verdict};
+use kubewright_engine::{Rule, RuleId, RuleOutcome, TraceNode, TraceVerdict};
 use kubewright_report::{CoverageSummary, UncoveredBranch};
 use kubewright_traits::TraitPart;
 use kubewright_value::{Document, Location};
@@ -46,12 +46,12 @@ struct Covered {
 
 impl Exercised {
     /// Keeps the places that the rules of `outcomes` looked at.
-    pub(super) fn looked_at<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome>) {
+    pub(super) fn looked_at<'o>(&mut self, outcomes: impl Iterator<Item = &'o RuleOutcome>) {
         outcomes.filter_map(|outcome| outcome.trace.as_deref()).for_each(|trace| self.node(trace));
     }
 
     fn node(&mut self, node: &TraceNode) {
-        if let (Some(location), false) = (&node.location, node.verdict == Verdict::NotLooked) {
+        if let (Some(location), false) = (&node.location, node.verdict == TraceVerdict::NotLooked) {
             self.spots.insert(spot(location));
         }
         node.children.iter().for_each(|child| self.node(child));

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use kubewright_engine::{Decision, Outcome, RuleId, Status};
+use kubewright_engine::{Decision, RuleId, RuleOutcome, RuleStatus};
 use kubewright_files::{self as files, Input};
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Value, yaml};
 
 use super::difference::differs;
@@ -58,7 +58,7 @@ impl Judged<'_> {
     }
 
     /// Returns the outcomes that the case is about. A rule whose scope leaves the object out has none.
-    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+    fn outcomes(&self) -> impl Iterator<Item = &RuleOutcome> {
         self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| *outcome.rule == *rule))
     }
 
@@ -66,15 +66,15 @@ impl Judged<'_> {
     fn actual(&self) -> String {
         let is = |status| self.outcomes().any(|outcome| outcome.status == status);
         let is_patched =
-            self.outcomes().any(|outcome| outcome.status == Status::Pass && !outcome.patch.is_empty());
+            self.outcomes().any(|outcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
         if let Some(status) =
-            [Status::Error, Status::Fail, Status::Warn].into_iter().find(|status| is(*status))
+            [RuleStatus::Error, RuleStatus::Fail, RuleStatus::Warn].into_iter().find(|status| is(*status))
         {
             return status.to_string();
         }
         let word = if is_patched {
             "patch"
-        } else if is(Status::Pass) {
+        } else if is(RuleStatus::Pass) {
             "pass"
         } else {
             "skip"
@@ -89,7 +89,7 @@ impl Judged<'_> {
     }
 
     fn messages_said(&self) -> impl Iterator<Item = &str> {
-        let is_told = |outcome: &&Outcome| self.rule.is_some() || outcome.status != Status::Skip;
+        let is_told = |outcome: &&RuleOutcome| self.rule.is_some() || outcome.status != RuleStatus::Skip;
         self.outcomes()
             .filter(is_told)
             .map(|outcome| outcome.message.as_str())
@@ -154,15 +154,16 @@ impl Judged<'_> {
 
     /// Returns the object after the expected patch.
     fn expected_effect(&self, expected: &Value) -> Result<Value, String> {
-        let options = Options {
+        let options = PatchOptions {
             create_parents: true,
             ignore_missing_removes: true,
             negative_indices: true,
-            ..Options::rfc6902()
+            ..PatchOptions::rfc6902()
         };
-        let operations = Operation::list(expected).map_err(|error| format!("the expected patch: {error}"))?;
+        let operations =
+            JsonPatchOperation::list(expected).map_err(|error| format!("the expected patch: {error}"))?;
         let mut object = self.original.clone();
-        patch::apply(&mut object, &operations, &options, &mut Budget::default())
+        patch::apply_patch(&mut object, &operations, &options, &mut Budget::default())
             .map_err(|error| format!("the expected patch cannot be applied: {error}"))?;
         Ok(object)
     }
@@ -180,7 +181,7 @@ impl Judged<'_> {
             let is_met = told.contains(part.as_str())
                 || self
                     .decision
-                    .with_status(Status::Fail)
+                    .with_status(RuleStatus::Fail)
                     .any(|outcome| outcome.message.contains(part.as_str()));
             if !is_met {
                 let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
@@ -192,7 +193,7 @@ impl Judged<'_> {
 
     /// Returns what the requester is told: the words of all rules that refuse, joined as an admission answer joins them.
     fn rejection(&self) -> String {
-        let words = self.decision.with_status(Status::Fail);
+        let words = self.decision.with_status(RuleStatus::Fail);
         let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
         words.join(",")
     }

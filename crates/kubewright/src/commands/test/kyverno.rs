@@ -9,7 +9,7 @@ mod world;
 
 use std::path::Path;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::relative_path;
 use kubewright_report::CaseResult;
@@ -36,7 +36,7 @@ pub(in crate::commands) struct CaseSetup<'a> {
     /// Where the test file is; what it names is relative to it.
     pub(in crate::commands) folder: &'a Path,
     pub(in crate::commands) library: &'a Library,
-    pub(in crate::commands) options: &'a Options,
+    pub(in crate::commands) options: &'a DialectOptions,
     /// The dialects without exceptions.
     pub(in crate::commands) dialects: &'a [Box<dyn Dialect>],
     /// Whether to find out which parts of rules are exercised.
@@ -68,12 +68,15 @@ pub(super) fn run(
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
     let exceptions = rules::exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
     let own = (!exceptions.is_empty()).then(|| {
-        kubewright_dialects::all(&Options { exceptions: exceptions.clone(), ..setup.options.clone() })
+        kubewright_dialects::all_dialects(&DialectOptions {
+            exceptions: exceptions.clone(),
+            ..setup.options.clone()
+        })
     });
     let dialects = own.as_deref().unwrap_or(setup.dialects);
     let policies = policies::load(books.iter().filter_map(|loan| loan.get()), dialects, problems);
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
-    problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
+    problems.extend(kubewright_dialects::check_all_exceptions(&exceptions, ids));
     let resources = library.borrow(folder, &file.resources, problems);
     let others = library.borrow(folder, &file.others, problems);
     let payloads = std::mem::take(&mut file.payloads).into_iter().map(|payload| {

@@ -10,7 +10,7 @@ mod words;
 
 use std::path::Path;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files as files;
 use kubewright_graph::{Graph, References};
 use kubewright_patterns::{self as patterns, DetectionSettings, Pattern, PatternFindings};
@@ -162,7 +162,7 @@ impl<'a> PatternBench<'a> {
             };
         }
         let names = self.known.iter().map(|known| known.name.as_str());
-        Err(match nearest(name, names) {
+        Err(match nearest_word(name, names) {
             Some(near) => format!("there is no pattern `{name}`; did you mean `{near}`?"),
             None => format!("there is no pattern `{name}` among `rules`"),
         })
@@ -184,7 +184,7 @@ impl<'a> PatternBench<'a> {
 impl Known {
     fn compile(document: &Document, references: &References) -> Self {
         let (pattern, wrong) = patterns::compile_pattern_with(document, references.own_types());
-        let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let name = document.value.str_at(&["metadata", "name"]);
         Self { name: name.into(), document: document.clone(), pattern, wrong, is_used: false }
     }
 }

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
-use kubewright_engine::{Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest};
+use kubewright_dialects::DialectOptions;
+use kubewright_engine::{
+    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest_word,
+};
 use kubewright_files::{self as files, Wanted};
 use kubewright_graph::References;
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
@@ -36,7 +38,7 @@ pub(super) struct Bench<'a> {
     pub(super) platform: Vec<Document>,
     /// The patterns among the rules, and the references that they are looked for with.
     pub(super) patterns: Vec<Document>,
-    options: Options,
+    options: DialectOptions,
     alone: HashMap<String, OnceCell<Engine>>,
     pub(super) exercised: Exercised,
     has_coverage: bool,
@@ -61,7 +63,10 @@ impl<'a> Bench<'a> {
         let (patterns, rule_documents) = rule_documents.into_iter().partition(is_pattern);
         let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
-        let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
+        let loaded = kubewright_dialects::load_documents(
+            &kubewright_dialects::all_dialects(&options),
+            &rule_documents,
+        );
         problems.extend(loaded.diagnostics);
         let found = files::find_manifests(&files::resolve_paths(folder, &file.resources, problems));
         problems.extend(found.problems);
@@ -126,14 +131,14 @@ impl<'a> Bench<'a> {
                 self.exercised.rules.insert(id.clone());
             }
             None => {
-                let looked = decision.outcomes.iter().filter(|outcome| outcome.status != Status::Skip);
+                let looked = decision.outcomes.iter().filter(|outcome| outcome.status != RuleStatus::Skip);
                 self.exercised.rules.extend(looked.map(|outcome| outcome.rule.clone()));
             }
         }
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..manifest_settings() };
+            let settings = DecisionSettings { is_traced: true, ..manifest_settings() };
             let traced = self.engine.decide(&request, &self.world, &settings);
-            let is_meant = |outcome: &&Outcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
+            let is_meant = |outcome: &&RuleOutcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
         }
         CaseResult {
@@ -159,8 +164,8 @@ impl<'a> Bench<'a> {
     fn alone(&self, id: &RuleId, request: &AdmissionRequest) -> Decision {
         let name = id.to_string();
         let build = || {
-            let dialects = kubewright_dialects::all(&self.options);
-            let rules = kubewright_dialects::load(&dialects, self.documents_of(id)).rules;
+            let dialects = kubewright_dialects::all_dialects(&self.options);
+            let rules = kubewright_dialects::load_documents(&dialects, self.documents_of(id)).rules;
             Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
@@ -233,7 +238,7 @@ impl<'a> Bench<'a> {
                     .iter()
                     .map(|document| wanted.spelt_like(&self.request(document, operation)))
                     .collect();
-                Err(match nearest(&case.resource, names.iter().map(String::as_str)) {
+                Err(match nearest_word(&case.resource, names.iter().map(String::as_str)) {
                     Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", case.resource),
                     None => format!("there is no resource `{}`", case.resource),
                 })
@@ -252,8 +257,8 @@ impl<'a> Bench<'a> {
 }
 
 /// Returns the settings of decisions about objects of manifests.
-fn manifest_settings() -> Settings {
-    Settings { is_as_written: true, ..Settings::default() }
+fn manifest_settings() -> DecisionSettings {
+    DecisionSettings { is_as_written: true, ..DecisionSettings::default() }
 }
 
 fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {

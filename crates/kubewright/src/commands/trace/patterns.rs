@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_files::{self as files, Wanted};
 use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
 use kubewright_patterns::{
@@ -41,7 +41,7 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     let is_one =
         |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
-    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
     let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern_document);
     is_any && !others.iter().any(is_rule)
@@ -113,7 +113,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
     let nodes = graph.ids().filter_map(|id| graph.node(id)).filter(|node| node.sort == Sort::Object);
     let names: Vec<String> = nodes.map(spelt).collect();
     let failure = Failure::usage(format!("there is no object `{name}`"));
-    Err(match nearest(name, names.iter().map(String::as_str)) {
+    Err(match nearest_word(name, names.iter().map(String::as_str)) {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => failure.help("write `Kind/namespace/name`, or `Kind/name`"),
     })

@@ -15,7 +15,7 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     }
     let documents = documents(paths);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_trait_resource);
-    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
     !known.is_empty() && !others.iter().any(is_rule)
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Compares what is written for `text` with what Go's `yaml.v3` writes.
+/// Compares the output for `text` with that of Go's `yaml.v3`.
 #[track_caller]
 fn written(text: &str, want: &str) {
     let mut out = String::new();

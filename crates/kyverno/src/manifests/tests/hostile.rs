@@ -1,4 +1,4 @@
-//! Annotations that somebody made up to do harm. None of them may pass, and none may cost much.
+//! Annotations crafted by an attacker. None of them may pass, and none may cost much.
 
 use std::io::Write as _;
 
@@ -26,7 +26,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 #[track_caller]
 fn errs(object: Value, words: &str) {
     let (status, message) = judged(ONE, object);
-    assert!(status == Status::Error && message.contains(words), "{status} {message}");
+    assert!(status == RuleStatus::Error && message.contains(words), "{status} {message}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn many_signatures_cost_only_so_much() {
     let keys: String = ('c'..='z').collect();
     let many = format!("{{attestors: [{{count: 1, entries: [{{keys: {{publicKeys: <{keys}>}}}}]}}]}}");
     let (status, message) = judged(&many, object);
-    assert!(status == Status::Error && message.contains("budget"), "{message}");
+    assert!(status == RuleStatus::Error && message.contains("budget"), "{message}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_message_of_many_objects_costs_only_so_much() {
     let one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}\n---\n";
     let object = with_message(&gzip(one.repeat(10_000).as_bytes()), false);
     let (status, _) = judged(ONE, object);
-    assert_eq!(status, Status::Error);
+    assert_eq!(status, RuleStatus::Error);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_key_that_looks_like_an_ignored_path_is_not_ignored() {
 }
 
 #[test]
-fn an_account_that_nobody_signed_is_a_difference() {
+fn unsigned_service_account_is_a_difference() {
     let pod = |spec: &str| format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{{spec}}}}}");
     let check = |before: &str, after: &str, want: &[&str]| differs(&pod(before), &pod(after), want);
     check("hostname: h", "hostname: h, serviceAccountName: default, serviceAccount: default", &[]);

@@ -1,8 +1,8 @@
-//! What is said about a rule before it sees an object.
+//! Diagnostics of signature rules.
 
 use super::*;
 
-/// Compares the codes of what is said about a rule with these `manifests`.
+/// Compares the diagnostic codes of a rule with these `manifests`.
 #[track_caller]
 fn says(manifests: &str, want: &[&str]) {
     let loaded = loaded(manifests);
@@ -23,7 +23,7 @@ fn a_good_rule_has_nothing_said_about_it() {
 }
 
 #[test]
-fn somebody_must_be_named() {
+fn rule_without_signer_is_an_error() {
     says("{}", &["KW-K080"]);
     says("{attestors: []}", &["KW-K080"]);
     says("{attestors: [{entries: []}]}", &["KW-K080"]);

@@ -3,7 +3,7 @@
 //! Kyverno takes `/` and the last `.` for the same separator and decides by the number of parts, so that
 //! `Deployment.apps` is a subresource `apps` and `*/*/Pod` a subresource `Pod`, which no cluster has. Its reading counts
 //! wherever it could fit anything. Where it could not, the notation of kubectl (`Kind.group`, `Kind.version.group`) and
-//! `group/Kind` are tried. Whoever needs the parts of a kind asks here, so that matching, webhooks, the rewriting for
+//! `group/Kind` are tried. All code splits kinds here, so that matching, webhooks, the rewriting for
 //! controllers and conversion agree.
 
 use kubewright_golib::glob;
@@ -51,7 +51,7 @@ pub fn kind_parts(text: &str) -> NotationParts<'_> {
     read_kind(text).map_or(["", "", "", ""], |(parts, _)| parts)
 }
 
-/// Returns the parts of a kind, and whose notation it is; nothing when there is no way to read it.
+/// Returns the parts of a kind, and its notation; `None` when it cannot be read.
 pub fn read_kind(text: &str) -> Option<(NotationParts<'_>, Notation)> {
     let kyverno = kyverno(text);
     if let Some(parts) = kyverno.filter(is_possible) {
@@ -112,9 +112,9 @@ fn is_possible(&[group, version, kind, subresource]: &NotationParts<'_>) -> bool
     is_kind && !has_capital && is_part && is_any_part && !version.is_empty()
 }
 
-/// Returns whether `text` can only mean a group where a subresource may stand as well.
+/// Returns whether `text` can only be a group where a subresource is possible too.
 fn is_undotted_group(text: &str) -> bool {
-    let fits = |name: &&str| glob::matches(text, name, &mut Budget::default()).unwrap_or(false);
+    let fits = |name: &&str| glob::matches_wildcard(text, name, &mut Budget::default()).unwrap_or(false);
     UNDOTTED_GROUPS.iter().any(fits) && !SUBRESOURCES.iter().any(fits)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use kubewright_golib::float;
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
@@ -14,13 +14,13 @@ use crate::pattern::written::TaintedText;
 /// A text of a pattern.
 #[derive(Debug, Clone)]
 pub struct Alternatives {
-    /// The text as it is written; a value that is the whole of it fits, whatever the parts say.
+    /// The text as it is written; an equal value matches, whatever its parts mean.
     pub whole: Text,
-    /// What is between `|`, each with what is between `&`.
+    /// The alternatives between `|`, each with its terms between `&`.
     pub any_of: Box<[Box<[PatternTerm]>]>,
 }
 
-/// What is between the separators.
+/// The text between the separators.
 #[derive(Debug, Clone)]
 pub enum PatternTerm {
     /// An operator and its operand.
@@ -31,19 +31,19 @@ pub enum PatternTerm {
     Outside(Box<[TermComparison; 2]>),
 }
 
-/// An operator and what it compares with.
+/// An operator and its operand.
 #[derive(Debug, Clone)]
 pub struct TermComparison {
     /// How a value is compared.
     pub operator: PatternOperator,
-    /// What it compares with, as it is written.
+    /// The operand as it is written.
     pub operand: Text,
     /// The operand as a duration, where it is one.
     pub duration: Option<Duration>,
     /// The operand as a quantity, where it is one.
     pub quantity: Option<Quantity>,
     /// The operand as wildcards.
-    pub glob: Glob,
+    pub glob: WildcardPattern,
 }
 
 /// How a value is compared with the operand of a text.
@@ -122,7 +122,7 @@ impl Alternatives {
         })
     }
 
-    /// Returns the words of which it wants one, if that is all it wants.
+    /// Returns the words of which it requires one, if it requires nothing else.
     #[must_use]
     pub fn words(&self) -> Option<Vec<&str>> {
         self.any_of
@@ -280,7 +280,7 @@ fn value_as_quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::Null => Some(Quantity::from_i64(0)),
         Value::Number(Number::Int(integer)) => Some(Quantity::from_i64(*integer)),
-        Value::Number(number) => Quantity::parse(&float::format(number.as_f64(), 'f', Some(6))).ok(),
+        Value::Number(number) => Quantity::parse(&float::format_float(number.as_f64(), 'f', Some(6))).ok(),
         Value::String(text) => Quantity::parse(text).ok(),
         _ => None,
     }
@@ -292,7 +292,7 @@ fn wildcard_text(value: &Value) -> Option<Cow<'_, str>> {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),
         // As a double with an exponent, so that 100 is `1E+02`.
-        Value::Number(number) => Cow::Owned(float::format(number.as_f64(), 'E', None)),
+        Value::Number(number) => Cow::Owned(float::format_float(number.as_f64(), 'E', None)),
         Value::String(text) => Cow::Borrowed(text.as_str()),
         _ => return None,
     })

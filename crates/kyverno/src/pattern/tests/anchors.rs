@@ -131,7 +131,7 @@ fn keys_of_labels_and_annotations_may_have_wildcards() {
         "{spec: {metadata: {labels: {b: x}}}}",
         "fail /spec/metadata/labels/",
     );
-    // Values that are no texts are left out there.
+    // Values that are not texts are left out there.
     check("{=(metadata): {labels: {a: 5, X(b): null, c: x}}}", "{metadata: {labels: {b: x, c: x}}}", "pass");
     check("{metadata: {a*: x}}", "{metadata: {a1: x}}", "fail /metadata/a*/");
     check("{labels: {a*: x}}", "{labels: {a1: x}}", "fail /labels/a*/");

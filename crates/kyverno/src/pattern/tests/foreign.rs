@@ -1,4 +1,4 @@
-//! Values that the author of the rule did not write stand for themselves.
+//! Foreign values are matched literally.
 
 use super::{Tainted, ValidatePattern, told, value};
 use crate::mixed::TaintedPart;

@@ -1,20 +1,20 @@
-//! What is said about a comparison, and about a pattern itself.
+//! Tests of traces and lints of patterns.
 
-use kubewright_engine::Verdict as Seen;
+use kubewright_engine::TraceVerdict as Seen;
 use kubewright_value::{Budget, Step};
 
-use super::{Notes, PatternVerdict, Tainted, ValidatePattern, value};
+use super::{PatternVerdict, Tainted, TraceNotes, ValidatePattern, value};
 use crate::pattern::lint::PatternLintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
-use kubewright_dialect_kit::notes::Note;
+use kubewright_dialect_kit::notes::TraceNote;
 
 fn path(steps: &[&str]) -> Vec<Step> {
     steps.iter().map(|step| step.parse().map_or_else(|_| Step::from(*step), Step::Index)).collect()
 }
 
-fn notes(pattern: &str, object: &str) -> Vec<Note> {
-    let mut notes = Notes::on();
+fn notes(pattern: &str, object: &str) -> Vec<TraceNote> {
+    let mut notes = TraceNotes::on();
     let compiled = ValidatePattern::compile(&Tainted::Own(value(pattern)));
     compiled.check(&value(object), &mut Budget::default(), &mut notes).expect("a budget");
     notes.take()
@@ -24,7 +24,7 @@ fn notes(pattern: &str, object: &str) -> Vec<Note> {
 fn a_failure_says_what_was_wanted_and_found_and_where() {
     let pattern = ValidatePattern::compile(&Tainted::Own(value("{spec: {=(l): [{image: 'a | b'}]}}")));
     let object = value("{spec: {l: [{image: a}, {image: c}]}}");
-    let verdict = pattern.check(&object, &mut Budget::default(), &mut Notes::off()).expect("a budget");
+    let verdict = pattern.check(&object, &mut Budget::default(), &mut TraceNotes::off()).expect("a budget");
     let PatternVerdict::Fail(mismatch) = verdict else { panic!("{verdict:?}") };
     assert_eq!(mismatch.text_path, "/spec/l/1/image/");
     assert_eq!(mismatch.path, path(&["spec", "l", "1", "image"]));
@@ -35,7 +35,7 @@ fn a_failure_says_what_was_wanted_and_found_and_where() {
 #[test]
 fn a_skip_says_which_condition_did_not_hold() {
     let pattern = ValidatePattern::compile(&Tainted::Own(value("{l: [{(a): {b: x}}]}")));
-    let verdict = pattern.check(&value("{l: [{a: {b: w}}]}"), &mut Budget::default(), &mut Notes::off());
+    let verdict = pattern.check(&value("{l: [{a: {b: w}}]}"), &mut Budget::default(), &mut TraceNotes::off());
     let Ok(PatternVerdict::Skip { at, .. }) = verdict else { panic!("{verdict:?}") };
     assert_eq!(at, path(&["l", "0", "(a)"]));
 }
@@ -79,7 +79,7 @@ fn every_branch_has_the_place_that_its_note_has() {
         path(&["l", "0", "^(c)", "0", "X(d)"]),
     ];
     assert_eq!(places, want);
-    fn all(notes: &[Note], into: &mut Vec<Vec<Step>>) {
+    fn all(notes: &[TraceNote], into: &mut Vec<Vec<Step>>) {
         for note in notes {
             into.push(note.at.clone());
             all(&note.children, into);
@@ -87,7 +87,7 @@ fn every_branch_has_the_place_that_its_note_has() {
     }
     let mut seen = Vec::new();
     let object = value("{a: {b: x}, l: [{c: [{d: 1}, {}]}]}");
-    let mut notes = Notes::on();
+    let mut notes = TraceNotes::on();
     assert_eq!(pattern.check(&object, &mut Budget::default(), &mut notes), Ok(PatternVerdict::Pass));
     all(&notes.take(), &mut seen);
     assert!(places.iter().all(|place| seen.contains(place)), "{seen:?}");

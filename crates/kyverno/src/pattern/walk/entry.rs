@@ -1,12 +1,12 @@
 //! One key of a pattern, with or without an anchor.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Map, Text, Value};
 
 use super::{ComparedPath, ComparisonResult, Halt, MISSING, PatternComparison, StopKind, shown_value};
 use crate::gotext;
 use crate::pattern::node::{Exists, PatternAnchor, PatternEntry, PatternNode};
-use kubewright_dialect_kit::notes::Note;
+use kubewright_dialect_kit::notes::TraceNote;
 
 /// An entry of the pattern that is to be compared.
 #[derive(Clone, Copy)]
@@ -46,8 +46,8 @@ impl PatternComparison<'_> {
         walked
     }
 
-    /// A key with wildcards is as the pattern says when one of the keys that fit it is; when none does, it stands
-    /// for itself.
+    /// A key with wildcards matches when the value of one of the matching keys does; without a matching key it is
+    /// compared literally.
     fn any_key(&mut self, asked: ComparedEntry<'_>, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         let entry = asked.entry;
         let Some(keys) = asked.keys else { return self.keyed(entry, &entry.key, map, place) };
@@ -126,7 +126,7 @@ impl PatternComparison<'_> {
         Err(self.mismatch(value, place, || message.to_owned())?)
     }
 
-    /// Returns whether an element fits; one that is skipped does not. What is wrong with the others nobody asks.
+    /// Returns whether an element matches; a skipped one does not. The mismatches of the others are not reported.
     fn has_one(
         &mut self,
         node: &PatternNode,
@@ -189,7 +189,7 @@ impl PatternComparison<'_> {
         })
     }
 
-    /// `"*"` and nothing there: Kyverno says so of the object around it.
+    /// `"*"` and a missing value: Kyverno reports the path of the object around it.
     fn not_found(
         &mut self,
         key: &Text,
@@ -222,7 +222,7 @@ impl PatternComparison<'_> {
         }
     }
 
-    /// Finds the object's keys for those with wildcards, and sorts by what comes out.
+    /// Finds the object's keys that match those with wildcards, and sorts by the result.
     pub(super) fn expanded<'n>(
         &mut self,
         entries: &'n [PatternEntry],
@@ -276,11 +276,11 @@ impl PatternComparison<'_> {
             let at = below.in_pattern();
             let wanted = source.follow(&at).map(TraceNode::show).unwrap_or_default();
             let verdict = match walked {
-                Ok(()) => Verdict::Yes,
-                Err(Halt::Stop(_)) => Verdict::No,
-                Err(Halt::Exhausted(_)) => Verdict::Error,
+                Ok(()) => TraceVerdict::Yes,
+                Err(Halt::Stop(_)) => TraceVerdict::No,
+                Err(Halt::Exhausted(_)) => TraceVerdict::Error,
             };
-            Note {
+            TraceNote {
                 what: format!("{}: {wanted}", entry.raw),
                 found: shown_value(map.get(key).unwrap_or(&MISSING)),
                 wanted,

@@ -1,11 +1,11 @@
 //! The outcome of every operation in every situation, row by row.
 
-use super::PatchErrorKind::{Missing, NoMatch, NotAList, NotAnObject, OutOfRange, Unfit};
-use super::{PatchErrorKind, check, check_fails};
+use super::PathPatchErrorKind::{Missing, NoMatch, NotAList, NotAnObject, OutOfRange, Unfit};
+use super::{PathPatchErrorKind, check, check_fails};
 
 /// Checks `add` of 9, `replace` by 9 and `remove` at `path`; each gives a document or fails.
 #[track_caller]
-fn row(document: &str, path: &str, want: [Result<&str, PatchErrorKind>; 3]) {
+fn row(document: &str, path: &str, want: [Result<&str, PathPatchErrorKind>; 3]) {
     let operations = [format!("add {path} <- 9"), format!("replace {path} <- 9"), format!("remove {path}")];
     for (operation, want) in operations.iter().zip(want) {
         match want {
@@ -24,7 +24,7 @@ fn fails_without_list(path: &str) {
 
 /// Checks that all three fail.
 #[track_caller]
-fn fails(document: &str, path: &str, kind: PatchErrorKind) {
+fn fails(document: &str, path: &str, kind: PathPatchErrorKind) {
     row(document, path, [Err(kind), Err(kind), Err(kind)]);
 }
 

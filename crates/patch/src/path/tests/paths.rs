@@ -1,18 +1,20 @@
-//! What is a path, what is not, and what is said about it.
+//! Valid and invalid paths, and their errors.
 
-use super::{Path, Piece, Segment, Text, check, check_fails, check_says};
-use crate::path::Form;
-use crate::path::PatchErrorKind;
+use super::{PatchPath, PathPiece, PathSegment, Text, check, check_fails, check_says};
+use crate::path::PatchPathTemplate;
+use crate::path::PathPatchErrorKind;
 
 /// Writes the segments of a path in an unmistakable form.
-fn form(path: &Path) -> String {
-    let word = |segment: &Segment| match segment {
-        Segment::Key(key) => format!("{key:?}"),
-        Segment::Number(key, index) => format!("{key}={index:?}").replace("Some", "").replace("None", "()"),
-        Segment::Index(index) => format!("[{index}]"),
-        Segment::Append => "-".to_owned(),
-        Segment::Every => "*".to_owned(),
-        Segment::Filter { field, value } => {
+fn form(path: &PatchPath) -> String {
+    let word = |segment: &PathSegment| match segment {
+        PathSegment::Key(key) => format!("{key:?}"),
+        PathSegment::Number(key, index) => {
+            format!("{key}={index:?}").replace("Some", "").replace("None", "()")
+        }
+        PathSegment::Index(index) => format!("[{index}]"),
+        PathSegment::Append => "-".to_owned(),
+        PathSegment::Every => "*".to_owned(),
+        PathSegment::Filter { field, value } => {
             format!("{}=={value:?}", field.iter().map(Text::as_str).collect::<Vec<_>>().join("|"))
         }
     };
@@ -21,26 +23,26 @@ fn form(path: &Path) -> String {
 
 #[track_caller]
 fn parses(path: &str, want: &str) {
-    assert_eq!(Path::parse(path).as_ref().map(form), Ok(want.to_owned()), "{path}");
+    assert_eq!(PatchPath::parse(path).as_ref().map(form), Ok(want.to_owned()), "{path}");
 }
 
 /// Checks the message and the part of the path that it points at.
 #[track_caller]
 fn refuses(path: &str, want: &str) {
-    let error = Path::parse(path).unwrap_err();
+    let error = PatchPath::parse(path).unwrap_err();
     let start = usize::try_from(error.position.column).unwrap() - 1;
     let pointed: String = path.chars().skip(start).take(error.length as usize).collect();
     assert_eq!(format!("{pointed}: {error}"), want, "{path}");
     assert!(error.help.is_some(), "{path}");
 }
 
-/// Parses a path in which what stands between `«` and `»` was put in.
+/// Parses a path in which the text between `«` and `»` was put in.
 fn with_text(path: &str) -> Result<String, String> {
     let mut pieces = Vec::new();
     for (number, part) in path.split(['«', '»']).enumerate() {
-        pieces.push(if number % 2 == 0 { Piece::Literal(part) } else { Piece::Text(part) });
+        pieces.push(if number % 2 == 0 { PathPiece::Literal(part) } else { PathPiece::Text(part) });
     }
-    Path::from_pieces(&pieces).as_ref().map(form).map_err(ToString::to_string)
+    PatchPath::from_pieces(&pieces).as_ref().map(form).map_err(ToString::to_string)
 }
 
 #[track_caller]
@@ -177,14 +179,14 @@ fn text_that_is_put_in_may_name_an_item_or_a_part_of_a_key() {
 #[test]
 fn a_path_of_expressions_is_checked_and_tells_where_each_segment_is_written() {
     let pieces = [
-        Piece::Literal("/l["),
-        Piece::Expression("${a[0]}"),
-        Piece::Literal("]/c[?(@.n=='"),
-        Piece::Expression("${x + '/y'}"),
-        Piece::Literal("')]/"),
-        Piece::Expression("${k}"),
+        PathPiece::Literal("/l["),
+        PathPiece::Expression("${a[0]}"),
+        PathPiece::Literal("]/c[?(@.n=='"),
+        PathPiece::Expression("${x + '/y'}"),
+        PathPiece::Literal("')]/"),
+        PathPiece::Expression("${k}"),
     ];
-    let path = Path::from_pieces(&pieces).unwrap();
+    let path = PatchPath::from_pieces(&pieces).unwrap();
     assert_eq!(form(&path), r#""l" ${a[0]}=() "c" n=="${x + '/y'}" "${k}""#);
     let written = |number| {
         let (position, length) = path.position(number);
@@ -192,8 +194,9 @@ fn a_path_of_expressions_is_checked_and_tells_where_each_segment_is_written() {
         path.text().chars().skip(start).take(length as usize).collect::<String>()
     };
     assert_eq!([1, 3, 4].map(written), ["[${a[0]}]", "[?(@.n=='${x + '/y'}')]", "${k}"]);
-    let pieces = [Piece::Literal("/c[?(@.n!='"), Piece::Expression("${x}"), Piece::Literal("')]")];
-    assert!(Path::from_pieces(&pieces).is_err());
+    let pieces =
+        [PathPiece::Literal("/c[?(@.n!='"), PathPiece::Expression("${x}"), PathPiece::Literal("')]")];
+    assert!(PatchPath::from_pieces(&pieces).is_err());
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn a_filter_compares_text() {
         check(list, &format!("replace /l[?(@.v=='{text}')] <- 9"), &want);
     }
     for text in ["1e+07", "080", "8", "800", "True", "null", "an object", "{}"] {
-        check_fails(list, &format!("replace /l[?(@.v=='{text}')] <- 9"), PatchErrorKind::NoMatch);
+        check_fails(list, &format!("replace /l[?(@.v=='{text}')] <- 9"), PathPatchErrorKind::NoMatch);
     }
     check(list, "add /l[?(@.v.w=='x')]/y <- 1", &list.replace(r#""w":"x"}"#, r#""w":"x"},"y":1"#));
 }
@@ -286,20 +289,21 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
 #[track_caller]
 fn fill(written: &str, texts: &[&str], is_quick: bool) {
     let literals: Vec<&str> = written.split('§').collect();
-    let mix = |middle: &dyn Fn(usize) -> Piece<'static>| -> Vec<Piece<'static>> {
-        let literals = literals.iter().map(|text| Piece::Literal(String::leak((*text).to_owned())));
+    let mix = |middle: &dyn Fn(usize) -> PathPiece<'static>| -> Vec<PathPiece<'static>> {
+        let literals = literals.iter().map(|text| PathPiece::Literal(String::leak((*text).to_owned())));
         literals
             .enumerate()
             .flat_map(|(at, literal)| [(at > 0).then(|| middle(at - 1)), Some(literal)])
             .flatten()
             .collect()
     };
-    let form = Form::new(&mix(&|_| Piece::Expression("e.x")));
+    let form = PatchPathTemplate::new(&mix(&|_| PathPiece::Expression("e.x")));
     let owned: Vec<Text> = texts.iter().map(Text::new).collect();
     let filled = form.and_then(|form| form.fill(owned.iter()));
     assert_eq!(filled.is_some(), is_quick, "{written}");
     if let Some(filled) = filled {
-        let read = Path::from_pieces(&mix(&|at| Piece::Text(String::leak(texts[at].to_owned())))).unwrap();
+        let read =
+            PatchPath::from_pieces(&mix(&|at| PathPiece::Text(String::leak(texts[at].to_owned())))).unwrap();
         assert_eq!(filled, read, "{written}");
     }
 }

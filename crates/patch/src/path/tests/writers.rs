@@ -1,21 +1,21 @@
-//! Who last wrote what.
+//! The last writer of each place.
 
 use kubewright_value::Step;
 
-use super::{Budget, Op, Path, Value, value};
+use super::{Budget, PatchPath, PathOp, Value, value};
 use crate::Pointer;
-use crate::path::Writers;
+use crate::path::PathWriters;
 
 /// Lets writers do `writer: op path <- value` to `{}` one after another; returns the document, what is known in the end,
 /// and what was written over, as `loser/place by writer`.
-fn run(start: &str, operations: &[&str]) -> (Value, Writers<String>, Vec<String>) {
+fn run(start: &str, operations: &[&str]) -> (Value, PathWriters<String>, Vec<String>) {
     let mut document = value(start);
-    let (mut writers, mut lost) = (Writers::default(), Vec::new());
+    let (mut writers, mut lost) = (PathWriters::default(), Vec::new());
     for operation in operations {
         let (writer, operation) = operation.split_once(": ").unwrap();
         let (op, rest) = operation.split_once(' ').unwrap();
         let (path, new) = rest.split_once(" <- ").unwrap_or((rest, "null"));
-        let (op, path, new) = (Op::named(op).unwrap(), Path::parse(path).unwrap(), value(new));
+        let (op, path, new) = (PathOp::named(op).unwrap(), PatchPath::parse(path).unwrap(), value(new));
         let applied = path.apply(op, &new, &mut document, &mut Budget::default()).unwrap();
         for over in writers.note(op, &new, &applied, &writer.to_owned()) {
             lost.push(format!("{}{} by {writer}", over.writer, Pointer::from_steps(&over.place)));

@@ -1,7 +1,7 @@
 //! A PolicyReport from a decision alone, as a server that scans a cluster would make it.
 
-use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, json, yaml};
 
@@ -24,10 +24,10 @@ spec:
 /// Decides on `object` and returns its PolicyReport.
 fn policy_report(object: &str) -> String {
     let rules = yaml::read(&Source::new("policy", POLICY)).documents;
-    let engine = Engine::new(load(&all(&Options::default()), &rules).rules);
+    let engine = Engine::new(load_documents(&all_dialects(&DialectOptions::default()), &rules).rules);
     let object = json::parse(object).expect("an object");
     let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "default");
-    let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default());
     let document = Document::made(object, Source::new("cluster", ""));
     let review =
         ObjectReview { document: &document, request: &request, decision, changed: None, is_lenient: false };

@@ -81,7 +81,7 @@ fn wanted<'w>(hooks: Vec<(&'w str, &'w WebhookPlan)>) -> WebhookInputs<'w> {
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn entries(configuration: &Value) -> &[Value] {
@@ -97,7 +97,7 @@ fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
 fn check(fails: bool, targets: &[WebhookRule], want: &[&str]) {
     let webhook = webhook(AdmissionPhase::Validating, fails, targets.to_vec());
     let [_, validating] = desired_configurations(&wanted(vec![("validate/x", &webhook)]), &discovery());
-    let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("judge"));
+    let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("validate"));
     let rules = judging.flat_map(|entry| {
         entry.get("rules").and_then(Value::as_array).unwrap().iter().map(|rule| {
             let part = |key| texts(rule, key).join(",");
@@ -232,7 +232,7 @@ fn every_default_is_written_out() {
     let webhook = webhook(AdmissionPhase::Mutating, false, vec![target("*/*/pods/", false, &[Create])]);
     let [mutating, validating] =
         desired_configurations(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
-    let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
+    let want = r#"{"name":"mutate.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
     let names: Vec<&str> = entries(&validating).iter().map(|entry| text(entry, "name")).collect();
     assert_eq!(names, ["rules.kubewright.dev", "guard.kubewright.dev"]);

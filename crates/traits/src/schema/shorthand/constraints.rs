@@ -1,6 +1,6 @@
 //! The constraints of a field: `name=value`, each a change of its schema.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_golib::regex;
 use kubewright_value::{Text, Value};
 
@@ -96,7 +96,7 @@ fn set_constraint(
         "maxProperties" => node.size.most = Some(count()?),
         "uniqueItems" => node.is_unique = boolean()?,
         "pattern" => {
-            let pattern = regex::compile(&plain()?).map_err(|error| bad(error.to_string()))?;
+            let pattern = regex::compile_regex(&plain()?).map_err(|error| bad(error.to_string()))?;
             node.pattern = Some(pattern);
         }
         "format" => node.format = Some(plain()?.into()),
@@ -182,7 +182,7 @@ fn unknown_constraint(name: TextPiece<'_>) -> ShorthandMistake {
     }
     let mistake = ShorthandMistake::new(name, format!("unknown constraint marker `{}`", name.text));
     let known = CONSTRAINTS.iter().map(|(known, _)| *known);
-    mistake.help(match nearest(name.text, known) {
+    mistake.help(match nearest_word(name.text, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let known: Vec<&str> = CONSTRAINTS.iter().map(|(known, _)| *known).collect();

@@ -1,10 +1,10 @@
-//! Where the fast path is: lines, columns, bytes.
+//! The cursor of the fast path: lines, columns, bytes.
 
 use super::super::split::starts_document;
-use super::Reader;
+use super::FastReader;
 use crate::Position;
 
-impl<'a, const PLACES: bool> Reader<'a, PLACES> {
+impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
     /// Goes on to the next line after a value that ended on this one.
     #[inline]
     pub(super) fn next_line(&mut self) -> Option<()> {

@@ -1,9 +1,9 @@
 //! Flow collections on one line.
 
-use super::{LONGEST_KEY, Reader, plain_key, set};
+use super::{FastReader, MAX_FAST_KEY_BYTES, plain_key, set_plain_scalar};
 use crate::{Map, Text, Value};
 
-impl<'a, const PLACES: bool> Reader<'a, PLACES> {
+impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
     /// Reads the list or mapping in brackets that is next.
     pub(super) fn flow(&mut self, slot: &mut Value) -> Option<()> {
         self.enter()?;
@@ -42,7 +42,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
                 quote @ (b'"' | b'\'') => self.quoted(quote)?,
                 _ => plain_key(self.flow_plain()?)?,
             };
-            if self.byte() != b':' || self.at - start > LONGEST_KEY {
+            if self.byte() != b':' || self.at - start > MAX_FAST_KEY_BYTES {
                 return None;
             }
             self.note(start);
@@ -71,7 +71,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
             _ => {
                 let text = self.flow_plain()?;
                 self.note(start);
-                set(slot, text)
+                set_plain_scalar(slot, text)
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Reader;
+use super::FastReader;
 use crate::{Text, Value};
 
-impl<'a, const PLACES: bool> Reader<'a, PLACES> {
+impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
     /// Reads a plain scalar on this line; says whether the `:` of a key follows it, which then is next.
     #[inline]
     pub(super) fn plain(&mut self) -> Option<(&'a str, bool)> {
@@ -37,7 +37,7 @@ impl<'a, const PLACES: bool> Reader<'a, PLACES> {
     #[inline]
     fn skip_harmless(&mut self) {
         while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
-            let special = special_bytes(u64::from_le_bytes(*eight));
+            let special = yaml_special_bytes(u64::from_le_bytes(*eight));
             if special != 0 {
                 self.at += (special.trailing_zeros() / 8) as usize;
                 return;
@@ -226,9 +226,9 @@ fn push_breaks(out: &mut String, count: usize) {
 
 /// Returns a word whose lowest set bit is in the first of eight bytes that is a line break, `:`, `#` or a tab.
 #[inline]
-fn special_bytes(eight: u64) -> u64 {
+fn yaml_special_bytes(eight: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xff;
-    // The top bit of each byte tells whether it is `byte`; exact up to the first that is.
+    // The top bit of each byte says whether it is `byte`; exact up to the first that is.
     let equal = |byte: u8| {
         let word = eight ^ (ONES * u64::from(byte));
         word.wrapping_sub(ONES) & !word

@@ -1,44 +1,44 @@
 //! Anchors, aliases and tags.
 
-use super::super::token::{Kind, Mark, Tag, Token};
-use super::super::{Failed, MAX_ALIASED, YamlError};
-use super::{Parser, syntax, too_deep, unexpected};
+use super::super::token::{YamlMark, YamlTag, YamlToken, YamlTokenKind};
+use super::super::{MAX_ALIASED_SIZE, YamlError, YamlFailure};
+use super::{YamlParser, nested_too_deep, syntax_error, unexpected_token};
 use crate::json::MAX_DEPTH;
-use crate::{ProblemKind, Value};
+use crate::{ParseProblemKind, Value};
 
 /// Prefixes of tags beyond this length belong to no tag that is known.
-const LONG_TAG: usize = 64;
+const MAX_TAG_PREFIX_BYTES: usize = 64;
 
-/// What an anchor stands for.
+/// The node of an anchor.
 #[derive(Clone)]
-pub(super) struct Anchored {
+pub(super) struct AnchoredNode {
     pub(super) value: Value,
     pub(super) size: usize,
     pub(super) cost: usize,
     pub(super) height: usize,
 }
 
-/// What stands before a node.
+/// The properties before a node: its anchor and tag.
 #[derive(Default)]
-pub(super) struct Properties<'a> {
+pub(super) struct NodeProperties<'a> {
     pub(super) anchor: Option<&'a str>,
     pub(super) tag: Option<String>,
 }
 
-impl<'a> Parser<'a> {
-    pub(super) fn properties(&mut self) -> Result<Properties<'a>, Failed> {
-        let mut properties = Properties::default();
+impl<'a> YamlParser<'a> {
+    pub(super) fn properties(&mut self) -> Result<NodeProperties<'a>, YamlFailure> {
+        let mut properties = NodeProperties::default();
         let mut has_tag = false;
         loop {
             match self.scanner.peek()?.kind {
-                Kind::Anchor(name) if properties.anchor.is_none() => {
+                YamlTokenKind::Anchor(name) if properties.anchor.is_none() => {
                     properties.anchor = Some(name);
                     self.scanner.next()?;
                 }
-                Kind::Tag(_) if !has_tag => {
+                YamlTokenKind::Tag(_) if !has_tag => {
                     has_tag = true;
                     let token = self.scanner.next()?;
-                    if let Kind::Tag(tag) = token.kind {
+                    if let YamlTokenKind::Tag(tag) = token.kind {
                         properties.tag = self.long_tag(*tag, token.start)?;
                     }
                 }
@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns the tag with its handle written out.
-    fn long_tag(&self, tag: Tag, mark: Mark) -> Result<Option<String>, Failed> {
+    fn long_tag(&self, tag: YamlTag, mark: YamlMark) -> Result<Option<String>, YamlFailure> {
         if tag.handle.is_empty() {
             return Ok(Some(tag.suffix).filter(|tag| !tag.is_empty()));
         }
@@ -59,14 +59,14 @@ impl<'a> Parser<'a> {
             (None, "!!") => "tag:yaml.org,2002:",
             (None, handle) => {
                 return Err(Box::new(YamlError {
-                    kind: ProblemKind::Tag,
+                    kind: ParseProblemKind::Tag,
                     message: format!("unknown tag handle `{handle}`"),
                     position: mark.position(),
                 }));
             }
         };
         // No tag with a meaning is long; a long one need not be written out for every node that has it.
-        if prefix.len() > LONG_TAG {
+        if prefix.len() > MAX_TAG_PREFIX_BYTES {
             return Ok(Some("?".to_owned()));
         }
         Ok(Some(format!("{prefix}{}", tag.suffix)))
@@ -77,8 +77,8 @@ impl<'a> Parser<'a> {
         &mut self,
         block: bool,
         indentless: bool,
-        properties: &Properties<'a>,
-    ) -> Result<Value, Failed> {
+        properties: &NodeProperties<'a>,
+    ) -> Result<Value, YamlFailure> {
         let Some(name) = properties.anchor else {
             return self.content(block, indentless, properties);
         };
@@ -90,32 +90,32 @@ impl<'a> Parser<'a> {
         self.deepest = self.deepest.max(above);
         let size = self.positions.len() - at;
         let cost = self.cost.saturating_sub(cost);
-        self.close_anchor(slot, Anchored { value: value.clone(), size, cost, height });
+        self.close_anchor(slot, AnchoredNode { value: value.clone(), size, cost, height });
         Ok(value)
     }
 
-    pub(super) fn alias(&mut self, token: &Token<'a>) -> Result<Value, Failed> {
-        let Kind::Alias(name) = token.kind else {
-            return Err(unexpected(token, "an alias"));
+    pub(super) fn alias(&mut self, token: &YamlToken<'a>) -> Result<Value, YamlFailure> {
+        let YamlTokenKind::Alias(name) = token.kind else {
+            return Err(unexpected_token(token, "an alias"));
         };
         let mark = token.start;
         let Some(slot) = self.anchors.get(name) else {
-            return Err(syntax(&format!("unknown anchor `{name}`"), mark));
+            return Err(syntax_error(&format!("unknown anchor `{name}`"), mark));
         };
         let Some(anchored) = self.anchored.get(*slot).cloned().flatten() else {
-            return Err(syntax(&format!("anchor `{name}` contains itself"), mark));
+            return Err(syntax_error(&format!("anchor `{name}` contains itself"), mark));
         };
         self.cost = self.cost.saturating_add(anchored.cost);
         self.aliased = self.aliased.saturating_add(anchored.cost);
-        if self.aliased > MAX_ALIASED {
+        if self.aliased > MAX_ALIASED_SIZE {
             return Err(Box::new(YamlError {
-                kind: ProblemKind::AliasExpansion,
-                message: format!("aliases stand for more than {} MiB", MAX_ALIASED >> 20),
+                kind: ParseProblemKind::AliasExpansion,
+                message: format!("aliases stand for more than {} MiB", MAX_ALIASED_SIZE >> 20),
                 position: mark.position(),
             }));
         }
         if self.depth + anchored.height > MAX_DEPTH {
-            return Err(too_deep(mark));
+            return Err(nested_too_deep(mark));
         }
         self.deepest = self.deepest.max(self.depth + anchored.height);
         self.positions.extend(std::iter::repeat_n(mark.position(), anchored.size));
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
         slot
     }
 
-    pub(super) fn close_anchor(&mut self, slot: usize, anchored: Anchored) {
+    pub(super) fn close_anchor(&mut self, slot: usize, anchored: AnchoredNode) {
         if let Some(place) = self.anchored.get_mut(slot) {
             *place = Some(anchored);
         }

@@ -1,12 +1,12 @@
 //! Directives, anchors, aliases and tags.
 
-use super::super::Failed;
-use super::super::token::{Kind, Tag};
-use super::Scanner;
+use super::super::YamlFailure;
+use super::super::token::{YamlTag, YamlTokenKind};
+use super::YamlScanner;
 
-impl<'a> Scanner<'a> {
+impl<'a> YamlScanner<'a> {
     /// Scans `%YAML` or `%TAG` and the rest of its line.
-    pub(super) fn directive(&mut self) -> Result<(), Failed> {
+    pub(super) fn directive(&mut self) -> Result<(), YamlFailure> {
         self.unroll(-1);
         self.forget_key()?;
         self.key_allowed = false;
@@ -36,17 +36,17 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn version(&mut self) -> Result<Kind<'a>, Failed> {
+    fn version(&mut self) -> Result<YamlTokenKind<'a>, YamlFailure> {
         self.skip_blanks();
         let major = self.version_number()?;
         if self.byte(0) != b'.' {
             return Err(self.wrong("expected a version such as `1.1`"));
         }
         self.skip();
-        Ok(Kind::Version(major, self.version_number()?))
+        Ok(YamlTokenKind::Version(major, self.version_number()?))
     }
 
-    fn version_number(&mut self) -> Result<u8, Failed> {
+    fn version_number(&mut self) -> Result<u8, YamlFailure> {
         let start = self.at;
         while self.byte(0).is_ascii_digit() && self.at - start < 3 {
             self.skip();
@@ -59,7 +59,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn tag_directive(&mut self) -> Result<Kind<'a>, Failed> {
+    fn tag_directive(&mut self) -> Result<YamlTokenKind<'a>, YamlFailure> {
         self.skip_blanks();
         let handle = self.tag_handle()?;
         if handle != "!" && !handle.ends_with('!') {
@@ -73,11 +73,11 @@ impl<'a> Scanner<'a> {
         if !self.is_blank_or_end(0) {
             return Err(self.wrong("expected a space or the end of the line after the prefix"));
         }
-        Ok(Kind::TagDirective(Box::new(Tag { handle: handle.to_owned(), suffix })))
+        Ok(YamlTokenKind::TagDirective(Box::new(YamlTag { handle: handle.to_owned(), suffix })))
     }
 
     /// Scans `&name` or `*name`.
-    pub(super) fn anchor(&mut self) -> Result<(), Failed> {
+    pub(super) fn anchor(&mut self) -> Result<(), YamlFailure> {
         self.save_key()?;
         self.key_allowed = false;
         let start = self.mark;
@@ -88,12 +88,12 @@ impl<'a> Scanner<'a> {
         if name.is_empty() || !(ends || self.is_blank_or_end(0)) {
             return Err(self.wrong("expected a name of letters, digits, `-` and `_` after `&` or `*`"));
         }
-        self.push(if is_alias { Kind::Alias(name) } else { Kind::Anchor(name) }, start);
+        self.push(if is_alias { YamlTokenKind::Alias(name) } else { YamlTokenKind::Anchor(name) }, start);
         Ok(())
     }
 
     /// Scans `!tag`, `!!tag`, `!handle!tag` or `!<tag>`.
-    pub(super) fn tag(&mut self) -> Result<(), Failed> {
+    pub(super) fn tag(&mut self) -> Result<(), YamlFailure> {
         self.save_key()?;
         self.key_allowed = false;
         let start = self.mark;
@@ -105,33 +105,33 @@ impl<'a> Scanner<'a> {
                 return Err(self.wrong("expected `>` at the end of the tag"));
             }
             self.skip();
-            Tag { handle: String::new(), suffix }
+            YamlTag { handle: String::new(), suffix }
         } else {
             self.short_tag()?
         };
         if !self.is_blank_or_end(0) {
             return Err(self.wrong("expected a space or the end of the line after the tag"));
         }
-        self.push(Kind::Tag(Box::new(tag)), start);
+        self.push(YamlTokenKind::Tag(Box::new(tag)), start);
         Ok(())
     }
 
-    fn short_tag(&mut self) -> Result<Tag, Failed> {
+    fn short_tag(&mut self) -> Result<YamlTag, YamlFailure> {
         let handle = self.tag_handle()?;
         if handle.len() > 1 && handle.ends_with('!') {
-            return Ok(Tag { handle: handle.to_owned(), suffix: self.tag_uri("")? });
+            return Ok(YamlTag { handle: handle.to_owned(), suffix: self.tag_uri("")? });
         }
         let suffix = self.tag_uri(handle)?;
         // A lone `!` is a tag of its own.
         Ok(if suffix.is_empty() {
-            Tag { handle: String::new(), suffix: "!".to_owned() }
+            YamlTag { handle: String::new(), suffix: "!".to_owned() }
         } else {
-            Tag { handle: "!".to_owned(), suffix }
+            YamlTag { handle: "!".to_owned(), suffix }
         })
     }
 
-    /// Scans `!`, `!!` or `!word!`; also `!word`, which then is no handle but a tag.
-    fn tag_handle(&mut self) -> Result<&'a str, Failed> {
+    /// Scans `!`, `!!` or `!word!`; also `!word`, which is then a tag and not a handle.
+    fn tag_handle(&mut self) -> Result<&'a str, YamlFailure> {
         if self.byte(0) != b'!' {
             return Err(self.wrong("expected `!`"));
         }
@@ -145,13 +145,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans the rest of a tag whose beginning, `!` included, was read as `head`.
-    fn tag_uri(&mut self, head: &str) -> Result<String, Failed> {
+    fn tag_uri(&mut self, head: &str) -> Result<String, YamlFailure> {
         let mut uri = head.get(1..).unwrap_or_default().as_bytes().to_vec();
         let before = self.at;
         loop {
             match self.byte(0) {
                 b'%' => uri.push(self.escaped_octet()?),
-                byte if is_word(byte) || b";/?:@&=+$,.!~*'()[]".contains(&byte) => {
+                byte if is_tag_byte(byte) || b";/?:@&=+$,.!~*'()[]".contains(&byte) => {
                     uri.push(byte);
                     self.skip();
                 }
@@ -164,7 +164,7 @@ impl<'a> Scanner<'a> {
         String::from_utf8(uri).map_err(|_| self.wrong("the octets of the tag are not UTF-8"))
     }
 
-    fn escaped_octet(&mut self) -> Result<u8, Failed> {
+    fn escaped_octet(&mut self) -> Result<u8, YamlFailure> {
         let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
         match (digit(self.byte(1)), digit(self.byte(2))) {
             (Some(high), Some(low)) => {
@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
     /// Takes letters, digits, `_` and `-`.
     fn word(&mut self) -> &'a str {
         let start = self.at;
-        while is_word(self.byte(0)) {
+        while is_tag_byte(self.byte(0)) {
             self.skip();
         }
         self.slice(start)
@@ -193,6 +193,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn is_word(byte: u8) -> bool {
+fn is_tag_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::super::Failed;
-use super::super::token::Kind;
-use super::Scanner;
+use super::super::YamlFailure;
+use super::super::token::YamlTokenKind;
+use super::YamlScanner;
 
 /// The line breaks between two lines of a scalar, which fold into a space when there is only one.
 #[derive(Default)]
-struct Breaks {
+struct LineBreaks {
     first: String,
     more: String,
 }
 
-impl Breaks {
+impl LineBreaks {
     /// Appends what the breaks become and forgets them.
     fn fold_into(&mut self, out: &mut String) {
         if self.first.starts_with('\n') {
@@ -27,9 +27,9 @@ impl Breaks {
     }
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> YamlScanner<'a> {
     /// Scans a scalar without quotes.
-    pub(super) fn plain(&mut self) -> Result<(), Failed> {
+    pub(super) fn plain(&mut self) -> Result<(), YamlFailure> {
         self.save_key()?;
         self.key_allowed = false;
         let start_mark = self.mark;
@@ -39,7 +39,7 @@ impl<'a> Scanner<'a> {
         let mut end_mark = self.mark;
         // Holds the text once it is not simply a slice of the source.
         let mut folded: Option<String> = None;
-        let mut breaks = Breaks::default();
+        let mut breaks = LineBreaks::default();
         let mut on_new_line = false;
         loop {
             if (self.mark.column == 0 && self.is_marker()) || self.byte(0) == b'#' {
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
             Some(text) => Cow::Owned(text),
             None => Cow::Borrowed(self.text.get(start..end).unwrap_or_default()),
         };
-        self.push(Kind::Scalar { text, plain: true }, start_mark);
+        self.push(YamlTokenKind::Scalar { text, plain: true }, start_mark);
         if let Some(token) = self.ready.back_mut() {
             token.end = end_mark;
         }
@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans a scalar in single or double quotes.
-    pub(super) fn quoted(&mut self, quote: u8) -> Result<(), Failed> {
+    pub(super) fn quoted(&mut self, quote: u8) -> Result<(), YamlFailure> {
         self.save_key()?;
         self.key_allowed = false;
         let start_mark = self.mark;
@@ -127,7 +127,7 @@ impl<'a> Scanner<'a> {
             // One line without escapes: the text is a slice of the source.
             let text = Cow::Borrowed(self.slice(start));
             self.skip();
-            self.push(Kind::Scalar { text, plain: false }, start_mark);
+            self.push(YamlTokenKind::Scalar { text, plain: false }, start_mark);
             return Ok(());
         }
         let mut out = self.slice(start).to_owned();
@@ -137,13 +137,13 @@ impl<'a> Scanner<'a> {
         }
         self.quoted_lines(quote, &mut out)?;
         self.skip();
-        self.push(Kind::Scalar { text: Cow::Owned(out), plain: false }, start_mark);
+        self.push(YamlTokenKind::Scalar { text: Cow::Owned(out), plain: false }, start_mark);
         Ok(())
     }
 
     /// Reads on to the closing quote.
-    fn quoted_lines(&mut self, quote: u8, out: &mut String) -> Result<(), Failed> {
-        let mut breaks = Breaks::default();
+    fn quoted_lines(&mut self, quote: u8, out: &mut String) -> Result<(), YamlFailure> {
+        let mut breaks = LineBreaks::default();
         loop {
             if self.mark.column == 0 && self.is_marker() {
                 return Err(self.wrong("found the start or end of a document inside quotes"));
@@ -197,7 +197,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over characters that stand for themselves; over blanks only `with_blanks`.
+    /// Steps over literal characters; over blanks only `with_blanks`.
     fn skip_quoted_run(&mut self, quote: u8, with_blanks: bool) {
         loop {
             match self.byte(0) {
@@ -212,7 +212,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a backslash and what it escapes.
-    fn escape(&mut self, out: &mut String) -> Result<(), Failed> {
+    fn escape(&mut self, out: &mut String) -> Result<(), YamlFailure> {
         let digits = match self.byte(1) {
             b'x' => 2,
             b'u' => 4,
@@ -245,7 +245,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans `|` or `>` and the lines that belong to it.
-    pub(super) fn block_scalar(&mut self, literal: bool) -> Result<(), Failed> {
+    pub(super) fn block_scalar(&mut self, literal: bool) -> Result<(), YamlFailure> {
         self.forget_key()?;
         self.key_allowed = true;
         let start_mark = self.mark;
@@ -283,12 +283,12 @@ impl<'a> Scanner<'a> {
         if chomping == Chomping::Keep {
             out.push_str(&more);
         }
-        self.push(Kind::Scalar { text: Cow::Owned(out), plain: false }, start_mark);
+        self.push(YamlTokenKind::Scalar { text: Cow::Owned(out), plain: false }, start_mark);
         Ok(())
     }
 
     /// Reads what follows `|` or `>` on its line: chomping and indentation, in either order.
-    fn block_header(&mut self) -> Result<(Chomping, Option<i64>), Failed> {
+    fn block_header(&mut self) -> Result<(Chomping, Option<i64>), YamlFailure> {
         let mut chomping = self.chomping();
         let mut increment = None;
         if self.byte(0).is_ascii_digit() {
@@ -323,7 +323,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads empty lines and the indentation of the next one; finds out `indent` the first time.
-    fn block_breaks(&mut self, indent: &mut Option<i64>, breaks: &mut String) -> Result<(), Failed> {
+    fn block_breaks(&mut self, indent: &mut Option<i64>, breaks: &mut String) -> Result<(), YamlFailure> {
         let mut deepest = 0;
         loop {
             while self.byte(0) == b' ' && self.is_left_of(*indent) {

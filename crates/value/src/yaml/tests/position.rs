@@ -3,10 +3,10 @@
 use super::*;
 
 #[track_caller]
-fn read_text(text: &str) -> Reading {
+fn read_text(text: &str) -> ParsedStream {
     let reading = read(&Source::new("t", text));
     for document in &reading.documents {
-        assert_eq!(document.positions.list.len(), size(&document.value), "positions of {text:?}");
+        assert_eq!(document.positions.list.len(), position_count(&document.value), "positions of {text:?}");
     }
     reading
 }

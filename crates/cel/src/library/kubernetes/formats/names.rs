@@ -126,7 +126,7 @@ pub(super) fn check_date_time(text: &str) -> Vec<String> {
 }
 
 fn is_rfc3339_date(text: &str) -> bool {
-    kubewright_golib::time::parse("2006-01-02", text).is_ok()
+    kubewright_golib::time::parse_time("2006-01-02", text).is_ok()
 }
 
 /// Returns whether `text` is `23:59:59`, a fraction or none, and `z` or an offset.

@@ -1,6 +1,6 @@
 //! Quantities that the API server stores as a 64-bit integer and a power of ten, without normalizing zeros.
 
-use kubewright_value::quantity::{Format, Quantity};
+use kubewright_value::quantity::{Quantity, QuantityFormat};
 
 /// The digits that fit.
 const MAX_DIGITS: usize = 18;
@@ -77,7 +77,7 @@ impl SmallQuantity {
 
 /// Returns the decimal places of a quantity that does not fit in 64 bits.
 pub(super) fn count_decimals(quantity: &Quantity) -> i64 {
-    let is_capped = quantity.format() == Format::Binary && quantity.as_i64() == Some(i64::MAX);
+    let is_capped = quantity.format() == QuantityFormat::Binary && quantity.as_i64() == Some(i64::MAX);
     if is_capped { 0 } else { -MIN_SCALE }
 }
 

@@ -40,7 +40,7 @@ impl SortedJsonWriter {
             Val::UInt(value) => self.plain(value),
             Val::Double(value) if value.is_finite() => self.plain(Number::from(*value)),
             Val::Double(value) => {
-                let shown = float::format(*value, 'g', None);
+                let shown = float::format_float(*value, 'g', None);
                 return Err(CelFailure::value(format!("json: unsupported value: {shown}")));
             }
             Val::String(text) => {
@@ -120,6 +120,6 @@ impl SortedJsonWriter {
     }
 
     fn text(&mut self, text: &str) {
-        gojson::quote(&mut self.out, text, true);
+        gojson::quote_go_json(&mut self.out, text, true);
     }
 }

@@ -140,7 +140,7 @@ pub(super) struct Wanted {
 
 /// Returns whether this is a test file of Kyverno's, well written or not.
 pub(super) fn is_meant(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     // Kyverno reads whatever the version says, and people have files with other ones.
     let has = |key: &str| document.value.get(key).is_some();
     version.starts_with(GROUP) || (has("policies") && (has("results") || has("resources")))

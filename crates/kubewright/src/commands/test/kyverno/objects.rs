@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
 use kubewright_value::{Document, Value};
 
@@ -71,7 +71,7 @@ impl<'b> Objects<'b> {
     fn missing(&self, wanted: &Wanted) -> String {
         let has_namespace = wanted.namespace.is_some();
         let names: Vec<String> = self.judged.iter().map(|object| object.name(has_namespace)).collect();
-        match nearest(&wanted.text, names.iter().map(String::as_str)) {
+        match nearest_word(&wanted.text, names.iter().map(String::as_str)) {
             Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", wanted.text),
             None if names.is_empty() => format!("there is no resource `{}`; the test has none", wanted.text),
             None => {
@@ -129,7 +129,7 @@ impl<'b> Object<'b> {
 
     /// Returns the kind as it is written.
     pub(super) fn kind(&self) -> &str {
-        self.document.value.get("kind").and_then(Value::as_str).unwrap_or_default()
+        self.document.value.str_at(&["kind"])
     }
 
     fn is_called(&self, wanted: &Wanted) -> bool {

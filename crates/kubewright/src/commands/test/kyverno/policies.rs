@@ -1,6 +1,6 @@
 //! The policies of a test: what each document says it is, and its rules, compiled.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
+use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
@@ -79,13 +79,13 @@ pub(super) fn load<'b>(
 
 impl Policy {
     fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
-        let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| document.value.str_at(path);
         let kind = text(&["kind"]);
         let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
-            true => kubewright_dialects::load(dialects, &with_auxiliaries(document, auxiliaries)),
-            false => kubewright_dialects::Loaded::default(),
+            true => kubewright_dialects::load_documents(dialects, &with_auxiliaries(document, auxiliaries)),
+            false => kubewright_dialects::LoadedRules::default(),
         };
         if let Some(rule) = loaded.rules.first() {
             parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
@@ -137,7 +137,7 @@ impl Policy {
             return Ok(found);
         }
         let names = || self.parts.iter().map(|part| part.name.as_str());
-        Err(match nearest(rule, names()) {
+        Err(match nearest_word(rule, names()) {
             Some(near) => format!("policy `{}` has no rule `{rule}`; did you mean `{near}`?", self.name),
             None => {
                 let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
@@ -199,7 +199,7 @@ fn is_of(part: &str, rule: &str) -> bool {
 }
 
 fn is_policy(document: &Document) -> bool {
-    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| document.value.str_at(&[key]);
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     text("kind").ends_with("Policy")
         && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
@@ -233,7 +233,7 @@ fn parts(document: &Document) -> Vec<Part> {
 
 fn part(rule: &Value, lines: (u32, u32)) -> Part {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
-    let name = rule.get("name").and_then(Value::as_str).unwrap_or_default().into();
+    let name = rule.str_at(&["name"]).into();
     if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
         let unsupported = Some((*sort).to_owned());
         return Part { name, sort: (*sort).into(), unsupported, lines, ..Part::default() };

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest};
+use kubewright_engine::{
+    Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest_word,
+};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_report::{CaseResult, CaseRule, path_text};
 use kubewright_value::Location;
@@ -32,7 +34,7 @@ pub(super) struct Bench<'a> {
 
 /// What a rule said about an object, or why it said nothing.
 struct Said {
-    status: Status,
+    status: RuleStatus,
     message: String,
     rule: Option<RuleId>,
     /// `file:line`, and the path there.
@@ -117,7 +119,7 @@ impl<'a> Bench<'a> {
     fn no_policy(&self, name: &str) -> String {
         let names = || self.policies.iter().map(|policy| policy.name.as_str());
         let short = name.rsplit_once('/').map_or(name, |(_, short)| short);
-        match nearest(short, names()) {
+        match nearest_word(short, names()) {
             Some(near) if near != short => format!("there is no policy `{name}`; did you mean `{near}`?"),
             Some(_) => {
                 let known = self.policies.iter().find(|policy| policy.name == short);
@@ -168,8 +170,8 @@ impl<'a> Bench<'a> {
         if results.is_empty() {
             let message = "the policy says nothing about any resource of the test";
             let result = failed(row, part, &Wanted::default(), message);
-            let is_ok = row.result == Status::Skip.name();
-            results.push(CaseResult { actual: Status::Skip.to_string(), is_ok, ..result });
+            let is_ok = row.result == RuleStatus::Skip.name();
+            results.push(CaseResult { actual: RuleStatus::Skip.to_string(), is_ok, ..result });
         }
         results
     }
@@ -222,20 +224,21 @@ impl<'a> Bench<'a> {
         let decision = match self.decisions.get(&key) {
             Some(decision) => Rc::clone(decision),
             None => {
-                let decision = Rc::new(policy.engine.decide(&request, self.world, &Settings::default()));
+                let decision =
+                    Rc::new(policy.engine.decide(&request, self.world, &DecisionSettings::default()));
                 self.decisions.insert(key, Rc::clone(&decision));
                 decision
             }
         };
-        let of_row = |outcome: &&Outcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
-        let outcomes: Vec<&Outcome> = decision.outcomes.iter().filter(of_row).collect();
+        let of_row = |outcome: &&RuleOutcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
+        let outcomes: Vec<&RuleOutcome> = decision.outcomes.iter().filter(of_row).collect();
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
             self.exercised.rules.extend(outcomes.iter().map(|outcome| outcome.rule.clone()));
             self.exercised.looked_at(traced.outcomes.iter().filter(of_row));
         }
-        let said = |outcome: &&Outcome| {
+        let said = |outcome: &&RuleOutcome| {
             let location = object.document.locate(&outcome.path);
             Said {
                 status: outcome.status,
@@ -259,7 +262,7 @@ impl<'a> Bench<'a> {
         if let Some(policy) = self.policies.get(place) {
             let request = self.request(row, policy, object);
             operation = request.operation;
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
             let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
             let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
@@ -276,7 +279,7 @@ impl<'a> Bench<'a> {
             };
         }
         Said {
-            status: Status::Skip,
+            status: RuleStatus::Skip,
             message: format!("the rule does not match: {reason}"),
             rule: None,
             place: spot(&object.document.locate(&[]), ""),
@@ -292,7 +295,7 @@ impl<'a> Bench<'a> {
 /// Returns what was not as wanted, each with what it belongs to.
 fn missed(trace: &TraceNode) -> Vec<String> {
     let mut missed = Vec::new();
-    let wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+    let wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
     for group in trace.children.iter().filter(|node| wrong(node)).flat_map(|node| &node.children) {
         let leaf = group.children.iter().find(|node| wrong(node) && node.children.is_empty());
         if let Some(leaf) = leaf.filter(|_| wrong(group)) {
@@ -304,13 +307,13 @@ fn missed(trace: &TraceNode) -> Vec<String> {
 }
 
 /// Returns which of two wrong outcomes is told.
-fn badness(status: Status) -> u8 {
+fn badness(status: RuleStatus) -> u8 {
     match status {
-        Status::Error => 4,
-        Status::Fail => 3,
-        Status::Warn => 2,
-        Status::Pass => 1,
-        Status::Skip => 0,
+        RuleStatus::Error => 4,
+        RuleStatus::Fail => 3,
+        RuleStatus::Warn => 2,
+        RuleStatus::Pass => 1,
+        RuleStatus::Skip => 0,
     }
 }
 

@@ -271,7 +271,7 @@ fn codes(reader: &mut Reader<'_>) -> Vec<String> {
     let codes = reader.texts("diagnostics");
     let known = crate::codes::all();
     if let Some(unknown) = codes.iter().find(|code| !known.iter().any(|known| known.id == code.as_str())) {
-        let near = kubewright_engine::nearest(unknown, known.iter().map(|code| code.id));
+        let near = kubewright_engine::nearest_word(unknown, known.iter().map(|code| code.id));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         reader.wrong("diagnostics", format!("there is no diagnostic `{unknown}`{near}"));
     }

@@ -1,6 +1,6 @@
 //! Compares what a case about a pattern expects with what was found.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_graph::{Graph, Id};
 use kubewright_patterns::{self as patterns, Evidence, Pattern, PatternFinding};
 use kubewright_report::text::plural;
@@ -210,7 +210,7 @@ impl Judged<'_> {
             [] => {
                 let ids: Vec<&str> =
                     finding.evidence.iter().map(|evidence| evidence.entry.as_str()).collect();
-                match nearest(&expected.entry, ids.iter().copied()) {
+                match nearest_word(&expected.entry, ids.iter().copied()) {
                     Some(near) => {
                         format!("there is no relationship `{}`; did you mean `{near}`?", expected.entry)
                     }
@@ -260,7 +260,7 @@ impl Judged<'_> {
     /// Says that there is no such object, and which may be meant.
     pub(super) fn unknown(&self, object: &str) -> String {
         let names: Vec<String> = self.graph.ids().map(|id| name(self.graph, id)).collect();
-        match nearest(object, names.iter().map(String::as_str)) {
+        match nearest_word(object, names.iter().map(String::as_str)) {
             Some(near) => format!("there is no object `{object}`; did you mean `{near}`?"),
             None => format!("there is no object `{object}`"),
         }
@@ -280,7 +280,7 @@ fn unknown_roles(pattern: &Pattern, expected: &Expected) -> Vec<String> {
         expected.roles.iter().map(|(role, _)| role).chain(expected.witnesses.iter().map(|(role, _)| role));
     let unknown = named.filter(|role| !role.is_empty() && !ids.contains(&role.as_str()));
     let mut problems: Vec<String> = unknown
-        .map(|role| match nearest(role, ids.iter().copied()) {
+        .map(|role| match nearest_word(role, ids.iter().copied()) {
             Some(near) => format!("the pattern has no resource `{role}`; did you mean `{near}`?"),
             None => format!("the pattern has no resource `{role}`; it has {}", ids.join(", ")),
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_traits::{
     self as traits, CompiledComponentType, ComponentRelease, RenderOptions, Rendering, ResourceLibrary,
 };
@@ -141,7 +141,7 @@ fn release(
         (Some(places), Some(environment)) => {
             format!("component `{name}` is not released in `{environment}`, but in {}", places.join(", "))
         }
-        _ => match nearest(name, known.keys().copied()) {
+        _ => match nearest_word(name, known.keys().copied()) {
             Some(near) => format!("there is no component `{name}`; did you mean `{near}`?"),
             None => format!("there is no component `{name}`"),
         },

@@ -2,7 +2,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
-use kubewright_patch::path::Path;
+use kubewright_patch::path::PatchPath;
 use kubewright_value::{Document, Location, Step, Value};
 
 use crate::commands::render::stack::{self, Use};
@@ -126,8 +126,8 @@ pub(super) struct Expected {
     pub(super) api_version: Option<String>,
     pub(super) plane: Option<String>,
     pub(super) is_present: bool,
-    pub(super) fields: Vec<(Path, Value)>,
-    pub(super) absent: Vec<Path>,
+    pub(super) fields: Vec<(PatchPath, Value)>,
+    pub(super) absent: Vec<PatchPath>,
     pub(super) rules: Vec<String>,
 }
 
@@ -294,12 +294,12 @@ fn expected(reader: &mut Reader<'_>) -> Expected {
     expected
 }
 
-fn fields(reader: &mut Reader<'_>) -> Vec<(Path, Value)> {
+fn fields(reader: &mut Reader<'_>) -> Vec<(PatchPath, Value)> {
     let entries = reader.entries("fields");
     let parsed = reader.field("fields", |reader| {
         let mut parsed = Vec::new();
         for (text, value) in entries {
-            match Path::parse(&text) {
+            match PatchPath::parse(&text) {
                 Ok(path) => parsed.push((path, value)),
                 Err(error) => reader.wrong_key(&text, no_path(&text, &error.message), error.help),
             }
@@ -309,11 +309,11 @@ fn fields(reader: &mut Reader<'_>) -> Vec<(Path, Value)> {
     parsed.unwrap_or_default()
 }
 
-fn absent(reader: &mut Reader<'_>) -> Vec<Path> {
+fn absent(reader: &mut Reader<'_>) -> Vec<PatchPath> {
     let texts = reader.texts("absent");
     let mut parsed = Vec::new();
     for text in texts {
-        match Path::parse(&text) {
+        match PatchPath::parse(&text) {
             Ok(path) => parsed.push(path),
             Err(error) => reader.wrong("absent", no_path(&text, &error.message)),
         }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
-use kubewright_patch::path::{Op, PatchError, Path};
+use kubewright_patch::path::{PatchPath, PathOp, PathPatchError};
 use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Manifest, Plane, RenderContext, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
@@ -211,7 +211,7 @@ impl Judged<'_> {
             false => format!("{} {}", name.kind, name.name),
         };
         let spellings: Vec<String> = all.iter().map(spelt).collect();
-        if let Some(near) = nearest(wanted, spellings.iter().map(String::as_str)) {
+        if let Some(near) = nearest_word(wanted, spellings.iter().map(String::as_str)) {
             return format!("; did you mean {near}?");
         }
         let kind = wanted.split(' ').next().unwrap_or(wanted);
@@ -240,7 +240,7 @@ struct Name<'m> {
 
 impl<'m> Name<'m> {
     fn of(object: &'m Value) -> Self {
-        let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| object.str_at(path);
         Self {
             api_version: text(&["apiVersion"]),
             kind: text(&["kind"]),
@@ -263,8 +263,9 @@ impl Expected {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         // Names may end with a hash, and no name has a `*` of its own.
-        let is_named =
-            |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
+        let is_named = |wanted: &str| {
+            glob::matches_wildcard(wanted, name.name, &mut Budget::default()).unwrap_or_default()
+        };
         self.kind == name.kind
             && self.name.as_deref().is_none_or(is_named)
             && is(&self.namespace, name.namespace)
@@ -333,7 +334,7 @@ impl std::fmt::Display for Finding {
 }
 
 /// Returns why what `path` means in `object` is not `expected`.
-fn field(path: &Path, expected: &Value, object: &Value) -> Option<String> {
+fn field(path: &PatchPath, expected: &Value, object: &Value) -> Option<String> {
     let places = match places(path, object) {
         Ok(places) => places,
         Err(error) => {
@@ -354,19 +355,19 @@ fn field(path: &Path, expected: &Value, object: &Value) -> Option<String> {
 }
 
 /// Returns the places that `path` means in `object`, at least one.
-fn places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchError> {
-    let places = path.expand(object, Op::Replace, &mut Budget::default())?;
+fn places(path: &PatchPath, object: &Value) -> Result<Vec<Vec<Step>>, PathPatchError> {
+    let places = path.expand(object, PathOp::Replace, &mut Budget::default())?;
     if places.is_empty() {
         // Doing it says why nothing is chosen.
-        path.apply(Op::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
+        path.apply(PathOp::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
     }
     Ok(places)
 }
 
 /// Returns why there should be nothing where `path` leads.
-fn unwanted(path: &Path, object: &Value) -> Option<String> {
+fn unwanted(path: &PatchPath, object: &Value) -> Option<String> {
     // What cannot be reached is not there.
-    let places = path.expand(object, Op::Remove, &mut Budget::default()).ok()?;
+    let places = path.expand(object, PathOp::Remove, &mut Budget::default()).ok()?;
     let found = object.follow(places.first()?)?;
     Some(format!("expected nothing at `{path}`, got {}", shown(found)))
 }

@@ -1,0 +1,9 @@
+//! Text for people: shortening, escaping and paths, so that all messages do them alike.
+
+mod escape;
+mod path;
+mod shorten;
+
+pub use escape::{escape_xml, xml_entity};
+pub use path::{PathStyle, path_text, write_path};
+pub use shorten::{TextLimit, shorten_text};
