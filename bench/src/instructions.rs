@@ -7,10 +7,10 @@ use std::process::Command;
 
 use crate::clock::BenchSubject;
 
-/// How many rounds are counted.
+/// The number of counted rounds.
 const ROUNDS: usize = 200;
 
-/// What the command line asks a benchmark to do.
+/// The mode of a benchmark.
 pub enum BenchMode {
     /// Measure time.
     Time,
@@ -21,7 +21,7 @@ pub enum BenchMode {
 }
 
 impl BenchMode {
-    /// Returns what the command line asks for.
+    /// Returns the mode in the command line.
     #[must_use]
     pub fn of_arguments() -> Self {
         let words: Vec<String> = std::env::args().collect();

@@ -405,7 +405,7 @@ fn what_the_contract_page_names_exists() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Returns what stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -117,7 +117,7 @@ fn eval_template(arguments: &EvalArguments, target: &Value) -> Result<String, Co
     let functions = allowed.iter().fold(FunctionSet::rules(), |functions, name| functions.allow(name));
     let template = GoTemplate::parse("expression", text, &functions)
         .map_err(|error| eval_failure(text, error.message, error.position, 1))?;
-    let namespace = target.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+    let namespace = target.str_at(&["metadata", "namespace"]);
     let context = TemplateContext::new().json("Target", target.clone()).json("Namespace", namespace);
     let inputs = inputs(allowed);
     template

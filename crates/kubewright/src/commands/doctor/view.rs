@@ -128,7 +128,7 @@ pub(super) fn webhooks_of(configuration: &Value) -> impl Iterator<Item = (&str, 
 
 /// Returns the text at `path`, or nothing.
 pub(super) fn view_text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
-    value.at(path).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(path)
 }
 
 /// Returns a short name of an object: `namespace/name` or `name`.

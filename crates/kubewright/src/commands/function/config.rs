@@ -49,7 +49,7 @@ pub(super) fn read_function_config(
 ) -> Option<FunctionConfig> {
     let config = &list.config;
     let mut wish = FunctionConfig::default();
-    let text = |field: &str| config.value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| config.value.str_at(&[field]);
     let mut wrong = Vec::new();
     if text("kind") == STACK {
         read_config_annotations(config, FOR_ALL, &mut wish, &mut wrong);

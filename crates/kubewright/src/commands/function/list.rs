@@ -143,7 +143,7 @@ fn parse_resource_list(
 
 /// Returns what `item` is there for, as manifest number `number` if it is one.
 fn item_role(item: &Document, config: &Document, number: usize, problems: &mut Vec<Diagnostic>) -> ItemRole {
-    let text = |field: &str| item.value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| item.value.str_at(&[field]);
     if text("apiVersion").is_empty() || text("kind").is_empty() {
         let message = "this item has no apiVersion and kind, so no trait looks at it";
         problems.push(Diagnostic::new(&NOT_A_MANIFEST, message, item.locate(&[])));

@@ -86,7 +86,7 @@ fn result_head(message: &str, severity: &str) -> Map {
 
 /// Says which item a result is about, and which field of it.
 fn add_item_reference(result: &mut Map, item: &Value, path: &str) {
-    let api_version = item.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
+    let api_version = item.str_at(&["apiVersion"]).into();
     let subject = DiagnosticSubject { api_version, name: ObjectName::of(item), path: String::new() };
     add_subject_reference(result, &subject);
     if !path.is_empty() {

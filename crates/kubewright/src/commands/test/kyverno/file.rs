@@ -140,7 +140,7 @@ pub(super) struct WantedResource {
 
 /// Returns whether this is a Kyverno test file, valid or not.
 pub(super) fn has_kyverno_test_kind(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     // Kyverno ignores the version, and existing files have others.
     let has = |key: &str| document.value.get(key).is_some();
     version.starts_with(GROUP) || (has("policies") && (has("results") || has("resources")))

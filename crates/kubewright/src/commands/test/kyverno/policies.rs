@@ -200,7 +200,7 @@ fn is_of(part: &str, rule: &str) -> bool {
 }
 
 fn is_testable_policy(document: &Document) -> bool {
-    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| document.value.str_at(&[key]);
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     text("kind").ends_with("Policy")
         && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
