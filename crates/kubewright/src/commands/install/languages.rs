@@ -83,12 +83,12 @@ fn language_rbac_rules(name: &str, cluster: &dyn ClusterResources) -> String {
     let read = ["get", "list", "watch"];
     for watched in watched(WatchRole::Rule) {
         let status = format!("{}/status", watched.resource);
-        let _ = writeln!(text, "  # Rules ({name}), and what became of each.");
+        let _ = writeln!(text, "  # Rules ({name}) and their status.");
         text.push_str(&rbac_rule(watched.group, &[watched.resource], &read));
         text.push_str(&rbac_rule(watched.group, &[&status], &["patch"]));
     }
     for watched in watched(WatchRole::Shared) {
-        text.push_str("  # What rules of the whole cluster share.\n");
+        text.push_str("  # Data that rules share.\n");
         text.push_str(&rbac_rule(watched.group, &[watched.resource], &read));
     }
     for watched in watched(WatchRole::Exception) {
@@ -103,7 +103,7 @@ fn language_rbac_rules(name: &str, cluster: &dyn ClusterResources) -> String {
         text.push_str(&rbac_rule(wanted.group, wanted.resources, wanted.verbs));
     }
     if let Some((key, _)) = cluster.ignore_label().filter(|_| !cluster.ignored_namespaces().is_empty()) {
-        let _ = writeln!(text, "  # The label {key} of system namespaces, where it is missing.");
+        let _ = writeln!(text, "  # The label {key} of system namespaces, if it is missing.");
         text.push_str(&rbac_rule("", &["namespaces"], &["patch"]));
         let names: Vec<&str> = cluster.ignored_namespaces().iter().map(|namespace| namespace.name).collect();
         let _ = writeln!(text, "    resourceNames: [{}]", names.join(", "));
