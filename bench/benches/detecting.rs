@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p kubewright-bench --bench detecting` prints Markdown tables. CPU time is that of all threads, in
 //! ticks of ten milliseconds, so small work is repeated, on as many different sets of objects as there is time for:
-//! none is in the processor's cache because of the round before. The memory told is the most that was held so far.
+//! none is in the processor's cache because of the round before. The memory is the peak so far.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ fn figures() -> Result<(), String> {
     Ok(())
 }
 
-/// What some work took.
+/// The cost of some work.
 #[derive(Clone, Copy)]
 struct DetectionCost {
     wall: Duration,
@@ -112,7 +112,7 @@ fn print_detection(
     );
 }
 
-/// What takes longest among many patterns, on one thread.
+/// The slowest of many patterns, on one thread.
 fn print_slowest_patterns(objects: &[Value], patterns: &[Pattern]) {
     let start = Instant::now();
     let graph = Graph::build(objects.iter().cloned(), &References::default());
@@ -251,7 +251,7 @@ fn detection_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Returns the most memory that this process has held, in MiB.
+/// Returns the peak memory of this process in MiB.
 fn most_memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();

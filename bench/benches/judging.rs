@@ -81,7 +81,7 @@ fn measure_one_pod(policies: &Path, corpus: &Path) {
     }
 }
 
-/// How many policies in CEL judge the Pod.
+/// The number of CEL policies for the Pod.
 const CEL_POLICIES: usize = 16;
 
 /// Returns the first policies in `folders` of the public corpus that judge Pods; none where the corpus is not.
@@ -101,7 +101,7 @@ fn cel(corpus: &Path, folders: &[&str], request: &AdmissionRequest) -> Engine {
     Engine::new(load_documents(&dialects, &chosen).rules)
 }
 
-/// Returns what judges by nothing but a Pod Security level.
+/// Returns an engine with only a Pod Security level.
 fn pod_security(level: &str) -> Engine {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
@@ -172,7 +172,7 @@ fn measure_many_pods(policies: &Path, corpus: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A policy that is about nothing in the input.
+/// A policy that matches nothing in the input.
 const NOTHING: &str = "
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy

@@ -1,7 +1,7 @@
 //! Operations by paths on a Deployment of 3 KB: what parsing a path, finding its places and editing cost.
 //!
-//! `cargo bench -p kubewright-bench --bench patching` prints a Markdown table. In the first rows somebody else holds the
-//! document, so that the levels above the place are copied; in the last ones nobody does.
+//! `cargo bench -p kubewright-bench --bench patching` prints a Markdown table. In the first rows the document is
+//! shared, so that the levels above the place are copied; in the last ones it is not.
 
 #![expect(clippy::expect_used, reason = "a measurement of something that fails is worse than none")]
 
@@ -69,9 +69,9 @@ fn main() {
         ];
         PatchPath::from_pieces(&pieces).map_or(0, |path| path.segments().len())
     }));
-    subjects.push(alone("set a label that nobody else holds", &document, "/metadata/labels/team", "\"a\""));
+    subjects.push(alone("set a label of an unshared document", &document, "/metadata/labels/team", "\"a\""));
     let image = "/spec/template/spec/containers[?(@.name=='web')]/image";
-    subjects.push(alone("set an image that nobody else holds", &document, image, "\"a:1\""));
+    subjects.push(alone("set an image of an unshared document", &document, image, "\"a:1\""));
     match BenchMode::of_arguments() {
         BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
         BenchMode::Instructions => instructions::print_instructions("one operation", &subjects),

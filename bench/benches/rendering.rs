@@ -81,7 +81,7 @@ fn main() {
     match mode {
         BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
         BenchMode::Instructions => {
-            instructions::print_instructions(&format!("{components} components"), &subjects)
+            instructions::print_instructions(&format!("{components} components"), &subjects);
         }
         BenchMode::Time => print_rendering(&subjects, applications),
     }

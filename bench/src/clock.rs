@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// One thing to measure.
+/// A subject of a measurement.
 pub struct BenchSubject<'a> {
-    /// What the table calls it.
+    /// The name in the table.
     pub name: &'a str,
     /// The work of one round; what it returns is not optimised away.
     pub work: Box<dyn Fn() -> usize + 'a>,
@@ -79,7 +79,7 @@ fn median(times: &mut [Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Returns the CPU time of this thread where the system tells it, wall time elsewhere.
+/// Returns the CPU time of this thread, or wall time if the system does not report it.
 #[must_use]
 pub fn cpu_time_now() -> Duration {
     thread_cpu_time().unwrap_or_else(|| {

@@ -2,9 +2,9 @@
 
 use kubewright_value::{Value, json};
 
-/// How many objects one application has.
+/// The number of objects of an application.
 const OBJECTS_PER_APPLICATION: usize = 20;
-/// How many applications share a namespace, its NetworkPolicies, quota and default account.
+/// The number of applications in a namespace, which share its NetworkPolicies, quota and default account.
 const APPLICATIONS_PER_NAMESPACE: usize = 10;
 
 /// Returns about `count` objects: half of them Pods, each with an owner, configuration, an account, a node and images.
@@ -202,7 +202,7 @@ fn push_application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
     );
 }
 
-/// Nothing is pushed for a text that is no JSON, which would be a mistake here.
+/// Adds the object of a JSON text; invalid JSON would be a mistake in this file and is ignored.
 fn push_json(objects: &mut Vec<Value>, text: &str) {
     objects.extend(json::parse(text).ok());
 }

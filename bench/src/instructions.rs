@@ -1,16 +1,16 @@
 //! Instructions instead of seconds, where valgrind is installed: the same number whatever else the machine does.
 //!
 //! A benchmark that is called with `--instructions` runs itself under valgrind, once for each subject without rounds and
-//! once with [`ROUNDS`], and prints the difference for one round.
+//! once with `ROUNDS`, and prints the difference for one round.
 
 use std::process::Command;
 
 use crate::clock::BenchSubject;
 
-/// How many rounds are counted.
+/// The number of counted rounds.
 const ROUNDS: usize = 200;
 
-/// What the command line asks a benchmark to do.
+/// The mode of a benchmark.
 pub enum BenchMode {
     /// Measure time.
     Time,
@@ -21,7 +21,7 @@ pub enum BenchMode {
 }
 
 impl BenchMode {
-    /// Returns what the command line asks for.
+    /// Returns the mode in the command line.
     #[must_use]
     pub fn of_arguments() -> Self {
         let words: Vec<String> = std::env::args().collect();

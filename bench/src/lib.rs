@@ -1,4 +1,4 @@
-//! What the measurements are made of: a clock of CPU time, fair rounds, and texts made by code.
+//! Support for the benchmarks: a CPU clock, alternating rounds, and generated inputs.
 
 pub mod clock;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! What other processes cost: CPU time over all cores, and the most memory they held.
+//! The cost of other processes: CPU time over all cores, and peak memory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,12 +21,12 @@ pub fn build_dist_binary() -> Result<PathBuf, String> {
     Ok(target.join("dist/kubewright"))
 }
 
-/// What a process cost.
+/// The cost of a process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProcessCost {
     /// The median of its CPU times.
     pub time: Duration,
-    /// The most memory it held, in MB.
+    /// The peak memory in MB.
     pub memory: u64,
 }
 
@@ -73,7 +73,7 @@ fn children_cpu_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Returns the most memory that a running process has held, in MB.
+/// Returns the peak memory of a running process in MB.
 fn peak(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();

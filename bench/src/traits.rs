@@ -1,6 +1,6 @@
 //! Traits of ten operations each, and the manifests of components that they are applied to.
 
-/// How many operations a trait has.
+/// The number of operations of a trait.
 pub const OPERATION_COUNT: usize = 10;
 
 /// Five traits, each the text of a document. Every operation is done to one manifest of a component.
@@ -135,7 +135,7 @@ spec:
         - {op: add, path: "/spec/template/spec/containers/0/env/-", value: {name: B, value: "2"}}
 "#;
 
-/// What each of [`TRAITS`] is given.
+/// The parameters of each of [`TRAITS`].
 pub const PARAMETERS: [&str; 5] = [
     "team: checkout",
     "{}",
@@ -150,7 +150,7 @@ pub fn component_manifests(number: usize) -> String {
     MANIFESTS.replace("NAME", &component_name(number))
 }
 
-/// Returns what component `number` is called.
+/// Returns the name of component `number`.
 #[must_use]
 pub fn component_name(number: usize) -> String {
     format!("storefront-{number}")

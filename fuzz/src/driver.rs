@@ -9,13 +9,13 @@ use crate::mutate::mutate;
 use crate::random::FuzzRandom;
 use crate::targets::FuzzTarget;
 
-/// An input that takes longer is a failure.
+/// The time after which an input counts as a failure.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many failures of one target are reported before it stops.
+/// The number of failures after which a target stops.
 const MAX_FAILURES: u32 = 5;
 
-/// How many inputs are kept to mutate further, beside the seeds.
+/// The maximum number of inputs kept for mutation, besides the seeds.
 const MAX_KEPT_INPUTS: usize = 2000;
 
 /// Tries mutations of the seeds for `time` and returns how many failed.
@@ -33,7 +33,7 @@ pub(crate) fn run_target(target: &FuzzTarget, time: Duration, seed: u64) -> u32 
         let input = mutate(&mut random, &known, target.words);
         failures += u32::from(!try_one(target, &input));
         tried += 1;
-        // Some mutations are kept, so that inputs wander away from the seeds.
+        // Some mutations are kept, so that inputs move away from the seeds.
         if random.below(50) == 0 {
             if known.len() < seeds + MAX_KEPT_INPUTS {
                 known.push(input);

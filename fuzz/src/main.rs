@@ -1,4 +1,4 @@
-//! Throws mutated texts at the readers and languages, and checks what must always hold.
+//! Fuzzes the readers and languages with mutated texts, and checks their invariants.
 //!
 //! ```text
 //! cargo run --release -p kubewright-fuzz -- [TARGET…] [--seconds N] [--seed S]

@@ -2,7 +2,7 @@
 
 use crate::random::FuzzRandom;
 
-/// Inputs grow no longer than this.
+/// The maximum length of an input.
 const MAX_INPUT_BYTES: usize = 4096;
 
 const BYTES: &[u8] = b"\n\n  \t\r:-?,[]{}#&*!|>'\"%@`\\.~<=+_/$()0123456789abcxyzENTFtrue\0\x7f\xc2\x85\xff";

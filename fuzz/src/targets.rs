@@ -1,4 +1,4 @@
-//! What is fuzzed. Adding a target takes one file in `targets/`, its `mod` and its line here.
+//! The fuzz targets. Adding a target takes one file in `targets/`, its `mod` and its line here.
 
 mod admission;
 mod api_path;
@@ -26,13 +26,13 @@ mod traits;
 mod yaml;
 mod yaml_write;
 
-/// One thing to throw inputs at.
+/// A fuzz target.
 pub(crate) struct FuzzTarget {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// Panics when something is wrong; returns in all other cases, also for invalid inputs.
     pub(crate) run: fn(&[u8]),
-    /// What mutation starts from.
+    /// The inputs that mutation starts from.
     pub(crate) seeds: &'static [&'static str],
     /// Words of the language, inserted now and then.
     pub(crate) words: &'static [&'static str],

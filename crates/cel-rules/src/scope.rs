@@ -106,24 +106,24 @@ pub(super) struct ExpressionScope<'a> {
 }
 
 /// How many variables need no heap.
-const FEW: usize = 3;
+const INLINE_VARIABLES: usize = 3;
 
 /// The values of the variables that have been read.
 #[derive(Default)]
 pub(super) struct VariableValues<'a> {
-    few: [OnceCell<Result<Val<'a>, CelFailure>>; FEW],
+    few: [OnceCell<Result<Val<'a>, CelFailure>>; INLINE_VARIABLES],
     more: Vec<OnceCell<Result<Val<'a>, CelFailure>>>,
 }
 
 impl<'a> VariableValues<'a> {
     /// Returns empty cells for `variables`.
     pub(super) fn of(variables: &[LazyVariable]) -> Self {
-        let more = variables.iter().skip(FEW).map(|_| OnceCell::new()).collect();
+        let more = variables.iter().skip(INLINE_VARIABLES).map(|_| OnceCell::new()).collect();
         Self { few: Default::default(), more }
     }
 
     fn get(&self, index: usize) -> Option<&OnceCell<Result<Val<'a>, CelFailure>>> {
-        self.few.get(index).or_else(|| self.more.get(index.checked_sub(FEW)?))
+        self.few.get(index).or_else(|| self.more.get(index.checked_sub(INLINE_VARIABLES)?))
     }
 }
 

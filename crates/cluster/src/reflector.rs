@@ -69,7 +69,7 @@ pub async fn run_reflector(
                     store.replace(ObjectList::default());
                 }
                 store.record_contact(Some(error));
-                sleep(waits.take().min(MISSING_RESOURCE_RETRY)).await;
+                sleep(waits.take().min(MISSING_RESOURCE_RETRY_DELAY)).await;
             }
             Err(error) => {
                 store.record_contact(Some(error));
@@ -80,7 +80,7 @@ pub async fn run_reflector(
 }
 
 /// How often a resource that is not there is looked for.
-const MISSING_RESOURCE_RETRY: Duration = Duration::from_secs(2);
+const MISSING_RESOURCE_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// An API server that starts knows its custom resources a little later than itself.
 fn missing_grace(store: &Store) -> Duration {

@@ -1,4 +1,4 @@
-//! How many cases of each suite pass, and whether that is fewer than before.
+//! The score: passed cases of each suite, compared with the recorded floor.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -96,7 +96,7 @@ impl ConformanceScore {
     }
 }
 
-/// The fewest passes and differences that each suite may have.
+/// The recorded minimum of passes and differences of each suite.
 pub(crate) struct ScoreFloor {
     answered: BTreeMap<String, i64>,
 }

@@ -1,6 +1,6 @@
-//! The suites, one file a folder of the corpus.
+//! The suites: one file for each folder of the corpus.
 //!
-//! A suite that a folder does not have is not run; a case of an unknown shape fails.
+//! A suite without its folder is not run; a case of an unknown shape fails.
 
 mod cel;
 mod jmespath;
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::{Value, json};
 
-/// What came of one suite.
+/// The result of one suite.
 pub(crate) struct SuiteResult {
     pub(crate) name: String,
     pub(crate) cases: Vec<SuiteCaseResult>,
-    /// How many cases do not count, because the original is wrong or varies there.
+    /// The number of cases that do not count, because the original is wrong or varies.
     pub(crate) uncounted: usize,
 }
 
-/// What came of one case.
+/// The result of one case.
 pub(crate) struct SuiteCaseResult {
     pub(crate) name: String,
     /// Why it failed.
@@ -85,7 +85,7 @@ fn expect_equal(actual: &Value, expected: &Value) -> Result<(), String> {
     }
 }
 
-/// The originals hold numbers as doubles, so a large integer in the corpus may have lost digits that we keep.
+/// Compares numbers as doubles, as the originals do: a large integer in the corpus may have lost digits.
 fn is_equal_as_double(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() - b.as_f64()).abs() < f64::EPSILON,
@@ -101,7 +101,7 @@ fn is_equal_as_double(actual: &Value, expected: &Value) -> bool {
 }
 
 fn case_text<'v>(case: &'v Value, key: &str) -> &'v str {
-    case.get(key).and_then(Value::as_str).unwrap_or_default()
+    case.str_at(&[key])
 }
 
 fn case_list<'v>(case: &'v Value, key: &str) -> &'v [Value] {

@@ -118,7 +118,7 @@ fn timed(run: impl Fn() -> Option<u64>) -> (Duration, Option<u64>) {
     (processor_time().saturating_sub(begun), steps)
 }
 
-/// Returns the time that this thread was on a processor, or the time of day where nobody counts that.
+/// Returns the CPU time of this thread, or wall time if the system does not report it.
 fn processor_time() -> Duration {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|text| text.split(' ').next()?.parse().ok());

@@ -52,7 +52,7 @@ pub fn load_documents_within(
         match kubernetes_list_items(document) {
             Some(items) => {
                 items.for_each(|item| {
-                    sort_by_dialect(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries)
+                    sort_by_dialect(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries);
                 });
             }
             None => sort_by_dialect(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),

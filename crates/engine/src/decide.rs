@@ -42,7 +42,7 @@ pub struct Engine {
 /// The settings of one decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DecisionSettings {
-    /// The budget of each rule. All mutating rules together may spend [`SHARED_BUDGET_FACTOR`] times as much, so that
+    /// The budget of each rule. All mutating rules together may spend `SHARED_BUDGET_FACTOR` times as much, so that
     /// rules which enlarge each other's input come to an end too. The budget of a validating rule never depends on
     /// others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
@@ -60,7 +60,7 @@ pub struct DecisionSettings {
     /// written, because their changes are shown as a difference from it. Which rules see what depends on their phase
     /// alone, so that no rule answers differently because of other rules that are loaded.
     pub is_as_written: bool,
-    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY_PATHS`].
+    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see `IDENTITY_PATHS`.
     pub keeps_identity: bool,
     /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
     /// [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
@@ -426,7 +426,7 @@ impl<'a> DecisionRun<'a> {
     }
 }
 
-/// Returns the first part of the [`IDENTITY_PATHS`] in which the two differ.
+/// Returns the first part of the `IDENTITY_PATHS` in which the two differ.
 fn changed_identity(before: &Value, after: &Value) -> Option<String> {
     let differs = |path: &&&[&str]| before.at(path) != after.at(path);
     if before.is_same(after) { None } else { IDENTITY_PATHS.iter().find(differs).map(|path| path.join(".")) }

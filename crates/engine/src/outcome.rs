@@ -180,8 +180,8 @@ pub struct Decision {
     pub object: Value,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
-    /// Whether the steps of [`DecisionSettings::total`](crate::Settings::total) were used up, or the time until
-    /// [`DecisionSettings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
+    /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until
+    /// [`deadline`](crate::DecisionSettings::deadline), before it was complete. Then nothing is decided.
     pub is_unfinished: bool,
 }
 

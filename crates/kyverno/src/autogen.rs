@@ -17,7 +17,7 @@ use kubewright_k8s::PodTemplatePath;
 /// A rule that is rewritten.
 #[derive(Debug, Clone)]
 pub struct AutogenRule {
-    /// Which of [`Policy::rules`].
+    /// The index in [`PolicySource::rules`].
     pub rule: usize,
     /// The name of the rewritten rule.
     pub name: Text,

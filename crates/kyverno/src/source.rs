@@ -1,6 +1,6 @@
 //! A ClusterPolicy, Policy or PolicyException as it is written, field by field.
 //!
-//! A rule that cannot be read is left out and remembered as [`Broken`]; its neighbours stay.
+//! A rule that cannot be read is left out and remembered as [`BrokenRule`]; its neighbours stay.
 
 mod cel;
 mod context;

@@ -55,7 +55,7 @@ pub struct VariableProblem {
     pub kind: TemplateProblemKind,
 }
 
-/// The kinds of [`TemplateProblem`].
+/// The kinds of [`VariableProblem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateProblemKind {
     /// Not an expression, an unknown function, or a wrong number of arguments.
@@ -89,7 +89,7 @@ impl VariableTemplate {
         Self { root: TemplateTree::Constant(Value::from("")) }
     }
 
-    /// Reads `value`. Its problems are also the errors of [`Template::resolve`].
+    /// Reads `value`. Its problems are also the errors of `VariableTemplate::resolve`.
     #[must_use]
     pub fn parse(value: &Value, functions: &JmesPathFunctions) -> (Self, Vec<VariableProblem>) {
         let mut reader =

@@ -1,6 +1,6 @@
 //! The metrics of the server, in the text format of Prometheus.
 //!
-//! Counting is an addition to an atomic. Series whose labels come from outside are limited to [`MAX_SERIES`] in all;
+//! Counting is an addition to an atomic. Series whose labels come from outside are limited to `MAX_SERIES` in all;
 //! what comes after them is counted under `other`.
 
 mod exposition;

@@ -15,7 +15,7 @@ use crate::log::LogLevel;
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{ServeSettings, ServerState, Snapshot, workers};
 
-const OFFLINE_CERTIFICATE_LIFE: Duration = Duration::from_secs(3650 * 86_400);
+const OFFLINE_CERTIFICATE_LIFETIME: Duration = Duration::from_secs(3650 * 86_400);
 
 /// Who asks a server without a cluster.
 const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -66,7 +66,7 @@ pub fn run_offline(
 /// Returns a certificate for loopback names, which is never renewed.
 fn self_signed_keys() -> Result<CertificateKeys, String> {
     let names = LOOPBACK_NAMES.into_iter().map(str::to_owned).collect();
-    let terms = CertificateTerms { names, life: OFFLINE_CERTIFICATE_LIFE, grace: Duration::ZERO };
+    let terms = CertificateTerms { names, life: OFFLINE_CERTIFICATE_LIFETIME, grace: Duration::ZERO };
     take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), unix_seconds(), &terms)
         .map_err(|error| error.to_string())
 }

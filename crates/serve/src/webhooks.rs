@@ -1,6 +1,6 @@
 //! The webhook configurations.
 //!
-//! They are not part of the manifests. They follow from the loaded rules ([`desired`]), and foreign changes are undone.
+//! They are not part of the manifests. They follow from the loaded rules (`desired`), and foreign changes are undone.
 //! Our ClusterRole owns them, so that they are deleted with the installation.
 
 mod compare;

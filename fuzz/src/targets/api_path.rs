@@ -1,5 +1,4 @@
-//! Addresses on the API server, the one who reads them against the one who sends them: what is printed is read as the
-//! same again, and leads nowhere else.
+//! Paths of the API server: a written path parses to the same request, and cannot escape to another one.
 
 use kubewright_k8s::ApiPath;
 

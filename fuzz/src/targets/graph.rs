@@ -51,7 +51,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     ],
 };
 
-/// More would only be slow.
+/// A limit, because more objects only slow it down.
 const MAX_OBJECTS: usize = 12;
 
 fn fuzz_graph(data: &[u8]) {
@@ -82,7 +82,7 @@ fn assert_rebuilt(graph: &Graph, references: &References) {
     assert_eq!(describe_graph(graph), describe_graph(&rebuilt), "an update differs from a rebuild");
 }
 
-/// Everything about a graph that anybody can see.
+/// The public content of a graph.
 fn describe_graph(graph: &Graph) -> Vec<String> {
     let name = |id: Id| {
         let node = graph.node(id);

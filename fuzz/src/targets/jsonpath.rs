@@ -1,4 +1,4 @@
-//! Expressions and selects are read and evaluated within their budget; what a select finds stands where it says.
+//! Expressions and selects are read and evaluated within their budget; what a select finds is at the path it returns.
 
 use kubewright_jsonpath::{JsonPathExpression, JsonPathLanguage, JsonPathSelector};
 use kubewright_value::{Budget, Limits, Value, json};

@@ -38,7 +38,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     ],
 };
 
-/// A key that is no secret: 32 times the letter `a`.
+/// A key that is not secret: 32 times the letter `a`.
 const KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nMDECAQEEIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhoAoGCCqGSM49AwEH\n-----END EC PRIVATE KEY-----";
 const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {background: false, rules: [{name: r, \
     match: {any: [{resources: {kinds: ['*']}}]}, validate: {manifests: {attestors: [{entries: [{keys: {publicKeys: \
@@ -57,7 +57,7 @@ fn fuzz_manifests(data: &[u8]) {
             ("metadata", metadata.into()),
         ]);
         let status = judged(object.into());
-        assert!(status != Some(RuleStatus::Pass), "nobody has signed it");
+        assert!(status != Some(RuleStatus::Pass), "it is not signed");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(key) = ManifestSigningKey::from_pem(KEY) else { return };
@@ -71,7 +71,7 @@ fn fuzz_manifests(data: &[u8]) {
     }
 }
 
-/// Returns what the rule says; nothing when it is not about the object.
+/// Returns the rule's outcome; `None` if it does not match the object.
 fn judged(object: Value) -> Option<RuleStatus> {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| {

@@ -95,7 +95,11 @@ fn check_applied(op: PathOp, applied: &PathChange, before: &Value, after: &Value
     }
     if !applied.is_insertion {
         let old: Vec<_> = applied.places.iter().map(|place| before.follow(place)).collect();
-        assert_eq!(applied.was.iter().map(Option::as_ref).collect::<Vec<_>>(), old, "what was there is told");
+        assert_eq!(
+            applied.was.iter().map(Option::as_ref).collect::<Vec<_>>(),
+            old,
+            "the old values are returned"
+        );
         assert!(op != PathOp::Remove || old.iter().all(Option::is_some), "what is removed was there");
     }
     if op == PathOp::Remove && applied.places.is_empty() {
@@ -110,7 +114,7 @@ fn check_applied(op: PathOp, applied: &PathChange, before: &Value, after: &Value
     }
 }
 
-/// Whoever wrote something, it is still there, and nobody lost what nobody wrote.
+/// Checks that every recorded writer's value exists, and that only written values were overwritten.
 fn check_writers(path: &PatchPath, document: &Value, value: &Value) {
     let mut document = document.clone();
     let mut writers = PathWriters::default();
@@ -122,7 +126,7 @@ fn check_writers(path: &PatchPath, document: &Value, value: &Value) {
         let limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
         let Ok(applied) = path.apply(op, value, &mut document, &mut Budget::new(limits)) else { continue };
         for lost in writers.note(op, value, &applied, &writer) {
-            assert!(lost.writer < writer, "somebody else wrote it before");
+            assert!(lost.writer < writer, "an earlier writer wrote it");
         }
         for (place, _) in writers.places() {
             assert!(document.follow(&place).is_some(), "what was written at {place:?} is there");
@@ -136,7 +140,7 @@ fn check_writers(path: &PatchPath, document: &Value, value: &Value) {
     }
 }
 
-/// All places go the same way until they part in a list.
+/// Checks that places have a common path up to a list.
 fn is_before(a: &[Step], b: &[Step]) -> bool {
     let parting = a.iter().zip(b).find(|(a, b)| a != b);
     matches!(parting, Some((Step::Index(a), Step::Index(b))) if a < b)

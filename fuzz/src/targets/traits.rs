@@ -90,7 +90,7 @@ fn render_twice(document: &Document) {
     };
     assert_eq!(shown(&first), shown(&second));
     for manifest in &first.manifests {
-        // Whoever wrote a place is one of those who took part.
+        // The writer of a place must be one of the instances.
         for (_, writer) in manifest.writers().places() {
             assert!(first.writer(*writer).is_some());
         }

@@ -104,7 +104,7 @@ fn fuzz_yaml(input: &[u8]) {
     check_split_stream(&source);
 }
 
-/// Reading the whole is reading its pieces.
+/// Checks that a stream and its documents read alike.
 fn check_split_stream(source: &Arc<Source>) {
     let reading = yaml::read(source);
     let pieces: usize =
@@ -126,7 +126,7 @@ fn same(fast: &ParsedStream, full: &ParsedStream) {
     assert_eq!(shown(&fast.problems), shown(&full.problems), "different problems");
 }
 
-/// As text, which tells `1` from `1.0` and one key order from another.
+/// Returns a value as text, which distinguishes `1` from `1.0` and the order of keys.
 #[expect(clippy::needless_pass_by_value, reason = "used as a mapping")]
 fn exact_text(value: Value) -> String {
     value.to_string()

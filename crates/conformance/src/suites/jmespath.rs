@@ -32,7 +32,7 @@ fn run_jmespath_case(given: &Value, case: &Value, functions: &JmesPathFunctions)
     }
 }
 
-/// Returns what is found, or the suite's word for the error and its message.
+/// Returns the result, or the suite's name of the error and its message.
 fn search_jmespath(
     given: &Value,
     expression: &str,

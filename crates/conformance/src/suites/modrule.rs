@@ -24,8 +24,8 @@ pub(super) fn run_modrule_suite(name: &str, suite: &Value) -> SuiteResult {
     SuiteResult { name: name.to_owned(), cases: results.collect(), uncounted }
 }
 
-/// The corpus records what the original answers; where the verdict is that the documentation promises otherwise,
-/// that very answer is the wrong one.
+/// Runs one case. The corpus records the original's answer; if the case says that the documentation promises another
+/// one, the recorded answer must not be given.
 fn judge_modrule_case(check: ModRuleCheck, suite: &Value, case: &Value) -> Result<(), String> {
     match (case_text(case, "verdict"), check(suite, case)) {
         ("contract", Ok(())) => {
@@ -38,7 +38,7 @@ fn judge_modrule_case(check: ModRuleCheck, suite: &Value, case: &Value) -> Resul
 
 type ModRuleCheck = fn(&Value, &Value) -> Result<(), String>;
 
-/// Returns what the cases of a suite ask.
+/// Returns the check of a suite's cases.
 fn check_for(stem: &str) -> Option<ModRuleCheck> {
     Some(match stem {
         "core-calculatepatch" | "x-patch" | "x-load" => rules::check_patch_rules,

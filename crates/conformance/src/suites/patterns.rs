@@ -49,7 +49,7 @@ fn scenario(case: &Value) -> Result<(), String> {
     let expected = literal.or_else(|| case.get("expected")).unwrap_or(&Value::Null);
     compare_findings(&pattern, &graph, &settings, expected)?;
     if literal.is_some() {
-        // What the original gave, when it is asked to overlook a threshold that nothing can reach.
+        // The original's result, for a run that ignores an unreachable threshold.
         settings.passes_unreachable = true;
         compare_findings(&pattern, &graph, &settings, case.get("expected").unwrap_or(&Value::Null))?;
     }
@@ -177,7 +177,7 @@ fn check_condition_row(table: &Value, row: &Value) -> Result<(), String> {
     if found.is_empty() == expected { Err(format!("expected {expected}")) } else { Ok(()) }
 }
 
-/// What a path gives.
+/// The values of a path.
 fn check_values_row(table: &Value, row: &Value) -> Result<(), String> {
     let message = format!("{{{{x.{}}}}}", case_text(row, "key"));
     let pattern = compile_pattern_value(&filter_pattern("Pod", Map::new().into(), &message))?;

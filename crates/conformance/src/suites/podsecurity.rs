@@ -1,6 +1,6 @@
 //! `podsecurity`: Pods that meet a Pod Security level or do not, as `LEVEL/VERSION/{pass,fail}/CONTROL*.yaml`.
 //!
-//! Each is judged by a policy that has nothing but that level and version.
+//! Each is evaluated by a policy with only that level and version.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use kubewright_value::{Source, Value, yaml};
 
 use super::{SuiteCaseResult, SuiteResult};
 
-/// The controls, as files are named by them, each with what is said when it is violated.
+/// The controls: the start of the file name, and the message of a violation.
 const CONTROLS: [(&str, &str); 19] = [
     ("allowprivilegeescalation", "allowPrivilegeEscalation != false"),
     ("apparmorprofile", "forbidden AppArmor profile"),
@@ -66,7 +66,7 @@ fn run_pod_security_suite(
     Ok(SuiteResult { name: suite, cases, uncounted: 0 })
 }
 
-/// Returns what judges by `level` at `version`.
+/// Returns an engine with a policy for `level` at `version`.
 fn engine(level: &str, version: &str) -> Result<Engine, String> {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
@@ -108,7 +108,7 @@ fn blamed_controls(outcome: &RuleOutcome, file: &str) -> Result<(), String> {
     }
 }
 
-/// Returns what is in `folder`, if it is there.
+/// Returns the sorted entries of `folder`; none if it does not exist.
 fn sorted_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -15,14 +15,14 @@ use kubewright_value::Value;
 
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text, expect_equal};
 
-/// What a call gives, or its error.
+/// The result of a call, or its error.
 type TraitAnswer = Result<Value, String>;
 
-/// How a function's cases are judged.
+/// How the cases of a function are compared.
 enum TraitFunction {
-    /// By what the call gives for the input.
+    /// The result for the input is compared.
     Call(fn(&Value) -> TraitAnswer),
-    /// By the case as a whole.
+    /// The function checks the case itself.
     Check(fn(&Value) -> Result<(), String>),
 }
 

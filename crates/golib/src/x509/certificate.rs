@@ -112,7 +112,7 @@ fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut ObjectFields
     let mut found = Vec::new();
     while !all.is_empty() {
         let extension = read_extension(&mut all)?;
-        if found.len() == extensions::MOST {
+        if found.len() == extensions::MAX_EXTENSIONS {
             return Err(malformed_der("extensions: there are too many"));
         }
         found.push(extension);

@@ -13,7 +13,7 @@ use crate::url;
 use crate::utf8::decode_utf8_lossy;
 
 /// How many extensions a certificate may have.
-pub(super) const MOST: usize = 256;
+pub(super) const MAX_EXTENSIONS: usize = 256;
 
 /// What Go's numbers of usages stand for, in their order.
 const USAGES: [&[u64]; 14] = [

@@ -7,7 +7,7 @@ use super::ObjectFields;
 use super::reader::{CertificateReader, constructed_tag, malformed_der};
 
 /// How many bits a key may have: turning it into a decimal takes the square of that.
-const LARGEST: usize = 16_384;
+const MAX_KEY_BITS: usize = 16_384;
 
 /// The number that Go has for RSA.
 pub(super) const RSA: i64 = 1;
@@ -27,8 +27,8 @@ pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
     if modulus.is_empty() || exponent == 0 {
         return Err("x509: RSA modulus or public exponent is not a positive number".to_owned());
     }
-    if modulus.len() * 8 > LARGEST {
-        return Err(format!("an RSA key of more than {LARGEST} bits is not read"));
+    if modulus.len() * 8 > MAX_KEY_BITS {
+        return Err(format!("an RSA key of more than {MAX_KEY_BITS} bits is not read"));
     }
     let mut fields = ObjectFields::default();
     fields.set("N", decimal_of_bytes(modulus));
@@ -94,7 +94,7 @@ pub(super) fn read_signature(reader: &mut CertificateReader<'_>) -> Result<Vec<u
 
 /// Returns a number of any size; a double when it is a large one.
 pub(super) fn number_of_bytes(bytes: &[u8]) -> Result<Value, String> {
-    if bytes.len() * 8 > LARGEST {
+    if bytes.len() * 8 > MAX_KEY_BITS {
         return Err(malformed_der("serial number"));
     }
     let text = decimal_of_bytes(bytes);

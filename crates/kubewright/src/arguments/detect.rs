@@ -122,7 +122,7 @@ pub(crate) struct DetectArguments {
 /// Programs whose behaviour can be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompatMode {
-    /// A threshold that no object can reach is ignored, as in KubePattern's registry.
+    /// A threshold that no object can reach is ignored.
     Registry,
 }
 

@@ -1,4 +1,4 @@
-//! The selector of test cases: `policy=…,rule=…,resource=…`, as Kyverno's command line takes it.
+//! The selector of test cases: `policy=…,rule=…,resource=…`.
 
 use std::str::FromStr;
 

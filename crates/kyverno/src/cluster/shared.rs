@@ -9,9 +9,9 @@ use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 
 /// The refresh interval of an entry that sets none.
-const INTERVAL: Duration = Duration::from_secs(600);
+const DEFAULT_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 /// How long at least.
-const SHORTEST: Duration = Duration::from_secs(1);
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Returns where the entry in `document` comes from.
 pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSource, String> {
@@ -32,10 +32,11 @@ pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSou
         return Err("the entry has neither `kubernetesResource` nor `apiCall`".to_owned());
     };
     let every = match entry_text(call, "refreshInterval") {
-        "" => INTERVAL,
+        "" => DEFAULT_REFRESH_INTERVAL,
         text => {
             let read = duration::Duration::parse(text).map_err(|error| error.to_string())?;
-            Duration::from_nanos(u64::try_from(read.nanoseconds()).unwrap_or_default()).max(SHORTEST)
+            Duration::from_nanos(u64::try_from(read.nanoseconds()).unwrap_or_default())
+                .max(MIN_REFRESH_INTERVAL)
         }
     };
     let method = match entry_text(call, "method") {

@@ -30,7 +30,7 @@ pub struct OutcomeRow {
     pub position: Position,
     /// How many operations changed something.
     pub changes: usize,
-    /// These operations, until [`ObjectRow::drop_patches`].
+    /// These operations, until [`ObjectRow::drop_patches`](super::ObjectRow::drop_patches).
     pub patch: Vec<patch::JsonPatchOperation>,
     /// The message of the AdmissionResponse, where it differs.
     pub denial: Option<String>,

@@ -20,7 +20,7 @@ const AUTHORITY_LIFE_FACTOR: i64 = 12;
 /// The end of the year 9999, after which a certificate cannot say a time.
 const MAX_UNIX_SECONDS: i64 = 253_402_300_799;
 
-/// Returns what the Secret holds after `step`, which [`next`](super::next) wanted.
+/// Returns what the Secret holds after `step`, which [`next_certificate_step`](super::next_certificate_step) wanted.
 ///
 /// # Errors
 /// When the step does not fit what is there.

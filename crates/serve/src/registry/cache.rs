@@ -8,10 +8,10 @@ use kubewright_engine::ImageLookup;
 use kubewright_value::Value;
 
 /// How long a tag is taken to mean the same image.
-const TAG_LIFE: Duration = Duration::from_secs(30);
+const TAG_TTL: Duration = Duration::from_secs(30);
 
 /// How long an image by its digest is cached. After a pull secret is revoked the image is readable for this long.
-const DIGEST_LIFE: Duration = Duration::from_secs(600);
+const DIGEST_TTL: Duration = Duration::from_secs(600);
 
 /// How many images are kept.
 const MAX_IMAGES: usize = 256;
@@ -43,7 +43,7 @@ impl ImageCache {
     }
 
     pub(super) fn put(&self, image: &ImageLookup, is_by_digest: bool, value: &Value, size: usize) {
-        let life = if is_by_digest { DIGEST_LIFE } else { TAG_LIFE };
+        let life = if is_by_digest { DIGEST_TTL } else { TAG_TTL };
         let new = CachedImage { value: value.clone(), size, until: Instant::now() + life };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_CACHED_IMAGE_BYTES {

@@ -22,7 +22,7 @@ fn check(rule: &str, want: &str) {
 }
 
 #[test]
-fn an_expression_holds_of_a_manifest_or_says_what_it_read() {
+fn assertion_returns_the_values_it_read() {
     check("resource.spec.replicas == 2", "true");
     check("${resource.metadata.name == metadata.name}", "true");
     check("resource.spec.replicas > 2", "false (resource.spec.replicas is 2)");
@@ -31,7 +31,7 @@ fn an_expression_holds_of_a_manifest_or_says_what_it_read() {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error() {
+fn assertion_without_a_boolean_is_an_error() {
     check("resource.spec.replicas", "error: it gives int, expected a boolean");
     check("resource.spec.", "error: expected the name of a field, found the end at 1:15");
     check("resources.size() == 1", "error: unknown name `resources`; did you mean `resource`? at 1:1");

@@ -1,8 +1,8 @@
-//! Expressions in traits, and what is said about them before anything is rendered.
+//! Expressions in traits, and the diagnostics about them before rendering.
 
 use kubewright_value::{Source, yaml};
 
-/// Compares what is said about a Trait, as `code line:column message`; its spec starts in line 5, column 3.
+/// Compares the diagnostics about a Trait, as `code line:column message`; its spec starts in line 5, column 3.
 #[track_caller]
 fn check(spec: &str, want: &[&str]) {
     let lines: String = spec.lines().map(|line| format!("  {line}\n")).collect();
@@ -67,7 +67,7 @@ fn a_path_is_text() {
 }
 
 #[test]
-fn parameters_that_nobody_declares_are_warned_of() {
+fn undeclared_parameter_is_a_warning() {
     patch(
         "",
         "/a",
@@ -84,7 +84,7 @@ fn parameters_that_nobody_declares_are_warned_of() {
 }
 
 #[test]
-fn the_variable_of_a_loop_is_known_by_what_is_looped_over() {
+fn loop_variable_has_the_item_type_of_its_list() {
     let head = "  forEach: ${parameters.ports}\n  var: port\n";
     patch(head, "/a", "${port.number + 1}", &[]);
     patch(head, "/a", "${port.nmber}", &["KW-R029 13:21 `nmber` is not declared in the schema of `port`"]);

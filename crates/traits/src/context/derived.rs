@@ -22,7 +22,7 @@ pub fn derive_variables(
     dependencies: &Value,
     metadata: &Value,
 ) -> Value {
-    let word = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+    let word = |key| metadata.str_at(&[key]);
     let prefix = format!("{}-{}", word("componentName"), word("environmentName"));
     let of = |section, key| items_or_empty(configurations.at(&[section, key]));
     let (config_envs, secret_envs) = (of("configs", "envs"), of("secrets", "envs"));
@@ -151,7 +151,7 @@ fn derived_name(parts: &[&str], extra: &str) -> String {
 }
 
 fn text_entry<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn items_or_empty(value: Option<&Value>) -> &[Value] {

@@ -144,17 +144,17 @@ mod settings {
     }
 
     #[test]
-    fn a_secret_that_is_there_is_not_told() {
+    fn existing_secret_gives_no_diagnostic() {
         assert_eq!(messages("one", "password"), [""; 0]);
     }
 
     #[test]
-    fn a_secret_that_is_missing_is_told_with_what_was_meant() {
+    fn missing_secret_suggests_the_nearest_name() {
         assert_eq!(messages("ones", "password"), ["there is no SecretReference `ones`; did you mean `one`?"]);
     }
 
     #[test]
-    fn a_key_that_is_missing_is_told_with_those_that_are_there() {
+    fn missing_secret_key_lists_the_existing_keys() {
         assert_eq!(
             messages("one", "pass"),
             ["the SecretReference `one` has no key `pass`; it has `password`"]
@@ -199,7 +199,7 @@ mod sections {
     const SCHEMA: &str =
         "{parameters: {openAPIV3Schema: {type: object, properties: {size: {type: integer, default: 1}}}}}";
 
-    /// Gives `parameters` to a trait with `spec`, and returns what expressions see and the codes of what is told.
+    /// Gives `parameters` to a trait with `spec`, and returns the variables and the codes of the diagnostics.
     fn given(spec: &str, parameters: &str) -> (Value, Vec<&'static str>) {
         let (found, _, diagnostics) = documents::parameters_of_document(
             &resource("Trait", spec),
@@ -210,18 +210,18 @@ mod sections {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn missing_parameter_has_its_default() {
         assert_eq!(given(SCHEMA, "null"), (value("{size: 1}"), vec![]));
     }
 
     #[test]
-    fn what_does_not_fit_is_an_error() {
+    fn parameter_that_violates_its_schema_is_an_error() {
         assert_eq!(given(SCHEMA, "{size: x}"), (value("{size: x}"), vec!["KW-R036"]));
         assert_eq!(given(SCHEMA, "[]").1, ["KW-R036"]);
     }
 
     #[test]
-    fn what_is_not_declared_is_kept_with_a_warning() {
+    fn undeclared_parameter_is_kept_with_a_warning() {
         assert_eq!(given(SCHEMA, "{sise: 2}"), (value("{sise: 2, size: 1}"), vec!["KW-R039"]));
     }
 
@@ -281,7 +281,7 @@ mod descriptions {
     }
 
     #[test]
-    fn other_yaml_is_told() {
+    fn description_that_is_not_openapi_is_an_error() {
         check_offers(
             "HTTP",
             "a: b",
@@ -308,7 +308,7 @@ mod descriptions {
     }
 
     #[test]
-    fn what_is_no_protobuf_is_told_with_its_line() {
+    fn invalid_protobuf_is_reported_with_its_line() {
         check_offers(
             "gRPC",
             "not a proto",
@@ -321,13 +321,13 @@ mod descriptions {
     }
 
     #[test]
-    fn other_descriptions_are_told_or_nothing() {
+    fn unknown_description_type_is_reported_or_ignored() {
         check_offers("GraphQL", "type Query", "descriptions of GraphQL are not read here");
         check_offers("TCP", "anything", "null");
     }
 
     #[test]
-    fn every_beginning_of_a_description_is_read_or_told() {
+    fn every_prefix_of_a_description_is_read_or_reported() {
         let text = "syntax = \"proto3\"; /* é */ package a;\nservice S { rpc R (stream M) returns (M) { option (g) = { get: 'x\\'' }; } } // end";
         for (end, _) in text.char_indices() {
             let content = json::to_string(&Value::from(text.get(..end).expect("a boundary")));

@@ -1,6 +1,6 @@
 //! The examples on the pages do what the pages say: the wrong one has the diagnostic, and the right one has none like it.
 //!
-//! An example is a part of a trait, so each stands in a frame that makes it whole. Pages about what needs manifests,
+//! An example is a part of a trait, so each is put into a frame that completes it. Pages about what needs manifests,
 //! parameters or other resources are not tried here.
 
 use kubewright_engine::DiagnosticLevel;
@@ -13,7 +13,7 @@ const HEAD: &str = "apiVersion: v1alpha1\nkind: Trait\nmetadata: {name: web}\n";
 const SCHEMA: &str = "  schema: {ports: '[]integer', extras: '[]string', files: '[]map<string>', labels: '[]map<string>', size: integer, port: integer, volumeName: string}\n";
 const TARGET: &str = "{group: apps, version: v1, kind: Deployment}";
 
-/// Where the examples of pages stand: `@` is their place.
+/// The frames of the examples: `@` is replaced by the example.
 const PAGES: &[(&str, &str)] = &[
     ("@", "R001"),
     ("spec:\n  @", "R005 R029 R082 R089"),
@@ -45,7 +45,7 @@ const PAGES: &[(&str, &str)] = &[
         "R007",
     ),
 ];
-/// Those that only a rendering tells: their examples must have no mistakes.
+/// Those that only a rendering reports: their examples must have no mistakes.
 const RENDERED: [&str; 6] = ["R030", "R031", "R032", "R035", "R037", "R038"];
 
 #[test]
@@ -71,7 +71,7 @@ fn the_examples_on_the_pages_are_true() {
     }
 }
 
-/// Returns `example` in `frame`, and what is told of it.
+/// Returns `example` in `frame`, and its diagnostics.
 fn examined(frame: &str, example: &str) -> (String, Vec<(&'static str, DiagnosticLevel)>) {
     let frame = format!("{HEAD}{frame}").replace("SCHEMA", SCHEMA).replace("TARGET", TARGET);
     let (before, last) = frame.rsplit_once('\n').unwrap_or(("", &frame));

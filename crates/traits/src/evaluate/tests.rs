@@ -1,5 +1,5 @@
 //! Traits over manifests: the outcome table in `tests/outcomes.rs`, who comes when in `tests/order.rs`, what is meant in
-//! `tests/targets.rs`, what expressions give in `tests/values.rs`, what is said in `tests/diagnostics.rs`.
+//! `tests/targets.rs`, what expressions give in `tests/values.rs`, diagnostics in `tests/diagnostics.rs`.
 
 mod diagnostics;
 mod order;
@@ -67,7 +67,7 @@ fn check(base: &[&str], specs: &[&str], want: &[&str]) {
     assert_eq!(found, want, "{specs:?}");
 }
 
-/// Checks all that is said, as `code file:line:column message | help`.
+/// Checks all diagnostics, as `code file:line:column message | help`.
 #[track_caller]
 fn says(base: &[&str], specs: &[&str], want: &[&str]) {
     assert_eq!(said(&rendered(base, specs, RenderOptions::default())), want, "{specs:?}");

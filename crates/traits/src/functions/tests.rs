@@ -42,7 +42,7 @@ fn merging_keeps_the_order_of_keys_and_the_last_value() {
 }
 
 #[test]
-fn merging_leaves_out_what_is_marked() {
+fn merge_leaves_out_omitted_values() {
     check("${oc_merge({'x': 1, 'y': 2}, {'x': oc_omit()})}", r#"{"y": 2}"#);
 }
 
@@ -96,14 +96,14 @@ fn numbers_are_integers_that_may_meet_doubles() {
 }
 
 #[test]
-fn what_is_not_in_the_libraries_is_unknown() {
+fn function_outside_the_libraries_is_unknown() {
     fails("${cel.bind(x, 1, x + 1)}", "unknown");
     fails("${regex.replace('abc', 'b', 'x')}", "unknown");
     fails("${quantity('1Gi')}", "unknown");
 }
 
 #[test]
-fn helpers_give_what_was_computed_for_the_component() {
+fn helpers_return_fields_of_derived() {
     check("${configurations.toContainerEnvFrom()}", "[1]");
     check("${configurations.toContainerEnvFrom(container.key).size()}", "1");
     check("${workload.toEndpointResources('web').orValue([]) + workload.toServicePorts()}", "[2]");

@@ -1,4 +1,4 @@
-//! What is told about traits that can be rendered and are hardly meant.
+//! Lint warnings about traits that can be rendered and are probably wrong.
 
 use kubewright_value::{Source, yaml};
 
@@ -78,7 +78,7 @@ fn written(head: &str, operations: &[&str], want: &[&str]) {
     check(&spec, want);
 }
 
-/// Checks what is said of one operation that is done again and again.
+/// Checks the diagnostics about one operation that is applied repeatedly.
 #[track_caller]
 fn again(condition: &str, path: &str, value: &str, want: &[&str]) {
     let target = format!("target: {{group: apps, version: v1, kind: Deployment{condition}}}");
@@ -246,7 +246,7 @@ fn a_slash_in_a_key_is_escaped() {
 }
 
 #[test]
-fn parameters_that_nothing_reads_are_told_where_they_are_declared() {
+fn unread_parameter_is_reported_at_its_declaration() {
     let removes = |condition: &str| {
         format!("removes: [{{target: {{group: '', version: v1, kind: A, where: '${{{condition}}}'}}}}]")
     };
@@ -276,7 +276,7 @@ fn parameters_that_nothing_reads_are_told_where_they_are_declared() {
 }
 
 #[test]
-fn fields_of_shared_types_are_not_told() {
+fn unread_field_of_a_shared_type_is_not_reported() {
     check(
         "schema: {a: T, b: T, $types: {T: {p: integer, q: integer}}}\nremoves: [{target: {group: '', version: v1, kind: A, where: '${parameters.a.p > parameters.b.q}'}}]",
         &[],
@@ -284,7 +284,7 @@ fn fields_of_shared_types_are_not_told() {
 }
 
 #[test]
-fn a_trait_with_mistakes_is_not_judged_by_what_it_leaves_out() {
+fn trait_with_errors_gets_no_unread_parameter_warnings() {
     check(
         "schema: {a: integer}\nremoves: [{target: {group: '', version: v1, kind: A, where: '${parameters.a >}'}}]",
         &["KW-R014 6 expected an expression, found the end"],
@@ -292,7 +292,7 @@ fn a_trait_with_mistakes_is_not_judged_by_what_it_leaves_out() {
 }
 
 #[test]
-fn conditions_that_look_at_nothing_are_told() {
+fn constant_condition_is_reported() {
     let target = |condition: &str| {
         format!("removes: [{{target: {{group: '', version: v1, kind: A, where: '${{{condition}}}'}}}}]")
     };
@@ -328,7 +328,7 @@ fn conditions_that_look_at_nothing_are_told() {
 }
 
 #[test]
-fn loop_variables_that_hide_something_are_told() {
+fn loop_variable_that_hides_another_is_reported() {
     let each = |name: &str| {
         format!(
             "removes: [{{forEach: '${{metadata.x}}', var: {name}, target: {{group: '', version: v1, kind: A}}}}]"
@@ -351,7 +351,7 @@ fn loop_variables_that_hide_something_are_told() {
 }
 
 #[test]
-fn filters_for_names_that_nothing_has_are_told() {
+fn filter_by_an_unknown_name_is_reported() {
     add(
         "/spec/containers[?(@.name=='')]/image",
         "a",
@@ -369,7 +369,7 @@ fn filters_for_names_that_nothing_has_are_told() {
 }
 
 #[test]
-fn work_that_a_later_operation_undoes_is_told() {
+fn operation_undone_by_a_later_one_is_reported() {
     let over = |place: u32, line: u32| {
         format!(
             "KW-R084 {place} what is written here is written over in line {line} = leave out this one, or give the two different conditions"
@@ -388,7 +388,7 @@ fn work_that_a_later_operation_undoes_is_told() {
 }
 
 #[test]
-fn work_that_may_last_is_not_told() {
+fn operation_that_may_have_an_effect_is_not_reported() {
     written("", &["add /a/b x", "add /a/c y"], &[]);
     written("", &["add /a/- x", "add /a/- y"], &[]);
     written("", &["add /a/0 x", "add /a/0 y"], &[]);
@@ -420,7 +420,7 @@ fn other_conditions_are_other_manifests() {
 }
 
 #[test]
-fn a_loop_that_writes_one_place_is_told() {
+fn loop_that_overwrites_one_place_is_reported() {
     let head = "  forEach: ${metadata.items}\n  var: one\n";
     written(
         head,
@@ -437,7 +437,7 @@ fn a_loop_that_writes_one_place_is_told() {
 }
 
 #[test]
-fn manifests_that_are_made_twice_are_told() {
+fn manifest_created_twice_is_reported() {
     let create = |head: &str, kind: &str, name: &str| {
         format!("- {head}template: {{apiVersion: v1, kind: {kind}, metadata: {{name: '{name}'}}}}\n")
     };
@@ -470,7 +470,7 @@ fn manifests_that_are_made_twice_are_told() {
 }
 
 #[test]
-fn what_grows_is_told_when_asked_for() {
+fn growing_list_is_reported_with_check_idempotent() {
     let told = |how: &str, help: &str| {
         format!("KW-R088 9 this {how} one more item whenever it is rendered over its own output = {help}")
     };
@@ -531,7 +531,7 @@ fn a_condition_that_looks_at_the_list_keeps_it_from_growing() {
 }
 
 #[test]
-fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
+fn list_in_a_created_manifest_does_not_grow() {
     let check = |name: &str, want: &[&str]| {
         let create = "creates: [{template: {apiVersion: net/v1, kind: Policy, metadata: {name: '${metadata.name}-a'}}}]";
         let target = format!("target: {{group: net, version: v1, kind: Policy, name: '{name}'}}");
@@ -553,7 +553,7 @@ fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
 }
 
 #[test]
-fn parameters_are_compared_with_what_they_can_be() {
+fn comparison_with_an_impossible_value_is_reported() {
     let compared = |condition: &str, want: &[&str]| {
         let schema =
             "schema: {tier: \"string | enum=small,large default=small\", free: \"string | default=x\"}";
@@ -576,7 +576,7 @@ fn parameters_are_compared_with_what_they_can_be() {
     compared("parameters.?tier.orValue(\"\") == \"\"", &[]);
 }
 
-/// Compares what is said of documents as a whole, each `Kind name` or `Component name of-trait`.
+/// Compares the diagnostics about a set of documents, each `Kind name` or `Component name of-trait`.
 #[track_caller]
 fn together(documents: &[&str], want: &[&str]) {
     let text: Vec<String> = documents
@@ -616,7 +616,7 @@ fn the_name_of_a_manifest_is_text() {
 }
 
 #[test]
-fn a_template_that_makes_no_manifest_is_told() {
+fn incomplete_template_is_reported() {
     let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
     check(
         "creates: [{template: {kind: ConfigMap, metadata: {name: a}}}, {template: {apiVersion: v1, kind: Secret, metadata: {}}}]",
@@ -636,7 +636,7 @@ fn a_template_that_makes_no_manifest_is_told() {
 }
 
 #[test]
-fn traits_of_one_name_are_told() {
+fn duplicate_trait_name_is_reported() {
     together(
         &["Trait a", "Trait a"],
         &[

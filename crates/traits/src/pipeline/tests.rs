@@ -112,7 +112,7 @@ fn documents(text: &str) -> Vec<Document> {
     yaml::read(&Source::new("files.yaml", text)).documents
 }
 
-/// Reads `text`, and returns what is told as `CODE message; help`.
+/// Reads `text`, and returns the diagnostics as `CODE message; help`.
 fn read(text: &str) -> (ResourceLibrary, Vec<String>) {
     let (library, diagnostics) = ResourceLibrary::read(&documents(text), &[]);
     (
@@ -122,7 +122,7 @@ fn read(text: &str) -> (ResourceLibrary, Vec<String>) {
 }
 
 #[track_caller]
-fn check_told(text: &str, want: &[&str]) {
+fn check_diagnostics(text: &str, want: &[&str]) {
     assert_eq!(read(text).1, want);
 }
 
@@ -130,14 +130,14 @@ fn check_told(text: &str, want: &[&str]) {
 #[track_caller]
 fn check_changed(old: &str, new: &str, want: &[&str]) {
     assert!(FILES.contains(old), "{old}");
-    check_told(&FILES.replacen(old, new, 1), want);
+    check_diagnostics(&FILES.replacen(old, new, 1), want);
 }
 
 fn names(releases: &[ComponentRelease]) -> Vec<String> {
     releases.iter().map(|release| format!("{} in {}", release.component(), release.environment())).collect()
 }
 
-/// Renders the first release of `text`; the manifest of `kind`, or what is told.
+/// Renders the first release of `text`; the manifest of `kind`, or the diagnostics.
 fn rendered(text: &str, kind: &str) -> Result<Value, Vec<String>> {
     let (library, told) = read(text);
     assert_eq!(told, [""; 0]);
@@ -176,7 +176,7 @@ mod reading {
     }
 
     #[test]
-    fn what_is_undeployed_is_not_released() {
+    fn undeployed_component_has_no_release() {
         let text = format!("{FILES}{BINDING}  state: Undeploy\n");
         assert_eq!(names(read(&text).0.releases()), [""; 0]);
     }
@@ -193,7 +193,7 @@ mod reading {
     }
 
     #[test]
-    fn without_environments_the_caller_names_one_that_nobody_describes() {
+    fn without_environments_the_caller_may_name_an_undescribed_one() {
         let text = FILES.replace("kind: Environment", "kind: Nothing");
         let (library, told) = read(&text);
         assert_eq!((library.releases().len(), told.len(), library.unreleased().len()), (0, 0, 1));
@@ -201,7 +201,7 @@ mod reading {
     }
 
     #[test]
-    fn what_is_named_and_not_there_is_told_with_what_was_meant() {
+    fn missing_reference_suggests_the_nearest_name() {
         check_changed(
             "componentType: {name: service}",
             "componentType: {name: servise}",
@@ -217,11 +217,11 @@ mod reading {
             "spec: {}",
             &["KW-R059 there is no DataPlane `default`; add the DataPlane to the files that are read"],
         );
-        check_told(
+        check_diagnostics(
             &format!("{FILES}{}", BINDING.replace("environment: prod", "environment: prd")),
             &["KW-R050 there is no Environment `prd`; did you mean `prod`?"],
         );
-        check_told(
+        check_diagnostics(
             &format!("{FILES}{}", BINDING.replace("componentName: shop", "componentName: shob")),
             &["KW-R050 there is no Component `shob`; did you mean `shop`?"],
         );
@@ -251,7 +251,7 @@ mod reading {
                 "- {name: label, instanceName: own",
                 "- {kind: ClusterTrait, name: label, instanceName: own",
             );
-        check_told(&text, &[]);
+        check_diagnostics(&text, &[]);
     }
 
     #[test]
@@ -270,8 +270,8 @@ mod reading {
     }
 
     #[test]
-    fn a_resource_that_is_there_twice_is_told() {
-        check_told(
+    fn duplicate_resource_is_reported() {
+        check_diagnostics(
             &format!("{FILES}---{FILES}"),
             &[
                 "KW-R053 the ComponentType `service` is there twice; ",
@@ -286,12 +286,12 @@ mod reading {
     }
 
     #[test]
-    fn values_for_an_instance_that_is_not_there_are_told() {
+    fn values_for_an_unknown_instance_are_reported() {
         let own =
             "KW-R056 the component `shop` has no trait with the instance name `owm`; did you mean `own`?";
-        check_told(&format!("{FILES}{}", BINDING.replace("own:", "owm:")), &[own]);
+        check_diagnostics(&format!("{FILES}{}", BINDING.replace("own:", "owm:")), &[own]);
         let built_in = "KW-R056 the component `shop` has no trait with the instance name `built-in`; it is built into the component type, which gives it its values";
-        check_told(&format!("{FILES}{}", BINDING.replace("own:", "built-in:")), &[built_in]);
+        check_diagnostics(&format!("{FILES}{}", BINDING.replace("own:", "built-in:")), &[built_in]);
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod rendering {
     }
 
     #[test]
-    fn a_binding_gives_what_differs_in_its_environment() {
+    fn release_binding_overrides_values_of_its_environment() {
         let text = format!("{FILES}{BINDING}");
         check_part(&text, "Deployment", &["spec", "replicas"], "3");
         check_part(&text, "Deployment", &["metadata", "annotations", "second"], "b!");
@@ -388,7 +388,7 @@ mod rendering {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_where_it_stands() {
+    fn parameter_violation_is_reported_at_its_place() {
         let text = FILES.replace("parameters: {port: 8080}", "parameters: {port: high}");
         let library = read(&text).0;
         let rendering =
@@ -398,7 +398,7 @@ mod rendering {
     }
 
     #[test]
-    fn what_a_type_gives_to_its_traits_is_told_where_it_stands() {
+    fn violation_in_a_trait_binding_is_reported_at_its_place() {
         let text = FILES.replace("value: \"${metadata.componentName}\"}}", "value: 3}}");
         let library = read(&text).0;
         let rendering =
@@ -408,7 +408,7 @@ mod rendering {
     }
 
     #[test]
-    fn what_is_given_replaces_what_is_computed() {
+    fn given_values_replace_computed_ones() {
         let library = read(FILES).0;
         let metadata = documents("{name: mine}").first().expect("a document").value.clone();
         let given = RenderContext::new().with("metadata", metadata).with("mine", true.into());
@@ -421,7 +421,7 @@ mod rendering {
     }
 
     #[test]
-    fn dependencies_are_listed_and_what_they_give_is_missed() {
+    fn dependencies_are_listed_and_their_missing_values_reported() {
         let text = FILES.replace(
             "  endpoints: {http:",
             "  dependencies: {endpoints: [{component: db, name: tcp, envBindings: {host: DB_HOST}}]}\n  endpoints: {http:",

@@ -10,10 +10,10 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
 use super::{ValueViolation, formats};
 
-/// More mistakes than this are not told.
+/// The maximum number of reported violations.
 const MAX_VIOLATIONS: usize = 100;
 
-/// Returns what is wrong with `value`, in the order of the schema.
+/// Returns the violations in `value`, in the order of the schema.
 pub(super) fn check_value(
     node: &SchemaNode,
     value: &Value,
@@ -281,7 +281,7 @@ impl ValueChecker<'_> {
     }
 }
 
-/// Returns what a missing parameter should be.
+/// Returns the description of a missing parameter.
 fn missing_parameter_hint(node: &SchemaNode) -> String {
     let kind = node.kind.map(|kind| match kind {
         SchemaType::Integer | SchemaType::Array | SchemaType::Object => format!("an {}", kind.name()),
@@ -295,7 +295,7 @@ fn missing_parameter_hint(node: &SchemaNode) -> String {
     }
 }
 
-/// Returns a value as JSON, cut where it is long.
+/// Returns a value as JSON, truncated.
 fn shorten_value(value: &Value) -> String {
     const MAX_SHOWN_CHARS: usize = 60;
     match value {

@@ -1,5 +1,5 @@
 //! Defaults as the API server fills them in: a key that is left out, or null where null is not allowed, takes the
-//! default of its schema; then the same is done inside. An object that is not there is not made for its fields' sake.
+//! default of its schema; then the same is done inside. A missing object is not created for the defaults of its fields.
 
 use kubewright_value::{Budget, Exhausted, Map, Value};
 

@@ -11,7 +11,7 @@ pub struct ParameterField<'s> {
     node: &'s SchemaNode,
 }
 
-/// What stands under a name.
+/// The result of looking up a name in a schema.
 #[derive(Debug, Clone, Copy)]
 pub enum FieldLookup<'s> {
     /// A declared field, or the value of a map.
@@ -27,7 +27,7 @@ impl<'s> ParameterField<'s> {
         Self { node }
     }
 
-    /// Returns the type's name in JSON Schema; nothing where any type is allowed.
+    /// Returns the name of the type in JSON Schema; `None` if any type is allowed.
     #[must_use]
     pub fn kind(self) -> Option<&'static str> {
         self.node.kind.map(super::node::SchemaType::name).filter(|_| !self.node.is_int_or_string)
@@ -63,19 +63,19 @@ impl<'s> ParameterField<'s> {
         &self.node.choices
     }
 
-    /// Returns what its author says about it.
+    /// Returns the description.
     #[must_use]
     pub fn description(self) -> Option<&'s str> {
         self.node.note("description").and_then(Value::as_str)
     }
 
-    /// Returns what each item of a list is.
+    /// Returns the schema of list items.
     #[must_use]
     pub fn items(self) -> Option<ParameterField<'s>> {
         self.node.items.as_deref().map(Self::new)
     }
 
-    /// Returns what each value of a map with free keys is.
+    /// Returns the schema of the values of a map with free keys.
     #[must_use]
     pub fn values(self) -> Option<ParameterField<'s>> {
         match &self.node.additional {
@@ -84,7 +84,7 @@ impl<'s> ParameterField<'s> {
         }
     }
 
-    /// Returns what stands under `name`.
+    /// Looks up `name`.
     #[must_use]
     pub fn child(self, name: &str) -> FieldLookup<'s> {
         if let Some(node) = self.node.properties.get(name) {

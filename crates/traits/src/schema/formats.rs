@@ -1,4 +1,4 @@
-//! The formats of text that the API server checks. It lets others pass, and so does this.
+//! The text formats that the API server checks. As there, an unknown format is not checked.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use kubewright_golib::regex::Regex;
 use kubewright_value::{Number, Text, Value, ValueKind};
 
-/// What a value must be like.
+/// A schema node: the constraints on one value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SchemaNode {
-    /// Nothing for any type.
+    /// `None` for any type.
     pub(super) kind: Option<SchemaType>,
     pub(super) is_nullable: bool,
     /// `x-kubernetes-int-or-string`
@@ -54,17 +54,17 @@ pub(super) enum SchemaType {
     Object,
 }
 
-/// From and to how many; both ends count.
+/// An inclusive range of counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CountRange {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
 }
 
-/// What is said of keys that are not declared.
+/// The rule for undeclared keys: `additionalProperties`.
 #[derive(Debug, Clone, Default)]
 pub(super) enum AdditionalProperties {
-    /// Nothing.
+    /// Not set.
     #[default]
     Open,
     /// `additionalProperties: true`
@@ -120,7 +120,7 @@ impl SchemaNode {
         Self { kind: Some(kind), ..Self::default() }
     }
 
-    /// Returns how many schemas there are in this one, and how many levels of them, itself included.
+    /// Returns the number of nodes and of levels, including this one.
     pub(super) fn extent(&self) -> (usize, usize) {
         let each = match &self.additional {
             AdditionalProperties::Each(node) => Some(&**node),
@@ -131,7 +131,7 @@ impl SchemaNode {
         inner.fold((1, 1), |(nodes, height), (more, below)| (nodes + more, height.max(below + 1)))
     }
 
-    /// Returns whether fields that are not declared may be meant as they are.
+    /// Returns whether undeclared fields may be intended.
     pub(super) fn allows_undeclared_fields(&self) -> bool {
         let is_combined = [&self.all_of, &self.any_of, &self.one_of].iter().any(|nodes| !nodes.is_empty())
             || self.not.is_some();

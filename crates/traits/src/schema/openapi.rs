@@ -1,4 +1,4 @@
-//! JSON Schema as CustomResourceDefinitions use it, read to a [`SchemaNode`]. References are written out before.
+//! The reader of JSON Schema as CustomResourceDefinitions use it, after its references are resolved.
 
 use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
@@ -8,7 +8,7 @@ use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, check};
 use kubewright_dialect_kit::fields::{article, child_path};
 
-/// Everything that a schema may say.
+/// The known keywords.
 const KEYWORDS: [&str; 33] = [
     "type",
     "format",
@@ -45,7 +45,7 @@ const KEYWORDS: [&str; 33] = [
     "id",
 ];
 
-/// Reads a schema in which no references are left.
+/// Reads a schema without references.
 pub(super) fn read_json_schema(schema: &Value) -> (SchemaNode, Vec<SchemaProblem>) {
     let mut reader = JsonSchemaReader { problems: Vec::new(), nodes: 0 };
     let node = reader.node(schema, &[], 0);
@@ -60,7 +60,7 @@ struct JsonSchemaReader {
 impl JsonSchemaReader {
     fn node(&mut self, schema: &Value, path: &[Step], depth: usize) -> SchemaNode {
         self.nodes += 1;
-        // The references were written out within the same limits, so this is said already.
+        // References are resolved within the same limits, so this was already reported.
         if depth > MAX_SCHEMA_DEPTH || self.nodes > MAX_SCHEMA_NODES {
             return SchemaNode::default();
         }
@@ -82,7 +82,7 @@ impl JsonSchemaReader {
         node
     }
 
-    /// Reads what is said about the value itself.
+    /// Reads the keywords about the value itself.
     fn scalars(&mut self, node: &mut SchemaNode, key: &Text, value: &Value, at: &[Step]) {
         match key.as_str() {
             "type" => node.kind = self.kind(value, at),
@@ -157,7 +157,7 @@ impl JsonSchemaReader {
             .collect()
     }
 
-    /// Reports what cannot hold of any value, and fields that nobody declares.
+    /// Reports contradictions, and required fields that are not declared.
     fn consistent(&mut self, node: &SchemaNode, map: &Map, path: &[Step]) {
         if let (Some(least), Some(most)) = (node.minimum, node.maximum)
             && least > most

@@ -1,7 +1,7 @@
-//! `$ref` written out: every reference is replaced by what it names, with the fields beside it on top.
+//! The resolver of `$ref`: every reference is replaced by its definition, overridden by the fields beside it.
 //!
-//! Only `#/$defs/Name` is a reference. What a definition refers to is part of the result as often as it is named,
-//! so the size of the result is bounded, and a definition that leads to itself is found.
+//! Only `#/$defs/Name` is supported. A definition is copied for every reference to it, so the size of the result is
+//! limited, and cycles are reported.
 
 use kubewright_engine::nearest_word;
 use kubewright_value::{Map, Step, Text, Value};
@@ -16,13 +16,13 @@ pub(super) struct ResolvedSchema {
     origins: Vec<ReferenceOrigin>,
 }
 
-/// Where a part of the result is written.
+/// The place of a part of the result in the schema.
 struct ReferenceOrigin {
     /// In the result.
     at: Vec<Step>,
     /// In the schema.
     from: Vec<Step>,
-    /// The fields that stand beside the reference and not in the definition.
+    /// The fields beside the reference that override the definition.
     own: Vec<Text>,
 }
 
@@ -32,7 +32,7 @@ const SCHEMAS: [&str; 9] =
 /// Fields that hold a schema under each key.
 const SCHEMA_MAPS: [&str; 2] = ["properties", "patternProperties"];
 
-/// Writes out every reference in `schema`. A part whose reference is wrong is left as a schema that takes anything.
+/// Resolves every reference in `schema`. A wrong reference becomes a schema that accepts anything.
 pub(super) fn resolve_schema_references(schema: &Value) -> ResolvedSchema {
     let definitions = schema.get("$defs").and_then(Value::as_object);
     let mut resolver = ReferenceResolver {
@@ -81,7 +81,7 @@ struct ReferenceResolver<'s> {
 }
 
 impl ReferenceResolver<'_> {
-    /// Returns `value`, which goes to `at` and stands at `from`, without references.
+    /// Returns `value`, which moves from `from` to `at`, without references.
     fn node(&mut self, value: &Value, at: &[Step], from: &[Step], depth: usize) -> Value {
         self.nodes += 1;
         if depth > MAX_SCHEMA_DEPTH || self.nodes > MAX_SCHEMA_NODES {
@@ -160,7 +160,7 @@ impl ReferenceResolver<'_> {
         resolved
     }
 
-    /// Returns the definition that `reference` names; what is wrong with it is reported at `from`.
+    /// Returns the definition of `reference`; mistakes are reported at `from`.
     fn definition(&mut self, reference: &Value, from: Vec<Step>) -> Option<(Text, Value)> {
         match self.find(reference) {
             Ok(found) => Some(found),

@@ -12,12 +12,12 @@ use kubewright_value::{Map, Step, Value};
 use super::{Schema, SchemaProblem, ShorthandOptions};
 use kubewright_dialect_kit::fields::{article, child_path};
 
-/// What a document declares.
+/// The schemas that a document declares.
 #[derive(Debug, Clone, Default)]
 pub struct Sections {
-    /// What the developer says.
+    /// The parameters of the developer.
     pub parameters: Option<Schema>,
-    /// What may differ between environments.
+    /// The parameters that may differ between environments.
     pub environment_configs: Option<Schema>,
 }
 
@@ -80,7 +80,7 @@ fn read_schema_parts(map: &Map, path: &[Step], problems: &mut Vec<SchemaProblem>
     Sections { parameters: part(PARAMETERS), environment_configs: part(ENVIRONMENT) }
 }
 
-/// Reads one section: JSON Schema or shorthand, said by its name or known by its looks.
+/// Reads one section: JSON Schema or shorthand, by its wrapper or else by its keys.
 fn read_schema_section(
     value: &Value,
     path: &[Step],
@@ -108,7 +108,7 @@ fn read_schema_section(
     schema
 }
 
-/// Returns whether a section without a name is JSON Schema: it says `type: object` or has what no shorthand has.
+/// Returns whether a section without a wrapper is JSON Schema: it has `type: object` or keys that no shorthand has.
 fn looks_like_json_schema(value: &Value) -> bool {
     let is_object = value.get("type").and_then(Value::as_str) == Some("object");
     let has_properties = value.at(&["properties"]).and_then(Value::as_object).is_some_and(|properties| {

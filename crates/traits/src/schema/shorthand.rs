@@ -1,7 +1,7 @@
 //! The shorthand: `field: "TYPE | constraint constraint …"`, objects as maps, named types beside them.
 //!
-//! Every field is required unless it has a default; an object gets one under `$default`. A field that is wrong is
-//! told and then takes anything, so that one mistake does not become many.
+//! Every field is required unless it has a default; an object gets one under `$default`. A wrong field
+//! is reported and then accepts anything, so that one mistake does not cause others.
 
 mod constraints;
 mod tokens;
@@ -19,10 +19,10 @@ use kubewright_dialect_kit::fields::{article, child_path};
 use tokens::TextPiece;
 use types::TypeExpression;
 
-/// How many mistakes of one field are told.
+/// The maximum number of reported mistakes per field.
 const MAX_PROBLEMS_PER_FIELD: usize = 10;
 
-/// A value and the path at which it stands.
+/// A value and its path.
 type PlacedValue<'v> = (&'v Value, &'v [Step]);
 
 /// A mistake in the text of a field.
@@ -270,7 +270,7 @@ impl<'v> ShorthandReader<'v> {
         }
     }
 
-    /// Returns the schema of a type. Nothing where a named type is wrong, which is told where it is written.
+    /// Returns the schema of a type; `None` for a wrong named type, which is reported at its definition.
     fn typed(
         &mut self,
         expression: &TypeExpression<'_>,

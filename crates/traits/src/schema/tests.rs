@@ -153,7 +153,7 @@ fn spaces_in_a_list_are_explained() {
 }
 
 #[test]
-fn what_would_swallow_the_rest_is_refused() {
+fn unclosed_quote_or_bracket_is_refused() {
     let help = "put the value in quotes: '…', in which '' is a quote, or \"…\"";
     mistake(
         "string | pattern=^\\[x default=a",
@@ -186,14 +186,14 @@ fn constraints_after_a_named_type_change_a_copy() {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_told_where_it_is_written() {
+fn recursive_type_is_reported_at_its_definition() {
     let (_, problems) = shorthand("{a: A, $types: {A: {b: B}, B: '[]A'}}");
     let want = "[\"$types\"].B@3+1: cyclic type reference: A → B → A (a type cannot contain itself)";
     assert_eq!(told(&problems), [want.replace("[\"$types\"]", "$types")]);
 }
 
 #[test]
-fn a_type_that_nobody_uses_is_read_too() {
+fn unused_type_is_read_too() {
     let (_, problems) = shorthand("{a: string, $types: {A: strng}}");
     assert_eq!(told(&problems), ["$types.A@1+5: unknown type `strng` (did you mean `string`?)"]);
 }
@@ -238,7 +238,7 @@ fn references_are_written_out_with_the_fields_beside_them_on_top() {
 }
 
 #[test]
-fn a_mistake_in_a_definition_is_told_where_the_definition_stands() {
+fn mistake_in_a_definition_is_reported_at_the_definition() {
     let text =
         "{properties: {p: {$ref: '#/$defs/P', maximum: x}}, $defs: {P: {type: integer, minimum: low}}}";
     let (_, problems) = Schema::open_api(&parsed(text), &["spec".into()]);
@@ -252,7 +252,7 @@ fn a_mistake_in_a_definition_is_told_where_the_definition_stands() {
 }
 
 #[test]
-fn references_that_lead_nowhere_or_round_are_told() {
+fn missing_and_cyclic_references_are_reported() {
     let told_of = |text: &str| told(&Schema::open_api(&parsed(text), &[]).1);
     assert_eq!(
         told_of("{properties: {p: {$ref: '#/$defs/Prt'}}, $defs: {Port: {}}}"),
@@ -296,7 +296,7 @@ fn a_default_that_its_own_schema_refuses_is_a_warning() {
 }
 
 #[test]
-fn defaults_go_into_what_is_there_and_make_no_objects() {
+fn defaults_fill_existing_objects_and_create_none() {
     let schema = sound("{a: {x: 'integer | default=1'}, b: {$default: {}, z: 'integer | default=2'}}");
     defaulted(&schema, "{}", r#"{"b":{"z":2}}"#);
     defaulted(&schema, "{a: {}}", r#"{"a":{"x":1},"b":{"z":2}}"#);
@@ -320,7 +320,7 @@ fn null_takes_the_default_unless_null_is_allowed() {
 }
 
 #[test]
-fn what_is_wrong_names_the_parameter_and_its_place() {
+fn violation_names_the_parameter_and_its_path() {
     let schema = sound(
         "{ports: '[]Port', labels: 'map<string>', $types: {Port: {name: 'string | maxLength=3', number: integer}}}",
     );

@@ -1,10 +1,10 @@
-//! A schema as JSON Schema, in the form of a CustomResourceDefinition.
+//! The writer of JSON Schema, in the form of a CustomResourceDefinition.
 
 use kubewright_value::{Map, Number, Value};
 
 use super::node::{AdditionalProperties, CountRange, SchemaNode};
 
-/// Returns `node` as JSON Schema. What says nothing is left out; `required` is sorted.
+/// Returns `node` as JSON Schema. Empty keywords are left out; `required` is sorted.
 pub(super) fn write_json_schema(node: &SchemaNode) -> Value {
     let mut map = Map::new();
     let mut set = |key: &str, value: Option<Value>| {

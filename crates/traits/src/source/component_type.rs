@@ -124,7 +124,7 @@ fn is_cluster_trait<'d>(
     if is_said { is_cluster } else { otherwise }
 }
 
-/// Reads `kind`, which says one of two; the first where nothing is said.
+/// Reads `kind`, one of two; the default is the first.
 pub(super) fn read_is_cluster_kind<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,

@@ -1,10 +1,10 @@
-//! Which documents are read, by `apiVersion` and `kind`.
+//! The kinds of documents, recognised by `apiVersion` and `kind`.
 
 use kubewright_value::Value;
 
 use crate::API_VERSION;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenChoreoKind {
     Trait { is_cluster: bool },
@@ -17,7 +17,7 @@ pub(super) enum OpenChoreoKind {
     SecretReference,
 }
 
-/// Returns what `value` is. The guide leaves the group out of `apiVersion`, so both spellings are read.
+/// Returns the kind of `value`. The guide leaves the group out of `apiVersion`, so both spellings are read.
 pub(super) fn openchoreo_kind(value: &Value) -> Option<OpenChoreoKind> {
     let version = value.get("apiVersion").and_then(Value::as_str)?;
     if !matches!(version, "v1alpha1" | API_VERSION) {

@@ -1,4 +1,4 @@
-//! What several kinds write in the same words: metadata, schemas, rules, templates, targets, loops.
+//! Readers of fields that several kinds share: metadata, schemas, rules, templates, targets, loops.
 
 use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Position, Step, Text, Value};
@@ -16,13 +16,13 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 /// The fields of `spec` that hold rules.
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
-/// Returns the metadata and the spec. A name that is missing is told and is empty.
+/// Returns the metadata and the spec. A missing name is reported and read as empty.
 pub(super) fn read_metadata_and_spec<'d>(
     reader: &mut DocumentReader<'d>,
 ) -> Option<(Metadata, DocumentFields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
-    // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
+    // The labels are not used, but they must be texts.
     reader.pairs(&metadata, "labels");
     let metadata = Metadata {
         name,
@@ -33,7 +33,7 @@ pub(super) fn read_metadata_and_spec<'d>(
     Some((metadata, spec))
 }
 
-/// Returns a text wherever it stands; an empty one counts as none.
+/// Returns a text without its place; an empty one counts as missing.
 pub(super) fn read_plain_text<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
@@ -96,7 +96,7 @@ pub(super) fn read_owner<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFie
     }
 }
 
-/// Returns the rules that hold before anything is rendered, under either name.
+/// Returns `preRenderValidations`, under either of its names.
 pub(super) fn read_pre_render_validations<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
@@ -121,7 +121,7 @@ pub(super) fn read_pre_render_validations<'d>(
     rules
 }
 
-/// Returns the rules about what was rendered.
+/// Returns `postRenderValidations`.
 pub(super) fn read_post_render_validations<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
@@ -148,7 +148,7 @@ fn read_message<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
-/// Returns what makes resources: `creates` or `resources`.
+/// Returns the templates in `creates` or `resources`.
 pub(super) fn read_templates<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
@@ -218,7 +218,7 @@ fn read_target_fields<'d>(
     target
 }
 
-/// Returns the plane; the data plane where nothing is said.
+/// Returns the plane; the data plane by default.
 pub(super) fn read_plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
@@ -227,7 +227,7 @@ pub(super) fn read_plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentF
     reader.one_of(&found, "plane", &words).unwrap_or_default()
 }
 
-/// Returns `forEach` and its variable, which is `item` where none is named.
+/// Returns `forEach` and its variable, `item` by default.
 pub(super) fn read_loop<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
@@ -260,7 +260,7 @@ pub(super) fn read_loop<'d>(
     }
 }
 
-/// Returns a field that is one expression; an empty text counts as none.
+/// Returns a field that is one expression; an empty text counts as missing.
 pub(super) fn read_expression<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,

@@ -1,4 +1,4 @@
-//! Documents as their authors write them, and what is said about them.
+//! The reader of documents and its diagnostics.
 
 use kubewright_value::{Document, Source, yaml};
 
@@ -18,7 +18,7 @@ fn with_spec(kind: &str, spec: &str) -> Document {
     ))
 }
 
-/// Compares everything that is said about a `kind`, as `code line:column message`; the spec starts in line 5, column 3.
+/// Compares the diagnostics about a `kind`, as `code line:column message`; the spec starts in line 5, column 3.
 #[track_caller]
 fn check(kind: &str, spec: &str, want: &[&str]) {
     let found: Vec<String> = read_openchoreo_document(&with_spec(kind, spec))
@@ -123,7 +123,7 @@ fn the_shorthand_is_pointed_into() {
 }
 
 #[test]
-fn a_mistake_in_json_schema_is_told_where_it_stands() {
+fn json_schema_mistake_is_reported_at_its_place() {
     check(
         "ClusterTrait",
         "parameters:\n  openAPIV3Schema:\n    type: object\n    properties:\n      a: {type: strin}\n      b: {$ref: '#/$defs/B'}",
@@ -135,7 +135,7 @@ fn a_mistake_in_json_schema_is_told_where_it_stands() {
 }
 
 #[test]
-fn rules_under_both_names_are_read_and_told() {
+fn rules_under_both_names_are_read_and_reported() {
     let spec =
         "validations: [{rule: '${true}', message: a}]\npreRenderValidations: [{rule: 'true', message: b}]";
     check(

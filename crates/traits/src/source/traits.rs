@@ -52,7 +52,7 @@ fn read_operation<'d>(
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
     let words = [("add", PathOp::Add), ("replace", PathOp::Replace), ("remove", PathOp::Remove)];
-    // The original's engine takes any case.
+    // The original ignores the case of `op`.
     let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
     let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
     let at = child_path(&fields.path, "value");
@@ -63,7 +63,7 @@ fn read_operation<'d>(
             None
         }
         (PathOp::Remove, None) => None,
-        // null is a value like any other, and must be written to be meant.
+        // An explicit null is a value; only a missing field is an error.
         (_, Some(value)) => Some(kubewright_dialect_kit::fields::Located { value, path: at }),
         (_, None) => {
             reader.missing(fields, "value");
@@ -85,7 +85,7 @@ fn read_removal<'d>(
     Some(RemovalDefinition { path: fields.path.clone(), target, plane, each })
 }
 
-/// Reports a template that can never be a manifest. Whether an object is one is seen when patches are through.
+/// Reports a template that is not an object. Missing fields are checked after the patches, which may add them.
 fn check_template_object(reader: &mut DocumentReader<'_>, template: &TemplateDefinition) {
     let found = &template.template.value;
     let is_expression = found.as_str().is_some_and(|text| text.contains("${"));

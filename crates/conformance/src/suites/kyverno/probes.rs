@@ -83,8 +83,8 @@ fn report_rows(document: &Value) -> Vec<ProbeRow> {
     rows
 }
 
-/// Compares rows in any order. Where the original has no words, ours are not compared. A difference in messages alone
-/// says so, because it is the lesser one.
+/// Compares rows in any order. Messages are compared only if the original has one. A difference in messages
+/// alone is reported as such, because it matters less.
 pub(super) fn compare_rows(expected: &[ProbeRow], actual: &[ProbeRow]) -> Result<(), String> {
     let result = |row: &ProbeRow| format!("{}/{} {}", row.resource, row.rule, row.result);
     let fits = |expected: &ProbeRow, actual: &ProbeRow| {

@@ -7,12 +7,12 @@ use kubewright_value::{Value, json};
 
 const BUILD_HELP: &str = "build it with `cargo build --release -p kubewright`";
 
-/// The program, or why there is none.
+/// The path of the program, or why it was not found.
 pub(super) struct KubewrightProgram {
     path: Result<PathBuf, String>,
 }
 
-/// What the program printed.
+/// The output of the program.
 pub(super) struct ProgramOutput {
     pub(super) document: Value,
     pub(super) code: Option<i32>,
@@ -67,10 +67,10 @@ fn build_binary(folder: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(describe_failure(&output)) }
 }
 
-/// Returns the end of what was said on standard error.
+/// Returns the exit status and the last lines of standard error.
 fn describe_failure(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let start = lines.len().saturating_sub(3);
     format!("{}; {}", output.status, lines.get(start..).unwrap_or_default().join(" / "))
 }

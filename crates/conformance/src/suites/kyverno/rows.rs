@@ -77,7 +77,7 @@ impl KyvernoTestFile {
         Self { rows, sorts }
     }
 
-    /// Returns each row of `results` with what is wrong with it, and those that have no result.
+    /// Returns each row of `results` with its failure, and the rows without a result.
     pub(super) fn judge(&self, results: &[Value], missing: &str) -> Vec<(TestRow, Option<String>)> {
         let mut judged: Vec<(TestRow, Option<String>)> =
             results.iter().map(|result| (row_of(result), row_failure(result))).collect();

@@ -1,4 +1,4 @@
-//! What sort of rule a row of a test file is about, so that the score shows what is missing.
+//! The type of rule that each row of a test file tests, so that the score is split by feature.
 
 use std::collections::BTreeMap;
 use std::path::Path;

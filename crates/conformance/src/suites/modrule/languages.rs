@@ -17,7 +17,7 @@ pub(super) fn check_path_placeholders(_: &Value, case: &Value) -> Result<(), Str
     let keys = keys_of(case_text(case, "selectKey"));
     let shown: Vec<Value> = keys.iter().map(Value::from).collect();
     expect_equal(&Value::array(shown), case.at(&["expected", "keyParts"]).unwrap_or(&Value::Null))?;
-    let wanted = case.at(&["expected", "path"]).and_then(Value::as_str).unwrap_or_default();
+    let wanted = case.str_at(&["expected", "path"]);
     let template = PathTemplate::parse(case_text(case, "pathTemplate")).map_err(|error| error.to_string())?;
     match template.fill(&keys) {
         Ok(path) => expect_equal(&path.to_string().into(), &wanted.into()),
@@ -185,7 +185,7 @@ fn compare_selection(found: &Value, wanted: &Value, is_unordered: bool) -> Resul
     }
 }
 
-/// Returns a result in the corpus's notation, which has marks for what JSON cannot say.
+/// Returns a result in the corpus's notation, which has marks for values that JSON does not have.
 fn corpus_notation(found: &JsonPathResult) -> Value {
     let undefined = || Value::object(Map::from([("$undefined", true.into())]));
     match found {

@@ -121,7 +121,7 @@ pub(super) fn check_rule_validation(_: &Value, case: &Value) -> Result<(), Strin
     }
 }
 
-/// What a pod learns when it is bound to a node.
+/// The change to a Pod when it is bound to a node.
 pub(super) fn check_pod_binding(_: &Value, case: &Value) -> Result<(), String> {
     let input = case.get("input").cloned().unwrap_or_default();
     let pod = |binding: &PodBinding| {

@@ -1,4 +1,4 @@
-//! What the cluster refuses when a trait, a component type or a component is written to it.
+//! Admission of traits, component types and components.
 
 use kubewright_engine::DiagnosticLevel;
 use kubewright_traits as traits;
@@ -94,7 +94,7 @@ fn document_errors(document: &Document) -> Vec<String> {
     errors.map(ToString::to_string).collect()
 }
 
-/// The cluster's errors are counted; where each stands is tested elsewhere.
+/// Compares the number of errors; their places are tested elsewhere.
 fn judge_error_count(case: &Value, errors: &[String]) -> Result<(), String> {
     let expected = case_list(case.get("expected").unwrap_or(&Value::Null), "fieldErrors");
     match expected.len() == errors.len() {

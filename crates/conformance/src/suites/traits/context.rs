@@ -1,4 +1,4 @@
-//! What expressions see, from the resources that describe a component and its environment.
+//! The variables of expressions, computed from a component and its environment.
 
 use kubewright_engine::Diagnostic;
 use kubewright_traits::context::{self, ComponentContext};
@@ -92,7 +92,7 @@ pub(super) fn trait_answer(input: &Value) -> TraitAnswer {
     )
 }
 
-/// What a component type gives to the one trait that is built into it.
+/// The values that a component type binds for its only trait.
 pub(super) fn bindings_answer(input: &Value) -> TraitAnswer {
     let used = input.get("embeddedTrait").cloned().unwrap_or_default();
     let (context, more) = case_variables(input.get("context"));
@@ -117,7 +117,7 @@ pub(super) fn compile_component_type(spec: Map, more: &[Text]) -> Result<Compile
     compiled.ok_or_else(|| "no component type".to_owned())
 }
 
-/// Returns what expressions see in a case, and the names of that.
+/// Returns the variables of a case, and their names.
 pub(super) fn case_variables(context: Option<&Value>) -> (RenderContext, Vec<Text>) {
     let given = context.and_then(Value::as_object).cloned().unwrap_or_default();
     let more = given.keys().cloned().collect();
@@ -180,8 +180,8 @@ fn finish_context(
     Ok(with_case_name("context", Value::object(map)))
 }
 
-/// Returns the document of a recorded resource: the recording leaves out what it is, and often its name, and writes
-/// what a Go struct has not as null.
+/// Returns the document of a recorded resource. The recording leaves out its kind and often its name, and writes
+/// unset fields of a Go struct as null.
 pub(super) fn recorded_document(kind: &str, recorded: Option<&Value>) -> Option<Document> {
     let mut value = recorded.filter(|recorded| !recorded.is_null())?.clone();
     let map = value.as_object_mut()?;
@@ -201,7 +201,7 @@ pub(super) fn recorded_document(kind: &str, recorded: Option<&Value>) -> Option<
     Some(reparse_document(&value))
 }
 
-/// Returns `value` as a document that was read, with places.
+/// Returns `value` as a document with positions.
 pub(super) fn reparse_document(value: &Value) -> Document {
     let source = Source::new("case.json", json::to_pretty(value));
     let read = yaml::read(&source).documents.into_iter().next();

@@ -6,7 +6,7 @@ use kubewright_value::{Budget, Map, Step, Value};
 
 use crate::suites::{case_list, case_text, expect_equal};
 
-/// Words of the recorded errors, and what each is about; the first that fits counts.
+/// Words of the recorded errors, and the categories of each; the first match counts.
 const CATEGORIES: &[(&str, &[Category])] = &[
     ("unsupported patch operation", &[Category::Operation]),
     ("unsupported filter expression", &[Category::Path]),
@@ -30,7 +30,7 @@ const CATEGORIES: &[(&str, &[Category])] = &[
     ("does not exist", &[Category::Patch(PathPatchErrorKind::Missing)]),
 ];
 
-/// What an error is about.
+/// The category of an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Category {
     Operation,
@@ -55,12 +55,12 @@ impl From<PathPatchError> for PatchFailure {
     }
 }
 
-/// Does the operations of `{operations, resource}`, which gives `{resource}`.
+/// Applies the operations of `{operations, resource}`; the result is `{resource}`.
 pub(super) fn check_application(case: &Value) -> Result<(), String> {
     judge_patch_case(case, apply_recorded_operations(case.get("input").unwrap_or(&Value::Null)))
 }
 
-/// Expands `{path, resource}`, which gives `{pointers}`.
+/// Expands `{path, resource}`; the result is `{pointers}`.
 pub(super) fn expansion(case: &Value) -> Result<(), String> {
     judge_patch_case(case, expand_recorded_path(case.get("input").unwrap_or(&Value::Null)))
 }

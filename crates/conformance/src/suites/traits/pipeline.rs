@@ -8,11 +8,11 @@ use super::TraitAnswer;
 use super::context::{case_variables, compile_component_type, join_diagnostics, recorded_document};
 use crate::suites::{case_list, case_text};
 
-/// What the original hashes as Go prints it, so that no other program has the same.
+/// An annotation whose value is not compared, because the original hashes Go's print format.
 const HASH_ANNOTATION_KEY: &str = "openchoreo.dev/dp-resource-hash";
 /// The code of an environment without its data plane.
 const NO_DATA_PLANE: &str = "KW-R059";
-/// What all resources of a case are called that have no name.
+/// The name of resources without one.
 const CASE_NAME: &str = "case";
 
 /// Renders the component of a case. What the recording gives by hand is given here, too.
@@ -45,7 +45,7 @@ pub(super) fn render_type_resources(input: &Value) -> TraitAnswer {
     Ok(Map::from([("resources", render_component_type(spec, input)?)]).into())
 }
 
-/// Makes a resource of every item, in which everything stands that the template sees.
+/// Creates a resource for every item, which contains all variables of the template.
 pub(super) fn render_each_item(input: &Value) -> TraitAnswer {
     let variable = match case_text(input, "var") {
         "" => "item",
@@ -66,7 +66,7 @@ pub(super) fn render_each_item(input: &Value) -> TraitAnswer {
     Ok(Map::from([("contexts", Value::array(contexts))]).into())
 }
 
-/// Goes through a value.
+/// Lists the items of a loop over a value.
 pub(super) fn list_loop_items(input: &Value) -> TraitAnswer {
     let context = Map::from([("value", input.get("value").cloned().unwrap_or_default())]);
     let looped = Map::from([("context", context.into()), ("forEach", "${value}".into())]);
@@ -110,7 +110,7 @@ pub(super) fn assertions(input: &Value) -> TraitAnswer {
     Ok(Map::from([("valid", true.into())]).into())
 }
 
-/// Returns what a component type of `spec` makes where expressions see the `context` of `input`.
+/// Returns the resources of a component type of `spec`, with the `context` of `input` as variables.
 fn render_component_type(spec: Map, input: &Value) -> TraitAnswer {
     let (context, more) = case_variables(input.get("context"));
     resources_of(compile_component_type(spec, &more)?.render(&context, &RenderOptions::default()))
@@ -130,7 +130,8 @@ fn fail(diagnostics: &[Diagnostic]) -> Result<(), String> {
     if errors.is_empty() { Ok(()) } else { Err(join_diagnostics(&errors)) }
 }
 
-/// The recorded functions leave a plane empty that their caller fills, and count what nobody else counts.
+/// Returns the expected resources with the default plane, which the recorded functions leave to their caller, and
+/// without the hash.
 pub(super) fn comparable(expected: &Value) -> Value {
     let whole = expected.get("output").unwrap_or(expected);
     let Some(resources) = whole.get("resources").and_then(Value::as_array) else { return expected.clone() };
@@ -145,7 +146,7 @@ pub(super) fn comparable(expected: &Value) -> Value {
     Map::from([("resources", Value::array(resources.iter().map(one).collect()))]).into()
 }
 
-/// Returns `object` with a hash that only says that it is there.
+/// Returns `object` with the hash replaced by a fixed word.
 fn without_hash(mut object: Value) -> Value {
     let path = ["spec", "template", "metadata", "annotations"];
     let annotations = path.iter().try_fold(&mut object, |value, key| value.as_object_mut()?.get_mut(key));

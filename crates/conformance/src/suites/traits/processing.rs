@@ -1,4 +1,4 @@
-//! Whole traits, or one stage of them, over `{resource, targetPlane}` with everything that expressions see.
+//! Whole traits, or one stage of them, over `{resource, targetPlane}` with all variables.
 
 use kubewright_engine::Diagnostic;
 use kubewright_traits::{CompiledTrait, Manifest, Plane, RenderContext, RenderOptions};
@@ -20,7 +20,7 @@ pub(super) fn stages(case: &Value, stages: &[&str]) -> Result<(), String> {
     judge_processing_case(case, apply_recorded_trait(input, spec, name))
 }
 
-/// Finds the targets of `{target, resources}`: those that a trait which removes them takes away.
+/// Finds the targets of `{target, resources}`, by applying a trait that removes them.
 pub(super) fn targets(case: &Value) -> Result<(), String> {
     let input = case.get("input").unwrap_or(&Value::Null);
     // The recording writes what is not set as an empty text. A plane is always set before targets are looked for.

@@ -6,7 +6,7 @@ use kubewright_value::{Budget, Limits, Value};
 
 use super::super::{case_text, expect_equal};
 
-/// What an error is about; the first of these that the recorded error has, ours must have too.
+/// The subjects of errors: the first that occurs in the recorded error must occur in ours.
 const SUBJECTS: [&str; 40] = [
     "circular $ref",
     "cyclic type reference",

@@ -11,7 +11,7 @@ use kubewright_value::{Map, Value};
 use super::TraitAnswer;
 use crate::suites::{case_list, case_text};
 
-/// What stands for a value that is left out.
+/// The mark of an omitted value.
 const OMITTED: &str = "$omit";
 
 pub(super) fn find_template_expressions(input: &Value) -> TraitAnswer {

@@ -56,7 +56,7 @@ pub(super) fn list_cel_functions(arguments: &EvalArguments) -> Result<ExitStatus
     Ok(ExitStatus::Clean)
 }
 
-/// Returns the environment of admission policies, with the functions of Kyverno's policies if requested.
+/// Returns the environment of admission policies, with the functions of policies in CEL if requested.
 fn eval_environment(arguments: &EvalArguments) -> CelEnvironment {
     if arguments.policy {
         return CelEnvironment::policy();

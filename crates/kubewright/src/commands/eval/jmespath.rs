@@ -1,4 +1,4 @@
-//! `eval jmespath`: expressions as in Kyverno's policies.
+//! `eval jmespath`: expressions with the functions of policies.
 
 use std::io::Write as _;
 

@@ -129,7 +129,7 @@ fn refuse_component_options(
 
 /// Returns whether `document` belongs to the platform and not to an application.
 fn is_platform(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     traits::is_trait_resource(document) || version.starts_with(traits::GROUP)
 }
 

@@ -4,7 +4,7 @@ use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, CompiledTrait};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::stack::{KINDS, StackInstance};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
@@ -107,6 +107,6 @@ impl TraitLibrary {
 
 /// Returns whether `document` is a trait.
 pub(in crate::commands) fn is_trait(document: &Document) -> bool {
-    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = document.value.str_at(&["kind"]);
     KINDS.contains(&kind) && traits::is_trait_resource(document)
 }

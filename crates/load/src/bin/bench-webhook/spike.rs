@@ -15,7 +15,7 @@ use crate::table::{megabytes, milliseconds};
 const SPIKE_TIME: Duration = Duration::from_secs(5);
 const RECOVERY_TIME: Duration = Duration::from_secs(4);
 /// When everything should be as before.
-const CALM_AFTER: Duration = Duration::from_secs(2);
+const CALM_AFTER_DELAY: Duration = Duration::from_secs(2);
 const USUAL_RATE: f64 = 2_000.0;
 
 pub(crate) fn measure_spike(
@@ -54,11 +54,11 @@ pub(crate) fn measure_spike(
         println!("{reason}");
     }
     let mut calm = after;
-    calm.samples.retain(|sample| sample.due >= CALM_AFTER);
+    calm.samples.retain(|sample| sample.due >= CALM_AFTER_DELAY);
     let (before, after) = (usual.latencies().at(0.99), calm.latencies().at(0.99));
     println!(
         "\np99 at {USUAL_RATE:.0}/s before it {before:.2?}, from {} s after it {after:.2?}",
-        CALM_AFTER.as_secs()
+        CALM_AFTER_DELAY.as_secs()
     );
 
     let p99 = refusals.at(0.99);

@@ -1,4 +1,4 @@
-//! What is said, and where.
+//! The diagnostics of a rendering and their places.
 
 use super::{a, patch, rendered, said, says};
 use crate::{RenderContext, RenderOptions, ResourceLibrary};
@@ -6,7 +6,7 @@ use kubewright_value::{Source, yaml};
 
 const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
 
-/// Checks why a patch hits nothing, and where that is said.
+/// Checks the reason why a patch matches nothing.
 #[track_caller]
 fn misses(base: &[&str], target: &str, rest: &str, want: &str) {
     let spec =
@@ -48,7 +48,7 @@ fn a_patch_that_hits_nothing_says_why() {
 }
 
 #[test]
-fn a_condition_that_never_holds_is_told_if_it_looks_at_the_manifest() {
+fn where_that_matches_nothing_is_reported_if_it_reads_the_manifest() {
     let when = |condition: &str| {
         format!(
             "patches:\n- target: {{group: '', version: v1, kind: Service, where: '${{{condition}}}'}}\n  operations: [{{op: add, path: /x, value: 1}}]"
@@ -88,7 +88,7 @@ fn strict_rendering_fails_where_nothing_reads_a_parameter() {
     }
 }
 
-/// Checks what is said of the second of two traits with these operations.
+/// Checks the diagnostics about the second of two traits with these operations.
 #[track_caller]
 fn overlaps(one: &str, two: &str, want: Option<&str>) {
     let help = "the later trait wins; let one of the two write it, or give one a condition";
@@ -99,7 +99,7 @@ fn overlaps(one: &str, two: &str, want: Option<&str>) {
 }
 
 #[test]
-fn two_traits_that_write_one_field_are_told() {
+fn field_written_by_two_traits_is_reported() {
     let written = |place: &str| {
         format!("9:13 Trait `two` writes `{place}` of A `a`, which Trait `one` wrote at one.yaml:9:13")
     };
@@ -114,14 +114,14 @@ fn two_traits_that_write_one_field_are_told() {
 }
 
 #[test]
-fn traits_that_write_beside_one_another_are_not_told() {
+fn traits_that_write_different_fields_are_not_reported() {
     overlaps("add /s/k <- {b: 1}", "add /s/k/c <- 2", None);
     overlaps("add /s/l/- <- 1", "add /s/l/- <- 2", None);
     says(&[&a("{}")], &[&patch(&["add /s/k <- 1", "add /s/k <- 2"])], &[]);
 }
 
 #[test]
-fn what_a_trait_created_is_its_own_too() {
+fn overwriting_a_manifest_created_by_another_trait_is_reported() {
     says(
         &[],
         &[
@@ -135,7 +135,7 @@ fn what_a_trait_created_is_its_own_too() {
 }
 
 #[test]
-fn what_a_component_type_made_is_there_to_be_changed() {
+fn overwriting_a_component_type_resource_is_not_reported() {
     let kinds = [
         "Environment\nmetadata: {name: dev}\nspec: {dataPlaneRef: {name: plane}}",
         "DataPlane\nmetadata: {name: plane}\nspec: {}",
@@ -154,7 +154,7 @@ fn what_a_component_type_made_is_there_to_be_changed() {
 }
 
 #[test]
-fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
+fn duplicate_manifest_is_reported_at_its_template() {
     let want = &[
         "KW-R038 one.yaml:6:5 Service `s` is there twice | the later one replaces the earlier in a cluster; give one another name",
     ];
@@ -169,7 +169,7 @@ fn a_manifest_that_is_there_twice_is_told_where_a_trait_made_it() {
 }
 
 #[test]
-fn what_is_no_manifest_is_an_error_at_its_template() {
+fn incomplete_manifest_is_an_error_at_its_template() {
     let spec = |template: &str| format!("creates:\n- template: {template}");
     let check = |template: &str, want: &str| says(&[], &[&spec(template)], &[want]);
     check(
@@ -182,7 +182,7 @@ fn what_is_no_manifest_is_an_error_at_its_template() {
 }
 
 #[test]
-fn a_trait_that_spoils_a_manifest_is_told() {
+fn trait_that_removes_the_identity_of_a_manifest_is_reported() {
     let spoils = |operation: &str, want: &[&str]| says(&[&a("{}")], &[&patch(&[operation])], want);
     spoils("remove /kind", &["KW-R037 one.yaml:8:26 Trait `one` leaves a manifest without `kind`"]);
     spoils(
@@ -194,7 +194,7 @@ fn a_trait_that_spoils_a_manifest_is_told() {
     says(&[unnamed], &[&patch(&["add /metadata/labels/x <- z"])], &[]);
 }
 
-/// Checks what is said of one operation on `s`, and where in the path it is said.
+/// Checks the diagnostic about one operation on `s`, and its place in the path.
 #[track_caller]
 fn cannot(body: &str, operation: &str, want: &str) {
     says(&[&a(body)], &[&patch(&[operation])], &[&format!("KW-R030 one.yaml:{want}")]);
@@ -203,7 +203,7 @@ fn cannot(body: &str, operation: &str, want: &str) {
 const CONTAINERS: &str = "{containers: [{name: api}, {name: sidecar}]}";
 
 #[test]
-fn an_operation_that_misses_says_what_may_have_been_meant() {
+fn operation_without_a_place_suggests_the_nearest_name() {
     cannot(
         CONTAINERS,
         "add /s/containers[?(@.name=='app')]/env/- <- 1",
@@ -245,7 +245,7 @@ fn the_item_of_a_loop_is_named() {
 }
 
 #[test]
-fn an_expression_that_fails_says_where_and_what_to_do() {
+fn failing_expression_is_reported_with_place_and_help() {
     let help = "check it with `has(…)` first, or write `.?name.orValue(…)`";
     let check = |operation: &str, want: &str| {
         says(&[&a("{}")], &[&patch(&[operation])], &[&format!("KW-R031 one.yaml:{want} | {help}")]);
@@ -259,7 +259,7 @@ fn an_expression_that_fails_says_where_and_what_to_do() {
 }
 
 #[test]
-fn what_an_expression_gives_has_to_fit() {
+fn expression_of_the_wrong_type_is_reported() {
     let spec = |target: &str, rest: &str| {
         format!("patches:\n- target: {{group: '', version: v1, kind: A{target}}}\n{rest}  operations: []")
     };
@@ -295,7 +295,7 @@ fn all_patches_of_a_trait_are_tried_and_later_traits_are_not() {
 }
 
 #[test]
-fn all_rules_before_rendering_are_told_and_nothing_is_rendered() {
+fn all_failing_pre_render_validations_are_reported_before_rendering() {
     let spec = "validations:\n- {rule: '${parameters.size > 5}', message: too small}\n- {rule: '${parameters.nope}', message: never}\n- {rule: '${parameters.text}', message: no boolean}\n";
     let spec = format!("{spec}{}", patch(&["add /s/x <- 1"]));
     let rendering = rendered(&[&a("{}")], &[&spec], RenderOptions::default());

@@ -32,7 +32,7 @@ fn removes_all_look_at_the_same_manifests() {
 }
 
 #[test]
-fn what_is_created_stands_behind_what_is_there_in_order() {
+fn created_manifests_are_appended_in_order() {
     let spec = "creates:\n- template: {apiVersion: v1, kind: B, metadata: {name: x}}\n- template: {apiVersion: v1, kind: C, metadata: {name: x}}";
     let (b, c) =
         ("{apiVersion: v1, kind: B, metadata: {name: x}}", "{apiVersion: v1, kind: C, metadata: {name: x}}");

@@ -101,7 +101,7 @@ fn a_map_key_that_is_there_is_written_or_removed() {
 }
 
 #[test]
-fn a_map_key_of_what_has_no_keys_is_an_error() {
+fn map_key_in_a_scalar_is_an_error() {
     never("{k: text}", "/s/k/x", "`/s/k` is a string, which has no key `x`");
     never("[]", "/s/k", "`/s` is a list, which has no key `k`");
 }
@@ -163,7 +163,7 @@ fn lists_in_lists_are_reached() {
 }
 
 #[test]
-fn what_fails_half_way_leaves_the_operation_undone() {
+fn failing_operation_leaves_the_manifest_unchanged() {
     fails(
         "{l: [{p: [1]}, {p: []}]}",
         &["remove /s/l[*]/p/0"],

@@ -63,7 +63,7 @@ fn an_empty_condition_is_none() {
 }
 
 #[test]
-fn a_condition_is_asked_again_in_every_round() {
+fn where_is_evaluated_again_for_every_item() {
     let spec = "patches:\n- target: {group: '', version: v1, kind: A, where: '${!has(resource.first)}'}\n  forEach: ${parameters.names}\n  var: name\n  operations: [{op: add, path: /first, value: '${name}'}]";
     let base = "{apiVersion: v1, kind: A, metadata: {name: a}}";
     check(&[base], &[spec], &["{apiVersion: v1, kind: A, metadata: {name: a}, first: c}"]);

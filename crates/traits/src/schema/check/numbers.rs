@@ -1,10 +1,10 @@
-//! What a schema says about numbers.
+//! The checks of numbers against a schema.
 
 use kubewright_value::Number;
 
 use super::super::node::SchemaNode;
 
-/// Returns what is wrong with `number`.
+/// Returns the violations of `number`.
 pub(super) fn check_number_bounds(node: &SchemaNode, number: Number) -> Vec<String> {
     let mut wrongs = Vec::new();
     if let Some(least) = node.minimum {

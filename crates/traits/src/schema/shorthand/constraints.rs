@@ -9,7 +9,7 @@ use super::ShorthandMistake;
 use super::tokens::{OpenBrackets, TextPiece};
 use super::values;
 
-/// The constraints and the types that each says something about.
+/// The constraints and the types that each applies to.
 const CONSTRAINTS: [(&str, &[SchemaType]); 19] = [
     ("default", ANY),
     ("enum", ANY),
@@ -37,10 +37,10 @@ const TEXTS: &[SchemaType] = &[SchemaType::String];
 const LISTS: &[SchemaType] = &[SchemaType::Array];
 const OBJECTS: &[SchemaType] = &[SchemaType::Object];
 
-/// What other tools put into a field; nothing here reads it.
+/// The prefix of constraints for other tools, which are ignored.
 const FOREIGN_PREFIX: &str = "oc:";
 
-/// Changes `node` as `token` says; returns what is wrong with it.
+/// Applies the constraint `token` to `node`; returns the mistakes in it.
 pub(super) fn apply_constraint(node: &mut SchemaNode, token: TextPiece<'_>) -> Vec<ShorthandMistake> {
     if token.text.starts_with(FOREIGN_PREFIX) {
         return Vec::new();
@@ -101,7 +101,7 @@ fn set_constraint(
         }
         "format" => node.format = Some(plain()?.into()),
         "example" => {
-            note_annotation(node, name.text, values::parse_any_value(value.text, node.kind).map_err(bad)?)
+            note_annotation(node, name.text, values::parse_any_value(value.text, node.kind).map_err(bad)?);
         }
         _ => note_annotation(node, name.text, Value::from(plain()?)),
     }
@@ -113,7 +113,7 @@ fn note_annotation(node: &mut SchemaNode, name: &str, value: Value) {
     node.notes.push((Text::new(name), value));
 }
 
-/// Reads `a,b,c`. The list as a whole may stand in quotes, and so may each value.
+/// Reads `a,b,c`. The list as a whole may be quoted, and so may each value.
 fn parse_choices(kind: Option<SchemaType>, list: TextPiece<'_>) -> Result<Vec<Value>, ShorthandMistake> {
     let mut parts = split_at_commas(list, kind);
     let opened;
@@ -122,7 +122,7 @@ fn parse_choices(kind: Option<SchemaType>, list: TextPiece<'_>) -> Result<Vec<Va
     {
         opened = values::unquote_text(only.text).unwrap_or_default();
         parts = split_at_commas(TextPiece { text: &opened, offset: list.offset }, kind);
-        // Places inside of the quotes are told as the place of the list.
+        // Unquoting shifts positions, so a mistake inside the quotes has the position of the list.
         return parts.iter().map(|part| parse_choice(kind, part.text, list)).collect();
     }
     if parts.is_empty() {
@@ -140,7 +140,7 @@ fn parse_choice(
         .map_err(|said| ShorthandMistake::new(place, format!("invalid enum value `{text}`: {said}")))
 }
 
-/// Returns what stands between commas outside of quotes, and for lists and objects outside of brackets.
+/// Splits at commas outside of quotes, and for lists and objects outside of brackets.
 fn split_at_commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPiece<'_>> {
     let mut parts = Vec::new();
     let mut state = OpenBrackets::default();
@@ -154,7 +154,7 @@ fn split_at_commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPie
         }
         let is_text = match character {
             '{' | '}' | '[' | ']' => !has_brackets,
-            // An apostrophe within a word is no quote.
+            // An apostrophe within a word is not a quote.
             '\'' => state.is_outside() && at > start,
             _ => false,
         };

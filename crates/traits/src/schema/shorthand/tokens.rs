@@ -34,9 +34,9 @@ impl<'t> TextPiece<'t> {
     }
 }
 
-/// Returns the words of `piece`; a `|` on its own separates and says nothing.
+/// Returns the words of `piece`; a `|` on its own is a separator.
 ///
-/// A quote or bracket that is never closed would take in all that follows, so it is a mistake if anything does.
+/// An unclosed quote or bracket would swallow the following words, so it is a mistake if there are any.
 pub(super) fn split_words(piece: TextPiece<'_>) -> Result<Vec<TextPiece<'_>>, ShorthandMistake> {
     let mut words = Vec::new();
     let mut start = None;
@@ -60,7 +60,7 @@ pub(super) fn split_words(piece: TextPiece<'_>) -> Result<Vec<TextPiece<'_>>, Sh
     Ok(words)
 }
 
-/// What is open.
+/// The open quote and brackets.
 #[derive(Default)]
 pub(super) struct OpenBrackets {
     quote: Option<(usize, char)>,

@@ -53,7 +53,7 @@ fn parse_type_at_depth(piece: TextPiece<'_>, depth: usize) -> Result<TypeExpress
     Ok(TypeExpression::Named(piece))
 }
 
-/// Returns what stands between `open` and the `>` at the end, if the piece starts with `open`.
+/// Returns the text between `open` and the final `>`, if the piece starts with `open`.
 fn type_argument<'t>(piece: TextPiece<'t>, open: &str) -> Option<Result<TextPiece<'t>, ShorthandMistake>> {
     let rest = piece.text.strip_prefix(open)?;
     Some(match rest.strip_suffix('>') {

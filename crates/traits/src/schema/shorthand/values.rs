@@ -4,7 +4,7 @@ use kubewright_value::{Number, Value, json};
 
 use super::super::node::SchemaType;
 
-/// Reads a value of type `kind`; says why it is none.
+/// Reads a value of type `kind`; the error is the reason.
 pub(super) fn parse_typed_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
         Some(SchemaType::String) => unquote_text(text).map(Value::from),
@@ -18,7 +18,7 @@ pub(super) fn parse_typed_value(text: &str, kind: Option<SchemaType>) -> Result<
     }
 }
 
-/// Reads a value whose type does not matter: JSON, or text.
+/// Reads a value of any type: JSON, or text.
 pub(super) fn parse_any_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
         Some(SchemaType::String) => unquote_text(text).map(Value::from),
@@ -49,7 +49,7 @@ pub(super) fn parse_number_value(text: &str) -> Result<Number, String> {
     if let Ok(integer) = text.parse::<i64>() {
         return Ok(Number::Int(integer));
     }
-    // `inf` and `nan` are no numbers in JSON.
+    // `inf` and `nan` are not numbers in JSON.
     let float = text.parse::<f64>().ok().filter(|float| float.is_finite());
     float.map(|float| Number::Float(float).normalized()).ok_or_else(|| "expected a number".to_owned())
 }
