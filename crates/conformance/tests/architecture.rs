@@ -298,7 +298,14 @@ fn shared_crates_and_the_binary_name_no_dialect() {
         let is_ours = |line: &str| ["/rules/", "kyverno-test.yaml"].iter().any(|text| line.contains(text));
         // The crate of a dialect and its options are named in order to be used.
         let names = |line: &str| {
-            let uses = ["kubewright_modrule", "kubewright_kyverno", "modruleoptions", ".modrule", "modrule:", "is_kyverno_test"];
+            let uses = [
+                "kubewright_modrule",
+                "kubewright_kyverno",
+                "modruleoptions",
+                ".modrule",
+                "modrule:",
+                "is_kyverno_test",
+            ];
             uses.iter().fold(line.to_owned(), |line, name| line.replace(name, ""))
         };
         let mut lines = lower.lines().filter(|line| !is_ours(line)).map(names);

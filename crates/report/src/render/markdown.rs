@@ -75,7 +75,7 @@ impl Renderer for MarkdownRenderer {
                 RuleStatus::Error => self.wrong.add(|| write_outcome_line("❌ error", outcome, row)),
                 RuleStatus::Warn => self.wrong.add(|| write_outcome_line("⚠️ warn", outcome, row)),
                 RuleStatus::Pass if outcome.is_patched() => {
-                    self.changed.add(|| write_outcome_line("✏️ patch", outcome, row))
+                    self.changed.add(|| write_outcome_line("✏️ patch", outcome, row));
                 }
                 RuleStatus::Pass | RuleStatus::Skip => {}
             }

@@ -35,7 +35,7 @@ pub(super) fn check_certificates(view: &ClusterView, findings: &mut DoctorFindin
     let has_folder = !view.flag("tls-dir").is_empty();
     match &view.secret {
         _ if has_folder => {
-            findings.ok("certificates", "certificates are managed outside of kubewright (--tls-dir)")
+            findings.ok("certificates", "certificates are managed outside of kubewright (--tls-dir)");
         }
         Err(error) => findings.unseen("certificates", error),
         Ok(None) => findings.bad(

@@ -218,7 +218,7 @@ fn exclusions_are_listed() {
     let flags = |flag: &str| {
         let containers = value(&format!("[{{image: 'a:1', args: [serve, '{flag}']}}]"));
         move |view: &mut ClusterView| {
-            put(deployment(view), &["spec", "template", "spec", "containers"], containers)
+            put(deployment(view), &["spec", "template", "spec", "containers"], containers);
         }
     };
     check(flags("--exceptions-from=*"), "exceptions", Warn, "any namespace");
