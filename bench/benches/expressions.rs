@@ -51,7 +51,7 @@ fn main() {
             }
         }
         BenchMode::Instructions => {
-            instructions::print_instructions("CEL on a Pod with 3 containers", &subjects)
+            instructions::print_instructions("CEL on a Pod with 3 containers", &subjects);
         }
         BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
     }

@@ -77,7 +77,7 @@ impl FactFinder {
                 }
                 TemplateNode::If(branch) => self.branch(branch, dot, dot),
                 TemplateNode::With(branch) | TemplateNode::Range(branch) => {
-                    self.branch(branch, dot, DotMeaning::Value)
+                    self.branch(branch, dot, DotMeaning::Value);
                 }
             }
         }

@@ -261,7 +261,7 @@ impl UndoLog {
             match was {
                 PreviousValue::Value(value) => *here = value,
                 PreviousValue::Key(key, Some(value)) => {
-                    drop(here.as_object_mut().map(|map| map.insert(key, value)))
+                    drop(here.as_object_mut().map(|map| map.insert(key, value)));
                 }
                 PreviousValue::Key(key, None) => drop(here.as_object_mut().map(|map| map.remove(&key))),
                 PreviousValue::Entry(place, key, value) => {
