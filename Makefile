@@ -19,7 +19,7 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check --locked -q -p kubewright --no-default-features
-	cargo test --locked -q -p kubewright-conformance --test architecture
+	cargo test --locked -q -p kubewright-conformance --test architecture --test vocabulary --test layering --test recipes
 	@$(MAKE) --no-print-directory docs deny
 
 # The documentation of every crate; a broken link is an error.

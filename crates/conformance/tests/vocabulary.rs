@@ -3,7 +3,6 @@
 //! A name is counted where its item is declared at the top level of a file of production code. `rustfmt` puts such
 //! items at the start of a line, so lines are enough to find them.
 
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

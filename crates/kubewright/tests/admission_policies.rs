@@ -110,7 +110,7 @@ fn await_generated(cluster: &TestCluster) {
     cluster.wait_until("the API server enforces the rule", || state(cluster, "generated") == "true");
 }
 
-/// Waits until the webhook refuses. Nobody lets anything pass until then: the API server forgets a policy a moment later
+/// Waits until the webhook refuses. Nothing passes until then: the API server forgets a policy a moment later
 /// than it is deleted.
 fn await_webhook(cluster: &TestCluster) {
     cluster.wait_until("the webhook refuses", || {
@@ -137,7 +137,7 @@ fn a_rule_that_asks_is_enforced_by_the_api_server_alone_for_as_long_as_it_can() 
     cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
     assert!(ask(cluster).stderr.contains("ValidatingAdmissionPolicy 'cpol-replicas'"), "{}", ask(cluster));
 
-    what_somebody_changes_is_put_right(cluster);
+    foreign_changes_are_reverted(cluster);
     replicas_do_not_fight(cluster, &replicas);
     an_exception_is_written_into_it_or_takes_it_back(cluster);
 
@@ -182,7 +182,7 @@ fn is_written_as_the_original_writes_it(cluster: &TestCluster) {
     assert_eq!(field(cluster, BINDING, ".spec.validationActions"), r#"["Deny"]"#);
 }
 
-fn what_somebody_changes_is_put_right(cluster: &TestCluster) {
+fn foreign_changes_are_reverted(cluster: &TestCluster) {
     cluster.kubectl(&["delete", BINDING], "").expect_success();
     cluster.wait_until("the binding is back", || is_there(cluster, BINDING));
     await_generated(cluster);
@@ -198,7 +198,7 @@ fn what_somebody_changes_is_put_right(cluster: &TestCluster) {
     cluster.wait_until("it is refused", || ask(cluster).stderr.contains("ValidatingAdmissionPolicy"));
 }
 
-/// Both write the same, and what is right is written by nobody.
+/// Both write the same, and a correct object is not written.
 fn replicas_do_not_fight(cluster: &TestCluster, replicas: &Replicas) {
     cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
     let versions = || [POLICY, BINDING].map(|object| field(cluster, object, ".metadata.resourceVersion"));

@@ -454,7 +454,7 @@ fn a_closed_pipe_ends_it_quietly() {
         .output()
         .expect("a shell");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "0\n");
-    // Nobody reads the complaints either.
+    // Standard error has no reader either.
     let output = Command::new("sh")
         .arg("-c")
         .arg(format!("({binary} apply broken -r broken 2>&1; echo $? >&3) 3>&2 | true"))

@@ -23,7 +23,7 @@ struct Said {
     err: String,
 }
 
-/// Runs `kubewright ARGUMENTS` with a kubeconfig and nobody to be asked.
+/// Runs `kubewright ARGUMENTS` with a kubeconfig and no terminal.
 fn kubewright(kubeconfig: &Path, arguments: &str) -> Said {
     let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
         .args(arguments.split_whitespace())
@@ -139,11 +139,11 @@ fn an_installation_is_graded_and_what_may_not_be_seen_is_said() {
         assert_eq!(grades(&said, what), [grade], "{what}: {}", said.out);
     }
 
-    cluster.kubectl(&["create", "serviceaccount", "nobody", "-n", "default"], "").expect_success();
-    let nobody = kubewright(&cluster.kubeconfig_of("default", "nobody"), "doctor -o json");
-    assert_eq!(nobody.code, 1, "{}{}", nobody.out, nobody.err);
+    cluster.kubectl(&["create", "serviceaccount", "powerless", "-n", "default"], "").expect_success();
+    let powerless = kubewright(&cluster.kubeconfig_of("default", "powerless"), "doctor -o json");
+    assert_eq!(powerless.code, 1, "{}{}", powerless.out, powerless.err);
     for what in ["servers", "webhooks", "excluded namespaces"] {
-        assert_eq!(grades(&nobody, what), ["unseen"], "{what}: {}", nobody.out);
+        assert_eq!(grades(&powerless, what), ["unseen"], "{what}: {}", powerless.out);
     }
     let text = kubewright(&config, "doctor --quiet");
     assert!(text.out.contains("bad    webhooks") && text.out.contains("  = "), "{}", text.out);

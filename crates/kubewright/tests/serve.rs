@@ -148,7 +148,7 @@ fn check_failure(arguments: &[&str], want: &str) {
 }
 
 #[test]
-fn what_keeps_it_from_beginning_is_said_in_one_line() {
+fn serve_reports_why_it_cannot_start_in_one_line() {
     let rule = std::env::temp_dir().join(format!("kubewright-serve-rule-{}.yaml", std::process::id()));
     fs::write(&rule, RULE).expect("a rule");
     let rule = rule.to_string_lossy().into_owned();
@@ -167,7 +167,7 @@ fn what_keeps_it_from_beginning_is_said_in_one_line() {
     check_failure(&["--url", "http://127.0.0.1:9443"], "`https://HOST:PORT`");
     check_failure(&["--dialects", "no-such"], "there are");
     check_failure(&["--max-in-flight", "0"], "at least 1");
-    check_failure(&["--targets", "Pods"], "plural and lower case");
+    check_failure(&["--targets", "Pods"], "lowercase plural");
     check_failure(&["--offline", "-p", &rule, "--log-level", "loud"], "unknown level `loud`");
     check_failure(
         &["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--otlp-endpoint", "nowhere"],

@@ -62,7 +62,7 @@ struct Unreachable;
 
 impl World for Unreachable {
     fn get(&self, _: &Query) -> QueryAnswer {
-        QueryAnswer::Failed("nobody answers".into())
+        QueryAnswer::Failed("no answer".into())
     }
 }
 

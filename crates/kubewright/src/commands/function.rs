@@ -1,6 +1,6 @@
 //! `fn`: applies traits as a KRM function, which kustomize and kpt call with a ResourceList.
 //!
-//! Whoever calls takes what comes out for all there is, so the list is written even where something is wrong: with its
+//! The caller takes the output for the whole list, so the list is written even where something is wrong: with its
 //! items as they were given, and with what is wrong among its results.
 
 mod config;

@@ -51,7 +51,7 @@ fn a_policy_about_json_judges_any_document_and_one_about_requests_only_requests(
     );
     check_with("admission-payload-input", "apply admission/json/policy.yaml -r -", "{\"stages\": []}");
     check("admission-requests", "apply admission/proxy/policies.yaml -r 'admission/proxy/*.json'");
-    // Nobody asked for documents that are no objects.
+    // Documents that are not objects were not requested.
     check("admission-no-payload", "apply admission/vpol/policies.yaml -r admission/json/bad.json");
 }
 

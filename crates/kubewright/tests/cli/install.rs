@@ -28,7 +28,7 @@ fn install_makes_the_namespace_of_cluster_rules_with_the_definitions() {
     }
     // The server's own namespace is printed once.
     assert_eq!(printed("install --namespace kubemod-system").matches(made).count(), 1);
-    // Whoever deletes the manifests must not ask for the deletion of the system.
+    // Deleting the manifests must not delete system namespaces.
     assert!(!printed("install").contains("name: kube-system"));
 }
 

@@ -103,7 +103,7 @@ fn trace_shows_what_a_rule_looked_at() {
 }
 
 #[test]
-fn somebody_connects_offline() {
+fn connect_requests_are_evaluated_offline() {
     let connect = "-r kyverno-cli/connect.yaml --operation CONNECT";
     check("kyverno-cli-connect", &format!("apply kyverno-cli/no-exec.yaml {connect}"));
     check("kyverno-cli-connect-trace", &format!("trace kyverno-cli/no-exec.yaml {connect} --rule no-shell"));

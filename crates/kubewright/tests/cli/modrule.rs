@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{check, kubewright};
 
 #[test]
-fn a_hint_is_shown_by_lint_alone_and_denied_by_nobody() {
+fn hints_are_shown_by_lint_alone_and_never_denied() {
     check("modrule-hints", "lint modrule/hints.yaml --deny-warnings");
     check("modrule-hints-json", "lint modrule/hints.yaml --deny-warnings -o json");
     check("modrule-hints-github", "lint modrule/hints.yaml -o github");

@@ -87,7 +87,7 @@ impl<'c> ApiServer<'c> {
     pub(crate) fn ask(&self, case: &Case, object: &Value, webhook: &Webhook) -> Result<Asked, String> {
         let (collection, path) = self.paths(case, object)?;
         let body = json::to_string(object);
-        // Namespaces are there already, and nobody would remove them: that takes a controller.
+        // Namespaces are there already, and are not removed: that takes a controller.
         let must_exist = case.operation != "CREATE" && kind(object) != "Namespace";
         if must_exist {
             self.aim(None);
@@ -117,7 +117,7 @@ impl<'c> ApiServer<'c> {
                 return Err(format!("the API server refuses it: {reason}: {}", short(&message)));
             }
         };
-        let arrived = arrived.ok_or("the API server asked nobody")?;
+        let arrived = arrived.ok_or("the API server called no webhook")?;
         Ok(Asked { verdict, arrived })
     }
 

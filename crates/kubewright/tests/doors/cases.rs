@@ -177,7 +177,7 @@ pub(crate) fn is_cluster_wide(kind: &str) -> bool {
     CLUSTER_WIDE.contains(&kind)
 }
 
-/// Lets an object name its namespace, so that nobody has to guess it.
+/// Lets an object name its namespace, so that it need not be guessed.
 fn placed(mut object: Value, namespace: &str) -> Value {
     if is_cluster_wide(kind(&object)) {
         return object;

@@ -11,7 +11,7 @@ use crate::table::Row;
 /// A change of a rule must be live so soon after the API server has it.
 const LIVE: Duration = Duration::from_secs(5);
 
-/// Stopped, and started again: replicas stay ready meanwhile, requests are judged as soon as there is somebody to ask
+/// Stopped, and started again: replicas stay ready meanwhile, requests are judged as soon as the API server answers
 /// for them, and changes of rules are seen.
 pub(crate) fn is_away(stage: &mut Stage<'_>) -> Row {
     let away = stage.seconds(5, 60);
@@ -44,7 +44,7 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     stage.await_that("the first rule is live", |stage| is_denied_by(stage, "before"));
     let asleep: Vec<u32> = stage.installation.replicas().iter().map(|replica| replica.server.id()).collect();
     asleep.iter().for_each(|id| signal("STOP", *id));
-    // Nobody can ask whether rules are well formed: the webhook for that is one of those that fail.
+    // Rules cannot be checked: the webhook for that is one of those that fail.
     let hidden = ["delete", "validatingwebhookconfiguration", "--all"];
     stage.cluster.kubectl(&hidden, "").expect_success();
     stage.cluster.kubectl(&["delete", "clusterpolicy", "before"], "").expect_success();

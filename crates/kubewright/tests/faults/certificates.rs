@@ -1,4 +1,4 @@
-//! Certificates that change all the time, and a Secret that somebody deletes.
+//! Certificates that change all the time, and a Secret that is deleted.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

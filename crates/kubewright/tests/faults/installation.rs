@@ -8,7 +8,7 @@ use std::process::Command;
 use kubewright_controlplane::{Balancer, TestCluster};
 use kubewright_load::{ServerProcess, free_address};
 
-/// What is installed besides the Deployment, whose pods nobody would run.
+/// What is installed besides the Deployment, whose pods would not run.
 const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
 
 pub(crate) const NAMESPACE: &str = "kubewright-system";
@@ -97,7 +97,7 @@ impl<'c> Installation<'c> {
         self.replicas.remove(0)
     }
 
-    /// Lets nobody be sent to `replica` any more.
+    /// Takes `replica` out of the Service.
     pub(crate) fn forget(&self, replica: &Replica) {
         self.balancer.remove(replica.address);
     }

@@ -55,7 +55,7 @@ pub(crate) fn one_panics(stage: &mut Stage<'_>) -> Row {
     row.expect(row.right == row.requests, "a request went wrong");
     stage.cluster.kubectl(&["delete", "validatingwebhookconfiguration", "panics"], "").expect_success();
     let gone = Instant::now();
-    stage.await_that("nobody is asked", |stage| post(stage, "secrets", "Secret") == Ok(201));
+    stage.await_that("no webhook is called", |stage| post(stage, "secrets", "Secret") == Ok(201));
     row.recovery = gone.elapsed();
     sleep(Duration::from_millis(100));
     row

@@ -77,7 +77,7 @@ pub(crate) fn all_are_gone(stage: &mut Stage<'_>) -> Row {
     stage.installation.kill_all();
     let away = Instant::now();
     let mut row = Row::default();
-    row.expect(!stage.load.is_right(0), "somebody still answers");
+    row.expect(!stage.load.is_right(0), "a replica still answers");
     for (what, problem) in lifelines(stage) {
         row.expect(problem.is_none(), format!("{what}: {}", problem.unwrap_or_default()));
     }

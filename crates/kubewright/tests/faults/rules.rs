@@ -8,7 +8,7 @@ use kubewright_load::LoadRun;
 use crate::stage::Stage;
 use crate::table::Row;
 
-/// One that is stored already concerns nobody else and says so in its status; a new one is refused with the reason.
+/// One that is stored already affects no other rule and says so in its status; a new one is refused with the reason.
 pub(crate) fn one_does_not_compile(stage: &mut Stage<'_>) -> Row {
     let wrong =
         "{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {name: also-wrong, namespace: faults},

@@ -14,7 +14,7 @@ pub(crate) struct Row {
     pub(crate) right: usize,
     /// Refused by the API server, which was away itself.
     pub(crate) by_api_server: usize,
-    /// Let through by the API server, which had nobody to ask.
+    /// Let through by the API server, which had no webhook to call.
     pub(crate) unjudged: usize,
     /// Anything else.
     pub(crate) lost: usize,

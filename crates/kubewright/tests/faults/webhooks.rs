@@ -1,4 +1,4 @@
-//! Webhook configurations that somebody deletes or edits.
+//! Webhook configurations that are deleted or edited.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(crate) fn are_edited(stage: &mut Stage<'_>) -> Row {
     })
 }
 
-/// Until they are repaired the API server asks nobody, and lets everything through.
+/// Until they are repaired the API server calls no webhook, and lets everything through.
 fn repaired_after(stage: &mut Stage<'_>, fault: impl FnOnce(&Stage<'_>)) -> Row {
     let (run, done) = stage.load.during(|start| {
         sleep(Duration::from_secs(1));
