@@ -32,7 +32,7 @@ const LARGE: usize = 10_000;
 const LIMITS: Limits = Limits { steps: 100_000, bytes: 8 << 20, depth: 256 };
 
 /// A call of a function.
-struct Case {
+struct CalibrationCase {
     name: String,
     arity: usize,
     /// Makes everything that the call needs of its arguments, which is not measured.
@@ -64,7 +64,7 @@ fn jsonpath_operators_are_charged_for_their_time() {
     check(&jsonpath_cases());
 }
 
-fn check(cases: &[Case]) {
+fn check(cases: &[CalibrationCase]) {
     let mut measured = Vec::new();
     for case in cases {
         for arguments in all_arguments(case) {
@@ -76,7 +76,7 @@ fn check(cases: &[Case]) {
     let mut times: Vec<f64> = measured.iter().map(|(each, ..)| *each).collect();
     times.sort_by(f64::total_cmp);
     let median = times.get(times.len() / 2).copied().unwrap_or(0.0).max(cheap_step());
-    let is_slow = |case: &Case, arguments: &[Value]| {
+    let is_slow = |case: &CalibrationCase, arguments: &[Value]| {
         (0..REPEATS).all(|_| per_step(case, arguments).is_some_and(|each| each > median * BAND))
     };
     let mut slow = String::new();
@@ -106,7 +106,7 @@ fn cheap_step() -> f64 {
 }
 
 /// Returns the seconds for each step, where the call takes long enough to be measured.
-fn per_step(case: &Case, arguments: &[Value]) -> Option<f64> {
+fn per_step(case: &CalibrationCase, arguments: &[Value]) -> Option<f64> {
     let (taken, steps) = timed((case.prepare)(arguments));
     let steps = steps?;
     (taken >= FLOOR).then(|| taken.as_secs_f64() / steps.max(1) as f64)
@@ -132,7 +132,7 @@ fn processor_time() -> Duration {
 }
 
 /// Returns arguments that the function takes: all large, and each large beside small ones.
-fn all_arguments(case: &Case) -> Vec<Vec<Value>> {
+fn all_arguments(case: &CalibrationCase) -> Vec<Vec<Value>> {
     let mut all = Vec::new();
     let (large, small) = (large(), small());
     // The kinds of texts and of lists are not told apart where that would be too many calls.
@@ -198,7 +198,7 @@ fn root(arguments: &[Value]) -> Value {
     Value::from(fields.map(|(name, value)| (name.into(), value.clone())).collect::<Map>())
 }
 
-fn cel_cases() -> Vec<Case> {
+fn cel_cases() -> Vec<CalibrationCase> {
     const NAMES: [&str; 4] = ["x0", "x1", "x2", "x3"];
     let environment =
         NAMES.iter().fold(CelEnvironment::policy(), |environment, name| environment.variable(*name));
@@ -240,12 +240,12 @@ fn cel_cases() -> Vec<Case> {
                 is_taken.then(|| work.max(cost.used() / 2))
             })
         };
-        Some(Case { name, arity, prepare: Box::new(prepare) })
+        Some(CalibrationCase { name, arity, prepare: Box::new(prepare) })
     };
     calls.into_iter().filter_map(case).collect()
 }
 
-fn jmespath_cases() -> Vec<Case> {
+fn jmespath_cases() -> Vec<CalibrationCase> {
     let functions = jmespath::JmesPathFunctions::kubernetes();
     let mut cases = Vec::new();
     for name in functions.names() {
@@ -262,13 +262,13 @@ fn jmespath_cases() -> Vec<Case> {
                     is_taken.then(|| charged(&budget))
                 })
             };
-            cases.push(Case { name: call, arity, prepare: Box::new(prepare) });
+            cases.push(CalibrationCase { name: call, arity, prepare: Box::new(prepare) });
         }
     }
     cases
 }
 
-fn template_cases() -> Vec<Case> {
+fn template_cases() -> Vec<CalibrationCase> {
     let functions = gotemplate::FunctionSet::rules();
     let mut cases = Vec::new();
     for name in functions.names() {
@@ -295,13 +295,17 @@ fn template_cases() -> Vec<Case> {
                     is_taken.then(|| charged(&budget))
                 })
             };
-            cases.push(Case { name: format!("{name}/{arity}"), arity, prepare: Box::new(prepare) });
+            cases.push(CalibrationCase {
+                name: format!("{name}/{arity}"),
+                arity,
+                prepare: Box::new(prepare),
+            });
         }
     }
     cases
 }
 
-fn jsonpath_cases() -> Vec<Case> {
+fn jsonpath_cases() -> Vec<CalibrationCase> {
     let operators =
         ["+", "==", "!=", "<", "=~", "!~", "in", "??", "&&", "||", "-", "*", "/", "%", "&", "|", "^"];
     let mut calls: Vec<(String, usize)> =
@@ -327,7 +331,7 @@ fn jsonpath_cases() -> Vec<Case> {
                 Some(charged(&budget))
             })
         };
-        Some(Case { name, arity, prepare: Box::new(prepare) })
+        Some(CalibrationCase { name, arity, prepare: Box::new(prepare) })
     };
     calls.into_iter().filter_map(case).collect()
 }

@@ -1,6 +1,7 @@
 //! Text of unknown origin, measured, shortened and escaped.
 
 use kubewright_value::display::is_hidden;
+use kubewright_value::text::xml_entity;
 
 /// Longer texts are cut before anything else is done with them.
 const MAX_TEXT_CHARACTERS: usize = 400;
@@ -25,13 +26,9 @@ pub(super) fn clean_text(text: &str) -> String {
 /// Adds `text` so that it is only text in XML and HTML, in content and in quoted attributes.
 pub(super) fn push_xml(out: &mut String, text: &str) {
     for character in clean_text(text).chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
+        match xml_entity(character) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(character),
         }
     }
 }

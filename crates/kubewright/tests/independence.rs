@@ -35,7 +35,7 @@ type Key = [String; 4];
 type Outcomes = BTreeMap<Key, String>;
 
 /// One file of rules, and the objects that were written for it.
-struct Case {
+struct IndependenceCase {
     rules: String,
     objects: Vec<String>,
 }
@@ -142,7 +142,7 @@ fn text(value: &Value, key: &str) -> String {
     }
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<IndependenceCase> {
     let mut found = Vec::new();
     for folder in CASES {
         collect_cases(Path::new(folder), &mut found);
@@ -151,7 +151,7 @@ fn cases() -> Vec<Case> {
     found
 }
 
-fn collect_cases(folder: &Path, found: &mut Vec<Case>) {
+fn collect_cases(folder: &Path, found: &mut Vec<IndependenceCase>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(workspace().join(folder))
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())
@@ -166,7 +166,9 @@ fn collect_cases(folder: &Path, found: &mut Vec<Case>) {
     };
     let mut objects = named(&OBJECT_FILES);
     objects.push(format!("{FIXTURES}/null-maps.yaml"));
-    found.extend(named(&RULE_FILES).into_iter().map(|rules| Case { rules, objects: objects.clone() }));
+    found.extend(
+        named(&RULE_FILES).into_iter().map(|rules| IndependenceCase { rules, objects: objects.clone() }),
+    );
     for entry in entries.iter().filter(|entry| entry.is_dir()) {
         collect_cases(&folder.join(entry.file_name().unwrap_or_default()), found);
     }

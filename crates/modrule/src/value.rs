@@ -3,7 +3,11 @@
 use kubewright_engine::EvalError;
 use kubewright_gotemplate::{GoTemplate, GoTemplateError, GoTemplateErrorKind, Inputs, TemplateContext};
 use kubewright_jsonpath::SelectedValue;
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Budget, Location, Text, Value, bounded};
+
+/// How much of a value an error shows.
+const MAX_SHOWN_VALUE_CHARS: usize = 60;
 
 /// A value that is known, or a template for it.
 pub(super) enum PatchValue {
@@ -51,7 +55,11 @@ impl PatchValue {
             .at(location.clone()));
         }
         bounded::parse_bounded_yaml(&text, budget)?.map_err(|error| {
-            let message = format!("the value `{}` is not YAML: {}", shorten_text(&text), error.message);
+            let message = format!(
+                "the value `{}` is not YAML: {}",
+                shorten_text(&text, TextLimit::Chars(MAX_SHOWN_VALUE_CHARS)),
+                error.message
+            );
             EvalError::new(message).at(location.clone())
         })
     }
@@ -80,11 +88,4 @@ fn template_error(error: &GoTemplateError) -> EvalError {
 /// Returns whether the YAML contains only whitespace and comments, and so has no value.
 pub(super) fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
-}
-
-fn shorten_text(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-    }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use kubewright_value::display::is_hidden;
+use kubewright_value::text::{TextLimit, shorten_text};
 
 /// Puts colour on text, or leaves it plain.
 #[derive(Debug, Clone, Copy)]
@@ -78,11 +79,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// Returns `text` made visible, cut after `most` characters.
 #[must_use]
 pub fn shorten_visible(text: &str, most: usize) -> String {
-    let text = visible(text);
-    match text.char_indices().nth(most) {
-        None => text.into_owned(),
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-    }
+    shorten_text(&visible(text), TextLimit::Chars(most)).into_owned()
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 //! Equal notices within a minute are one Event with a count. The rate of writes is limited; notices that come faster
 //! are counted meanwhile. Of a Secret only the name is written, never the message of a rule.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use kubewright_k8s::{ObjectName, object_title};
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Text, Value};
 
 use crate::clock;
@@ -244,17 +246,11 @@ pub(crate) fn is_secret(subject: &ObjectName) -> bool {
 }
 
 /// Returns as much of `text` as fits in `size` bytes.
-pub(crate) fn truncated(mut text: String, size: usize) -> String {
-    const ELLIPSIS: &str = "…";
-    if text.len() > size {
-        let mut end = size.saturating_sub(ELLIPSIS.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(ELLIPSIS);
+pub(crate) fn truncated(text: String, size: usize) -> String {
+    match shorten_text(&text, TextLimit::BytesInAll(size)) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(short) => short,
     }
-    text
 }
 
 fn object_reference(object: &ObjectName) -> Map {

@@ -2,17 +2,11 @@
 
 use std::borrow::Cow;
 
+use kubewright_value::text::{self, TextLimit};
+
 /// Returns `text`, or its beginning and how long it was, in about `max_bytes` bytes.
 pub(crate) fn shorten_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
-    if text.len() <= max_bytes {
-        return Cow::Borrowed(text);
-    }
-    let mark = format!("…[{} bytes]", text.len());
-    let mut end = max_bytes.saturating_sub(mark.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Cow::Owned(format!("{}{mark}", text.get(..end).unwrap_or_default()))
+    text::shorten_text(text, TextLimit::BytesWithLength(max_bytes))
 }
 
 #[cfg(test)]

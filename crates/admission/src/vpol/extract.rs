@@ -4,6 +4,7 @@
 
 use kubewright_engine::EvalError;
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
+use kubewright_value::text::{PathStyle, path_text};
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
 /// How deep templates are looked for.
@@ -33,15 +34,7 @@ pub(crate) fn find_pod_templates<'o>(
 impl PodTemplate<'_> {
     /// Returns the place as messages show it: `spec.jobs[0].template`.
     pub(crate) fn place(&self) -> String {
-        let mut place = String::new();
-        for step in &self.path {
-            match step {
-                Step::Key(key) if place.is_empty() => place.push_str(key),
-                Step::Key(key) => place.extend([".", key.as_str()]),
-                Step::Index(index) => place.push_str(&format!("[{index}]")),
-            }
-        }
-        place
+        path_text(&self.path, PathStyle::Dotted)
     }
 
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.

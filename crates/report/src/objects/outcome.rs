@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use kubewright_engine::{RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode};
 use kubewright_patch as patch;
-use kubewright_value::{Document, Location, Position, Step, Text, Value, json};
+use kubewright_value::text::{self, PathStyle};
+use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use crate::text::plural;
 
@@ -173,24 +174,7 @@ fn last_item_name(path: &[Step], object: &Value) -> Option<Text> {
 /// Returns a path as a person writes it: `spec.containers[1].image`.
 #[must_use]
 pub fn path_text(path: &[Step]) -> String {
-    let mut text = String::new();
-    for step in path {
-        match step {
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if is_plain_path_key(key) => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text.push_str(key);
-            }
-            Step::Key(key) => text.push_str(&format!("[{}]", json::quote(key))),
-        }
-    }
-    text
-}
-
-fn is_plain_path_key(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+    text::path_text(path, PathStyle::Quoted)
 }
 
 #[cfg(test)]

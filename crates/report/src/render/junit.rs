@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
 use kubewright_value::display::is_hidden;
+use kubewright_value::text::xml_entity;
 
 use super::{Renderer, ReportWriter};
 use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results};
@@ -43,7 +44,7 @@ impl JunitRenderer {
         writeln!(
             self.out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
-            escape_xml(&file),
+            escape_junit(&file),
             counts.all(),
             counts.fail,
             counts.error,
@@ -58,18 +59,18 @@ impl JunitRenderer {
         let text = row.text();
         let inner = match row.status {
             RuleStatus::Pass => None,
-            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", escape_xml(&text))),
+            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", escape_junit(&text))),
             RuleStatus::Warn => {
-                Some(format!("<system-out>{}</system-out>", escape_xml(&format!("warning: {text}"))))
+                Some(format!("<system-out>{}</system-out>", escape_junit(&format!("warning: {text}"))))
             }
             RuleStatus::Fail => Some(outcome_element("failure", row, report)),
             RuleStatus::Error => Some(outcome_element("error", row, report)),
         };
         let head = format!(
             "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",
-            escape_xml(&report.subject),
-            escape_xml(&row.rule.to_string()),
-            escape_xml(&report.location.file),
+            escape_junit(&report.subject),
+            escape_junit(&row.rule.to_string()),
+            escape_junit(&report.location.file),
             row.position.line
         );
         self.cases.push_str(&match inner {
@@ -94,10 +95,10 @@ fn write_diagnostics_suite(out: &mut ReportWriter, diagnostics: &[Diagnostic]) -
         writeln!(
             out,
             "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
-            escape_xml(&error.location.to_string()),
+            escape_junit(&error.location.to_string()),
             error.code.id,
-            escape_xml(&error.message),
-            escape_xml(&error.help)
+            escape_junit(&error.message),
+            escape_junit(&error.help)
         )?;
     }
     writeln!(out, "  </testsuite>")
@@ -113,9 +114,9 @@ fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
     }
     format!(
         "<{name} message=\"{}\" type=\"{}\">{}</{name}>",
-        escape_xml(&row.text()),
+        escape_junit(&row.text()),
         row.status,
-        escape_xml(&places)
+        escape_junit(&places)
     )
 }
 
@@ -153,20 +154,21 @@ impl Renderer for JunitRenderer {
 }
 
 /// Returns `text` for XML. Characters that XML cannot hold, or that control a terminal, become the replacement character.
-fn escape_xml(text: &str) -> String {
+fn escape_junit(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
             '\n' | '\t' | '\r' => {
                 let _ = write!(safe, "&#{};", u32::from(c));
             }
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             c if is_hidden(c) => safe.push('\u{fffd}'),
-            c => safe.push(c),
+            // An apostrophe needs no entity between double quotes.
+            '\'' => safe.push(c),
+            c => match xml_entity(c) {
+                Some(entity) => safe.push_str(entity),
+                None => safe.push(c),
+            },
         }
     }
     safe
@@ -178,6 +180,6 @@ mod tests {
 
     #[test]
     fn xml_cannot_break_out_of_an_attribute() {
-        assert_eq!(escape_xml("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
+        assert_eq!(escape_junit("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
     }
 }

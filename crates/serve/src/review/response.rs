@@ -3,10 +3,13 @@
 //! Reviews are the hot path, so the AdmissionReview is written straight into a string; only values that come from
 //! outside go through the JSON writer.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{Decision, ResponseParts, RuleOutcome};
 use kubewright_patch as patch;
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, json};
 
 use super::{AdmissionReview, may_patch};
@@ -73,8 +76,8 @@ impl AdmissionResponse {
             let message = refusal.map(|outcome| format!("{}: {}", outcome.rule.short(), outcome.message));
             response.message = message.unwrap_or_default();
         }
-        truncate_bytes(&mut response.message, MAX_RESPONSE_MESSAGE_BYTES);
-        truncate_bytes(&mut response.reason, MAX_RESPONSE_MESSAGE_BYTES);
+        truncate(&mut response.message, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
+        truncate(&mut response.reason, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
         response.bound_warnings();
         if may_patch(review, decision) && !decision.object.is_same(&review.request.object) {
             response.patch = decision.patch(&review.request.object);
@@ -167,7 +170,7 @@ impl AdmissionResponse {
             if warning.contains(|c: char| c.is_control()) {
                 *warning = warning.replace(|c: char| c.is_control(), " ");
             }
-            truncate_characters(warning, MAX_WARNING_CHARACTERS);
+            truncate(warning, TextLimit::CharsInAll(MAX_WARNING_CHARACTERS));
         }
         self.warnings.retain(|warning| {
             let fits = !warning.is_empty() && warning.len() <= left;
@@ -195,26 +198,10 @@ fn write_json_text(text: &mut String, value: &str) {
     json::write(text, &Value::from(value));
 }
 
-/// Shortens `text` to `max_bytes` bytes.
-fn truncate_bytes(text: &mut String, max_bytes: usize) {
-    if text.len() > max_bytes {
-        let mut end = max_bytes.saturating_sub(3);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push('…');
-    }
-}
-
-/// Shortens `text` to `max_characters` characters.
-fn truncate_characters(text: &mut String, max_characters: usize) {
-    if text.len() > max_characters
-        && let Some((end, _)) = text.char_indices().nth(max_characters.saturating_sub(1))
-        && text.chars().nth(max_characters).is_some()
-    {
-        text.truncate(end);
-        text.push('…');
+/// Shortens `text` to `limit`.
+fn truncate(text: &mut String, limit: TextLimit) {
+    if let Cow::Owned(short) = shorten_text(text, limit) {
+        *text = short;
     }
 }
 

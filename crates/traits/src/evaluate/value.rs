@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use kubewright_cel::{CelBindings, CelCost, CelErrorKind};
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_interpolate::{RenderError, RenderedValue, TextTemplate, ValueTemplate};
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
 use super::{Evaluator, StepResult};
@@ -197,10 +198,7 @@ fn shorten_expression(expression: &str) -> String {
 
 /// Returns the first `most` characters of `text`, with `…` if there are more.
 pub(super) fn cut_text(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
-    }
+    shorten_text(text, TextLimit::Chars(most))
 }
 
 /// Returns the help for a missing value.

@@ -5,6 +5,7 @@
 mod numbers;
 
 use kubewright_engine::{DiagnosticLevel, nearest_word};
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
@@ -303,10 +304,7 @@ fn shorten_value(value: &Value) -> String {
         Value::Object(_) => "an object".to_owned(),
         scalar => {
             let text = scalar.to_string();
-            match text.char_indices().nth(MAX_SHOWN_CHARS) {
-                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-                None => text,
-            }
+            shorten_text(&text, TextLimit::Chars(MAX_SHOWN_CHARS)).into_owned()
         }
     }
 }

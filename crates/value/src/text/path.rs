@@ -50,7 +50,7 @@ pub fn write_path(out: &mut String, path: &[Step], style: PathStyle) {
 }
 
 fn is_word(key: &str) -> bool {
-    key.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '$'))
+    key.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
 #[cfg(test)]

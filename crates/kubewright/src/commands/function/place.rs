@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::text::{PathStyle, path_text, write_path};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
 use super::list::ResourceList;
@@ -71,7 +72,8 @@ pub(super) fn dotted_operation_path(path: &str) -> String {
         if key == "-" || (!key.is_empty() && key.chars().all(|letter| letter.is_ascii_digit())) {
             text.push_str(&format!("[{key}]"));
         } else if !key.is_empty() {
-            push_key(&mut text, &key.replace("~1", "/").replace("~0", "~"));
+            let key = key.replace("~1", "/").replace("~0", "~");
+            write_path(&mut text, &[Step::Key(key.into())], PathStyle::FieldPath);
         }
         text.push_str(filter);
     }
@@ -94,27 +96,7 @@ fn segments(path: &str) -> Vec<&str> {
 
 /// Returns the way to a field as people write it.
 pub(super) fn joined_steps(path: &[Step]) -> String {
-    let mut text = String::new();
-    for step in path {
-        match step {
-            Step::Key(key) => push_key(&mut text, key),
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-        }
-    }
-    text
-}
-
-/// Adds a key, in brackets if it has letters that part fields.
-fn push_key(text: &mut String, key: &str) {
-    let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
-    if !key.chars().all(is_plain) {
-        text.push_str(&format!("[{key}]"));
-        return;
-    }
-    if !text.is_empty() {
-        text.push('.');
-    }
-    text.push_str(key);
+    path_text(path, PathStyle::FieldPath)
 }
 
 fn start(document: &Document) -> Option<Position> {

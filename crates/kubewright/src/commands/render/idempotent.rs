@@ -10,6 +10,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_patch::path::PathWriters;
 use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_traits::{Manifest, ManifestWriter, Rendering};
+use kubewright_value::text::{self, PathStyle};
 use kubewright_value::{Step, Text, Value};
 
 use super::write::base_number;
@@ -138,13 +139,5 @@ fn pointer_steps(tokens: &[Text], object: &Value) -> Vec<Step> {
 }
 
 fn steps_text(path: &[Step]) -> String {
-    let mut text = String::new();
-    for step in path {
-        match step {
-            Step::Key(key) if text.is_empty() => text.push_str(key),
-            Step::Key(key) => text.push_str(&format!(".{key}")),
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-        }
-    }
-    text
+    text::path_text(path, PathStyle::Dotted)
 }

@@ -7,6 +7,7 @@
 use std::str::FromStr;
 
 use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_value::text::{PathStyle, write_path};
 use kubewright_value::{Map, Step, Text, Value, yaml};
 
 use super::context::NAMES;
@@ -246,12 +247,7 @@ fn set_setting(value: &mut Value, path: &[Step], new: &Value) -> Result<(), Stri
 
 fn setting_text(one: &PathSetting) -> String {
     let mut text = one.root.to_string();
-    for step in &one.path {
-        match step {
-            Step::Key(key) => text.push_str(&format!(".{}", key.replace('.', "\\."))),
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-        }
-    }
+    write_path(&mut text, &one.path, PathStyle::Escaped);
     text
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use super::escape_xml;
+use super::escape_junit;
 use crate::TestResults;
 use crate::render::ReportWriter;
 
@@ -10,7 +10,7 @@ use crate::render::ReportWriter;
 pub(super) fn write_case_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
     for file in tests.files {
         let (all, failed) = (file.results.len(), file.failed().count());
-        let name = escape_xml(&file.file);
+        let name = escape_junit(&file.file);
         writeln!(
             out,
             "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
@@ -18,8 +18,8 @@ pub(super) fn write_case_suites(tests: &TestResults<'_>, out: &mut ReportWriter)
         for result in &file.results {
             let head = format!(
                 "    <testcase name=\"{}\" classname=\"{}\"",
-                escape_xml(&result.case),
-                escape_xml(&result.rule_text)
+                escape_junit(&result.case),
+                escape_junit(&result.rule_text)
             );
             if result.is_ok {
                 writeln!(out, "{head}/>")?;
@@ -28,8 +28,8 @@ pub(super) fn write_case_suites(tests: &TestResults<'_>, out: &mut ReportWriter)
                 writeln!(
                     out,
                     "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
-                    escape_xml(first),
-                    escape_xml(&result.message)
+                    escape_junit(first),
+                    escape_junit(&result.message)
                 )?;
             }
         }

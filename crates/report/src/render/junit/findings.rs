@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use super::escape_xml;
+use super::escape_junit;
 use crate::findings::finding_reasons;
 use crate::render::ReportWriter;
 use crate::{FindingRow, PatternRun, ReportedFindings};
@@ -23,7 +23,7 @@ fn write_pattern_suite(
     let rows: Vec<&FindingRow<'_>> =
         findings.rows.iter().filter(|row| std::ptr::eq(row.pattern, run.pattern)).collect();
     let failures = rows.iter().filter(|row| findings.is_failure(row)).count();
-    let name = escape_xml(&run.pattern.name);
+    let name = escape_junit(&run.pattern.name);
     let (tests, skipped) = (rows.len().max(1), run.suppressed);
     writeln!(
         out,
@@ -49,20 +49,20 @@ fn write_finding_case(
     let objects: Vec<String> = row.finding.roles.iter().map(|(_, id)| findings.label(*id)).collect();
     let objects = if objects.is_empty() { "no object".to_owned() } else { objects.join(", ") };
     let place = match findings.position(row) {
-        Some(place) => format!(" file=\"{}\" line=\"{}\"", escape_xml(&place.file), place.position.line),
+        Some(place) => format!(" file=\"{}\" line=\"{}\"", escape_junit(&place.file), place.position.line),
         None => String::new(),
     };
-    let (message, severity) = (escape_xml(&row.finding.message), row.finding.severity.name());
+    let (message, severity) = (escape_junit(&row.finding.message), row.finding.severity.name());
     let inner = match &row.suppression {
         Some(reason) if reason.is_empty() => "<skipped message=\"suppressed\"/>".to_owned(),
-        Some(reason) => format!("<skipped message=\"{}\"/>", escape_xml(&format!("suppressed: {reason}"))),
+        Some(reason) => format!("<skipped message=\"{}\"/>", escape_junit(&format!("suppressed: {reason}"))),
         None if findings.is_failure(row) => {
-            let reasons = escape_xml(&finding_reasons(findings, row).join("\n"));
+            let reasons = escape_junit(&finding_reasons(findings, row).join("\n"));
             format!("<failure message=\"{message}\" type=\"{severity}\">{reasons}</failure>")
         }
         None => format!("<system-out>{severity}: {message}</system-out>"),
     };
-    let (name, class) = (escape_xml(&objects), escape_xml(&row.pattern.name));
+    let (name, class) = (escape_junit(&objects), escape_junit(&row.pattern.name));
     writeln!(
         out,
         "    <testcase name=\"{name}\" classname=\"{class}\"{place}>\n      {inner}\n    </testcase>"

@@ -55,6 +55,6 @@ fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
 #[test]
 fn a_message_without_an_end_is_cut_between_characters() {
     let mut message = "ä".repeat(MAX_RESPONSE_MESSAGE_BYTES);
-    truncate_bytes(&mut message, MAX_RESPONSE_MESSAGE_BYTES);
+    truncate(&mut message, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
     assert!(message.len() <= MAX_RESPONSE_MESSAGE_BYTES && message.ends_with('…'), "{}", message.len());
 }
