@@ -1,9 +1,9 @@
 //! A real Kubernetes control plane for tests: etcd, kube-apiserver, controller manager and scheduler on loopback.
 //!
 //! ```no_run
-//! use kubewright_controlplane::Cluster;
+//! use kubewright_controlplane::TestCluster;
 //!
-//! let Some(cluster) = Cluster::start() else { return };
+//! let Some(cluster) = TestCluster::start() else { return };
 //! cluster.kubectl(&["apply", "-f", "-"], "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}").expect_success();
 //! ```
 //!
