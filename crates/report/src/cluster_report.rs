@@ -10,17 +10,23 @@
 //! says whether a stored report must be replaced.
 
 mod api;
+mod caps;
+mod changes;
 mod name;
 mod objects;
 mod result;
 mod rows;
 mod status_filter;
+mod summary;
 
 pub use api::ReportApi;
+pub use caps::{ReportCaps, ReportRank, ReportSelection, ReportWeight};
+pub use changes::{ReportChange, StoredReport, report_changes};
 pub use name::{MANAGED_BY, MANAGED_BY_LABEL, REPORT_NAME_PREFIX, SUMMARY_REPORT_NAME, report_name};
 pub use objects::{DIGEST_ANNOTATION, MAX_REPORT_BYTES, MAX_REPORT_ROWS, ReportObject, report_objects};
 pub use result::{ObjectResults, ReportResult, ReportScope, ReportSource, result_of_outcome};
 pub use status_filter::StatusFilter;
+pub use summary::{PolicyTotals, SUMMARY_SOURCE, SummaryTotals, summary_report};
 
 #[cfg(test)]
 mod tests;

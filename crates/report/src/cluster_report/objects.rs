@@ -6,7 +6,7 @@ use kubewright_value::{Map, Text, Value, json};
 
 use super::name::{is_cluster_uid, part_name};
 use super::rows::{ReportRow, report_rows};
-use super::{MANAGED_BY, MANAGED_BY_LABEL, ObjectResults, ReportApi, ReportScope, report_name};
+use super::{MANAGED_BY, MANAGED_BY_LABEL, ObjectResults, ReportApi, ReportScope, StatusFilter, report_name};
 use crate::OutcomeCounts;
 
 /// The annotation with the digest of a report.
@@ -54,6 +54,7 @@ pub(crate) fn named_report_objects(api: ReportApi, results: &ObjectResults, name
         scope: Some(&results.scope),
         source: results.source.name(),
         statuses: Some(results.statuses),
+        annotations: &[],
     };
     let parts = split_rows(report_rows(results), head.bytes(name));
     let mut left = results.counts;
@@ -75,7 +76,9 @@ pub(super) struct ReportHead<'r> {
     pub(super) scope: Option<&'r ReportScope>,
     pub(super) source: &'r str,
     /// The statuses that have rows.
-    pub(super) statuses: Option<super::StatusFilter>,
+    pub(super) statuses: Option<StatusFilter>,
+    /// Annotations beside the digest.
+    pub(super) annotations: &'r [(&'r str, String)],
 }
 
 impl ReportHead<'_> {
@@ -132,7 +135,11 @@ impl ReportHead<'_> {
             metadata.insert("namespace".into(), namespace.into());
         }
         metadata.insert("labels".into(), Map::from([(MANAGED_BY_LABEL, Value::from(MANAGED_BY))]).into());
-        metadata.insert("annotations".into(), Map::from([(DIGEST_ANNOTATION, Value::from(digest))]).into());
+        let mut annotations = Map::from([(DIGEST_ANNOTATION, Value::from(digest))]);
+        for (key, text) in self.annotations {
+            annotations.insert((*key).into(), text.as_str().into());
+        }
+        metadata.insert("annotations".into(), annotations.into());
         if let Some(scope) = self.scope.filter(|scope| is_cluster_uid(&scope.uid)) {
             metadata.insert("ownerReferences".into(), Value::array(vec![owner_reference(scope).into()]));
         }

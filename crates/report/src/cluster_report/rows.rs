@@ -46,9 +46,8 @@ pub(super) struct ReportRow {
 pub(super) fn report_rows(results: &ObjectResults) -> Vec<ReportRow> {
     let mut sorted: Vec<&ReportResult> = results.results.iter().collect();
     sorted.sort_by(|one, other| compare_results(one, other));
-    let identity = object_identity(&results.scope);
-    let mut seen: HashMap<String, usize> = HashMap::with_capacity(sorted.len());
-    sorted.into_iter().map(|result| report_row(result, results.source.name(), &identity, &mut seen)).collect()
+    let mut rows = RowMaker::new(results.source.name(), object_identity(&results.scope));
+    sorted.into_iter().map(|result| rows.row(result)).collect()
 }
 
 fn compare_results(one: &ReportResult, other: &ReportResult) -> Ordering {
@@ -65,62 +64,69 @@ fn property_of<'r>(result: &'r ReportResult, name: &str) -> &'r str {
     result.properties.iter().find(|(own, _)| own == name).map_or("", |(_, text)| text.as_str())
 }
 
-fn report_row(
-    result: &ReportResult,
-    source: &str,
-    identity: &str,
-    seen: &mut HashMap<String, usize>,
-) -> ReportRow {
-    let id = result_id(result, source, identity, seen);
-    let mut row =
-        Map::from([("source", Value::from(source)), ("policy", shortened(&result.policy, MAX_NAME_BYTES))]);
-    if !result.rule.is_empty() {
-        row.insert("rule".into(), shortened(&result.rule, MAX_NAME_BYTES));
-    }
-    row.insert("result".into(), result.result.name().into());
-    if !result.message.is_empty() {
-        row.insert("message".into(), shortened(&result.message, MAX_MESSAGE_BYTES));
-    }
-    if !result.category.is_empty() {
-        row.insert("category".into(), shortened(&result.category, MAX_NAME_BYTES));
-    }
-    if let Some(severity) = Severity::named(&result.severity.to_ascii_lowercase()) {
-        row.insert("severity".into(), severity.name().into());
-    }
-    row.insert("scored".into(), result.is_scored.into());
-    row.insert("properties".into(), properties_value(result, id));
-    let json = json::to_string(&row.clone().into());
-    let mut bytes = json.len();
-    if result.since != 0 {
-        let timestamp: Value =
-            Map::from([("seconds", Value::from(result.since)), ("nanos", 0_i64.into())]).into();
-        bytes += r#","timestamp":"#.len() + json::to_string(&timestamp).len();
-        row.insert("timestamp".into(), timestamp);
-    }
-    ReportRow { result: result.result, json, value: row.into(), bytes }
+/// Makes the rows of one report.
+pub(super) struct RowMaker<'r> {
+    source: &'r str,
+    /// What the report is about.
+    identity: String,
+    /// How many rows have the same id, but for their number.
+    seen: HashMap<String, usize>,
 }
 
-/// Returns the id of a row: the same as long as the rule gives the same verdict about the same part of the object,
-/// whatever its message says. Of several such rows the later ones are numbered.
-fn result_id(
-    result: &ReportResult,
-    source: &str,
-    identity: &str,
-    seen: &mut HashMap<String, usize>,
-) -> String {
-    let parts = IDENTIFYING_PROPERTIES.map(|name| property_of(result, name));
-    let whole = format!(
-        "{identity}{:?}{parts:?}",
-        (source, result.policy.as_str(), result.rule.as_str(), result.result.name())
-    );
-    let digits = |text: &str| sha256_hex(text).chars().take(ID_DIGITS).collect::<String>();
-    let id = digits(&whole);
-    let earlier = seen.entry(id.clone()).or_default();
-    *earlier += 1;
-    match *earlier {
-        1 => id,
-        number => digits(&format!("{whole}#{number}")),
+impl<'r> RowMaker<'r> {
+    /// Returns the rows of `source` about the object with this identity.
+    pub(super) fn new(source: &'r str, identity: String) -> Self {
+        Self { source, identity, seen: HashMap::new() }
     }
+
+    /// Returns the row of `result`.
+    pub(super) fn row(&mut self, result: &ReportResult) -> ReportRow {
+        let mut row = Map::from([
+            ("source", Value::from(self.source)),
+            ("policy", shortened(&result.policy, MAX_NAME_BYTES)),
+        ]);
+        for (key, text, max_bytes) in [
+            ("rule", &result.rule, MAX_NAME_BYTES),
+            ("message", &result.message, MAX_MESSAGE_BYTES),
+            ("category", &result.category, MAX_NAME_BYTES),
+        ] {
+            if !text.is_empty() {
+                row.insert(key.into(), shortened(text, max_bytes));
+            }
+        }
+        row.insert("result".into(), result.result.name().into());
+        if let Some(severity) = Severity::named(&result.severity.to_ascii_lowercase()) {
+            row.insert("severity".into(), severity.name().into());
+        }
+        row.insert("scored".into(), result.is_scored.into());
+        row.insert("properties".into(), properties_value(result, self.id(result)));
+        let json = json::to_string(&row.clone().into());
+        let mut bytes = json.len();
+        if result.since != 0 {
+            let timestamp = timestamp_value(result.since);
+            bytes += r#","timestamp":"#.len() + json::to_string(&timestamp).len();
+            row.insert("timestamp".into(), timestamp);
+        }
+        ReportRow { result: result.result, json, value: row.into(), bytes }
+    }
+
+    /// Returns the id of a row: the same as long as the rule gives the same verdict about the same part of the
+    /// object, whatever its message says. Of several such rows the later ones are numbered.
+    fn id(&mut self, result: &ReportResult) -> String {
+        let (source, identity) = (self.source, self.identity.as_str());
+        let rule = (result.policy.as_str(), result.rule.as_str(), result.result.name());
+        let parts = IDENTIFYING_PROPERTIES.map(|name| property_of(result, name));
+        let whole = format!("{identity}{source:?}{rule:?}{parts:?}");
+        let digits = |text: &str| sha256_hex(text).chars().take(ID_DIGITS).collect::<String>();
+        let id = digits(&whole);
+        let number = self.seen.entry(id.clone()).or_default();
+        *number += 1;
+        if *number == 1 { id } else { digits(&format!("{whole}#{number}")) }
+    }
+}
+
+fn timestamp_value(seconds: i64) -> Value {
+    Map::from([("seconds", Value::from(seconds)), ("nanos", 0_i64.into())]).into()
 }
 
 /// Returns the properties in the order of their names, as many as have room.
