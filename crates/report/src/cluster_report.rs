@@ -21,6 +21,7 @@ mod result;
 mod rows;
 mod status_filter;
 mod summary;
+mod timestamps;
 
 pub use api::ReportApi;
 pub use caps::{ReportCaps, ReportRank, ReportSelection, ReportWeight};
