@@ -54,6 +54,8 @@ fn chart_values(arguments: &InstallArguments, dialects: &[String]) -> Result<Val
         (&["registrySecrets"], texts(&arguments.registry_secrets)),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
+        (&["scan", "enabled"], (!arguments.no_scan).into()),
+        (&["scan", "canRead"], texts(&arguments.scan_can_read)),
     ];
     if let Some([repository, tag, digest]) = arguments.image.as_deref().map(split_image) {
         chosen.push((&["image", "repository"], repository.into()));
