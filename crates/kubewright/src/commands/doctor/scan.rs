@@ -71,7 +71,8 @@ fn check_scan_lease(view: &ClusterView, findings: &mut DoctorFindings) {
 
 fn check_report_kinds(view: &ClusterView, findings: &mut DoctorFindings) {
     let Ok(resources) = &view.resources else { return };
-    let served = REPORT_RESOURCES.iter().find(|(group, _, plural)| resources.of_resource(group, plural).is_some());
+    let served =
+        REPORT_RESOURCES.iter().find(|(group, _, plural)| resources.of_resource(group, plural).is_some());
     match served {
         Some((group, version, _)) => findings.ok("reports", format!("are stored as `{group}/{version}`")),
         None => findings.warn(
@@ -85,7 +86,9 @@ fn check_report_kinds(view: &ClusterView, findings: &mut DoctorFindings) {
 fn check_report_cap(view: &ClusterView, findings: &mut DoctorFindings) {
     match &view.summary_report {
         Err(error) => findings.unseen("report cap", error),
-        Ok(Some(report)) if view_text(report, &["metadata", "annotations", "kubewright.dev/cap-reached"]) == "true" => {
+        Ok(Some(report))
+            if view_text(report, &["metadata", "annotations", "kubewright.dev/cap-reached"]) == "true" =>
+        {
             findings.warn(
                 "report cap",
                 "there are more failing objects than reports may be stored: `kubewright-summary` has the totals",

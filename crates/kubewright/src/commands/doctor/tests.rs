@@ -46,7 +46,9 @@ fn healthy() -> ClusterView {
              status: {{readyReplicas: 3}}"
         )))),
         scan_deployment: Ok(Some(value("{spec: {replicas: 2}, status: {readyReplicas: 2}}"))),
-        scan_lease: Ok(Some(value("spec: {holderIdentity: kubewright-scan-a, renewTime: '1970-01-01T00:00:00.000000Z'}"))),
+        scan_lease: Ok(Some(value(
+            "spec: {holderIdentity: kubewright-scan-a, renewTime: '1970-01-01T00:00:00.000000Z'}",
+        ))),
         summary_report: Ok(None),
         pods: Ok(vec![pod("a"), pod("b"), pod("c")]),
         budgets: Ok(vec![value("spec: {maxUnavailable: 1}")]),

@@ -161,8 +161,10 @@ fn seconds_since_epoch() -> i64 {
 }
 
 /// The API groups of reports, each with the resource of reports about the cluster; the preferred one first.
-pub(super) const REPORT_RESOURCES: [(&str, &str, &str); 2] =
-    [("openreports.io", "v1alpha1", "clusterreports"), ("wgpolicyk8s.io", "v1alpha2", "clusterpolicyreports")];
+pub(super) const REPORT_RESOURCES: [(&str, &str, &str); 2] = [
+    ("openreports.io", "v1alpha1", "clusterreports"),
+    ("wgpolicyk8s.io", "v1alpha2", "clusterpolicyreports"),
+];
 
 /// The name of the report with the totals.
 const SUMMARY_REPORT: &str = "kubewright-summary";
