@@ -46,8 +46,7 @@ fn role_rules(objects: &[Value]) -> Vec<(String, Value)> {
     let roles = objects.iter().filter(|object| kind(object).ends_with("Role"));
     roles
         .flat_map(|role| {
-            // A ClusterRole that others are aggregated into has none.
-            let rules = role.get("rules").and_then(Value::as_array).unwrap_or_default();
+            let rules = role.get("rules").and_then(Value::as_array).unwrap();
             rules.iter().map(|rule| (kind(role).to_owned(), rule.clone()))
         })
         .collect()
