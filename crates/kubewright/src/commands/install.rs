@@ -8,6 +8,7 @@ mod languages;
 
 use std::io::Write as _;
 
+use kubewright_report::cluster_report::ReportApi;
 use kubewright_value::{Value, yaml};
 
 use crate::arguments::{self, InstallArguments, SHARED_FLAGS};
@@ -33,6 +34,9 @@ pub(crate) fn run_install(arguments: &InstallArguments) -> Result<ExitStatus, Co
         documents
             .extend(names.iter().map(|name| languages::language_crds(name)).filter(|text| !text.is_empty()));
     }
+    if arguments.report_crds {
+        documents.extend(ReportApi::ALL.map(report_crds));
+    }
     if !arguments.crds {
         let mut rendered = chart::render_release(&release, &values)?.into_iter();
         // The namespace first, then the CustomResourceDefinitions, then the server that reads them.
@@ -43,6 +47,12 @@ pub(crate) fn run_install(arguments: &InstallArguments) -> Result<ExitStatus, Co
     out.write_all(documents.join("---\n").as_bytes())?;
     out.flush()?;
     Ok(ExitStatus::Clean)
+}
+
+/// Returns the CustomResourceDefinitions of a group of reports as one YAML stream.
+fn report_crds(api: ReportApi) -> String {
+    let text = api.definitions().trim().trim_start_matches("---").trim();
+    format!("{text}\n")
 }
 
 /// Returns the values of the chart with those of the command line.

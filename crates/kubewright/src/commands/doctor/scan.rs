@@ -1,10 +1,11 @@
 //! Whether the scanner runs, one replica of it is active, and its reports can be stored.
 
 use kubewright_golib::time::parse_time;
+use kubewright_report::cluster_report::LEFT_OUT_OBJECTS_ANNOTATION;
 use kubewright_value::Value;
 
 use super::finding::DoctorFindings;
-use super::view::{ClusterView, REPORT_RESOURCES, view_text};
+use super::view::{ClusterView, served_report_api, view_text};
 
 /// The layout of times in Kubernetes objects, as Go writes it.
 const RFC_3339: &str = "2006-01-02T15:04:05Z07:00";
@@ -71,10 +72,8 @@ fn check_scan_lease(view: &ClusterView, findings: &mut DoctorFindings) {
 
 fn check_report_kinds(view: &ClusterView, findings: &mut DoctorFindings) {
     let Ok(resources) = &view.resources else { return };
-    let served =
-        REPORT_RESOURCES.iter().find(|(group, _, plural)| resources.of_resource(group, plural).is_some());
-    match served {
-        Some((group, version, _)) => findings.ok("reports", format!("are stored as `{group}/{version}`")),
+    match served_report_api(resources) {
+        Some(api) => findings.ok("reports", format!("are stored as `{}`", api.api_version())),
         None => findings.warn(
             "reports",
             "cannot be stored: the cluster serves neither `openreports.io` nor `wgpolicyk8s.io`",
@@ -86,9 +85,7 @@ fn check_report_kinds(view: &ClusterView, findings: &mut DoctorFindings) {
 fn check_report_cap(view: &ClusterView, findings: &mut DoctorFindings) {
     match &view.summary_report {
         Err(error) => findings.unseen("report cap", error),
-        Ok(Some(report))
-            if view_text(report, &["metadata", "annotations", "kubewright.dev/cap-reached"]) == "true" =>
-        {
+        Ok(Some(report)) if is_cap_reached(report) => {
             findings.warn(
                 "report cap",
                 "there are more failing objects than reports may be stored: `kubewright-summary` has the totals",
@@ -97,4 +94,10 @@ fn check_report_cap(view: &ClusterView, findings: &mut DoctorFindings) {
         }
         Ok(_) => {}
     }
+}
+
+/// Returns whether the report with the totals says that objects have no report of their own.
+fn is_cap_reached(report: &Value) -> bool {
+    let left_out = view_text(report, &["metadata", "annotations", LEFT_OUT_OBJECTS_ANNOTATION]);
+    !matches!(left_out, "" | "0")
 }

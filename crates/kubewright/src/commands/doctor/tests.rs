@@ -299,6 +299,6 @@ fn absent_or_inactive_scanner_is_reported() {
     check(|view| view.scan_lease = Ok(Some(released)), "scan leader", Bad, "no replica is active");
     let nothing = Arc::new(DiscoveredResources::of(Vec::new()));
     check(|view| view.resources = Ok(nothing), "reports", Warn, "cannot be stored");
-    let full = value("metadata: {annotations: {kubewright.dev/cap-reached: 'true'}}");
+    let full = value("metadata: {annotations: {kubewright.dev/left-out-objects: '3'}}");
     check(|view| view.summary_report = Ok(Some(full)), "report cap", Warn, "more failing objects");
 }

@@ -7,6 +7,7 @@ use kubewright_cluster::{DiscoveredResources, Error, GroupVersionResource};
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Dialect, WatchRole, WatchedResource};
 use kubewright_k8s::ApiPath;
+use kubewright_report::cluster_report::{ReportApi, SUMMARY_REPORT_NAME};
 use kubewright_value::{Map, Value};
 
 use crate::live::LiveCluster;
@@ -160,25 +161,20 @@ fn seconds_since_epoch() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// The API groups of reports, each with the resource of reports about the cluster; the preferred one first.
-pub(super) const REPORT_RESOURCES: [(&str, &str, &str); 2] = [
-    ("openreports.io", "v1alpha1", "clusterreports"),
-    ("wgpolicyk8s.io", "v1alpha2", "clusterpolicyreports"),
-];
-
-/// The name of the report with the totals.
-const SUMMARY_REPORT: &str = "kubewright-summary";
-
 /// Reads the report with the totals from the first group that the cluster serves.
 fn read_summary_report(
     live: &LiveCluster,
     resources: Option<&DiscoveredResources>,
 ) -> ReadResult<Option<Value>> {
-    let is_served = |(group, _, plural): &&(&str, &str, &str)| {
-        resources.is_some_and(|known| known.of_resource(group, plural).is_some())
-    };
-    let Some((group, version, plural)) = REPORT_RESOURCES.iter().find(is_served) else { return Ok(None) };
-    seen(live.find_one(&GroupVersionResource::new(group, version, plural), "", SUMMARY_REPORT))
+    let Some(api) = resources.and_then(served_report_api) else { return Ok(None) };
+    let resource = GroupVersionResource::new(api.group(), api.version(), api.resource(false));
+    seen(live.find_one(&resource, "", SUMMARY_REPORT_NAME))
+}
+
+/// Returns the group in which reports are stored, if the cluster serves one.
+pub(super) fn served_report_api(resources: &DiscoveredResources) -> Option<ReportApi> {
+    let is_served = |api: &ReportApi| resources.of_resource(api.group(), api.resource(false)).is_some();
+    ReportApi::ALL.into_iter().find(is_served)
 }
 
 fn read_configurations(live: &LiveCluster) -> ReadResult<Vec<Value>> {

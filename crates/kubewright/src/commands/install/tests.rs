@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::{Source, Value, json, yaml};
 
-use super::{chart, chart_values, flags, languages, split_image};
+use super::{ReportApi, chart, chart_values, flags, languages, report_crds, split_image};
 use crate::arguments::{self, CliCommand, CommandLine, InstallArguments, SHARED_FLAGS};
 use clap::{CommandFactory as _, Parser as _};
 
@@ -171,6 +171,9 @@ fn the_chart_has_what_languages_and_shared_flags_say() {
     ];
     for name in arguments::check_languages() {
         made.push((format!("files/crds/{name}.yaml"), languages::language_crds(name)));
+    }
+    for api in ReportApi::ALL {
+        made.push((format!("files/crds/{}.yaml", api.name()), report_crds(api)));
     }
     for (name, text) in made {
         let path = chart_folder().join(&name);
