@@ -33,6 +33,8 @@ pub struct Config {
     pub is_insecure: bool,
     /// How the client authenticates.
     pub login: Login,
+    /// Whether answers of more than 128 KiB may be compressed.
+    pub is_gzip_accepted: bool,
     /// How long what was read from files is good: tokens and authorities change under a running pod.
     pub read_again_after: Duration,
 }
@@ -111,6 +113,7 @@ impl Config {
             server_name: None,
             is_insecure: false,
             login: Login::Anonymous,
+            is_gzip_accepted: false,
             read_again_after: Duration::from_secs(60),
         }
     }

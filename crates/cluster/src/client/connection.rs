@@ -4,10 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
@@ -16,7 +16,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::address::ApiServerAddress;
+use super::body::AnswerBody;
 use super::session::ApiSession;
+use super::throttle::parse_retry_after;
 use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
@@ -37,6 +39,8 @@ pub(super) struct HttpCall {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) accept: &'static str,
+    /// Whether the answer may be compressed; who sets it reads the answer with [`AnswerBody`].
+    pub(super) is_gzip_accepted: bool,
     pub(super) content_type: Option<&'static str>,
     pub(super) body: Bytes,
 }
@@ -129,6 +133,9 @@ impl HttpCall {
             .header(HOST, address.host_header())
             .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")))
             .header(ACCEPT, self.accept);
+        if self.is_gzip_accepted {
+            request = request.header(ACCEPT_ENCODING, "gzip");
+        }
         if let Some(kind) = self.content_type {
             request = request.header(CONTENT_TYPE, kind);
         }
@@ -146,29 +153,23 @@ impl ApiAnswer {
         self.response.status().as_u16()
     }
 
-    /// Returns this answer, or what the API server says where it is no success.
-    pub(super) async fn successful(self, server: &str) -> Result<Self, Error> {
-        if self.response.status().is_success() {
-            return Ok(self);
-        }
+    /// Reads what the API server says in an answer that is no success, and returns the connection for others.
+    pub(super) async fn refusal(self, server: &str) -> Result<(ApiStatus, HttpConnection), Error> {
         let code = self.code();
-        let (text, _) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
-        Err(ApiStatus::of_answer(code, &text).into())
+        let retry_after = self.response.headers().get(RETRY_AFTER).and_then(parse_retry_after);
+        let (text, connection) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
+        let mut status = ApiStatus::of_answer(code, &text);
+        status.retry_after = retry_after.or(status.retry_after);
+        Ok((status, connection))
     }
 
     /// Reads the body, of at most `limit` bytes, and returns the connection for others.
     pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, HttpConnection), Error> {
         let Self { response, connection } = self;
-        let mut body = response.into_body();
+        let mut body = AnswerBody::new(response, limit, server)?;
         let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| unreachable_error(server, &error))?;
-            if let Some(data) = frame.data_ref() {
-                if bytes.len() + data.len() > limit {
-                    return Err(Error::TooLarge(limit));
-                }
-                bytes.extend_from_slice(data);
-            }
+        while let Some(chunk) = body.next().await? {
+            bytes.extend_from_slice(&chunk);
         }
         let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is not UTF-8".to_owned()))?;
         Ok((text, connection))

@@ -1,6 +1,7 @@
 //! Sessions: the credentials and trusted authorities of calls, read again as files change.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderValue;
@@ -28,6 +29,7 @@ pub(super) struct ApiSession {
 pub(super) struct SessionSource {
     config: Config,
     current: Mutex<Option<(Arc<ApiSession>, Instant)>>,
+    is_logged_in: AtomicBool,
 }
 
 impl std::fmt::Debug for ApiSession {
@@ -38,7 +40,16 @@ impl std::fmt::Debug for ApiSession {
 
 impl SessionSource {
     pub(super) fn new(config: Config) -> Self {
-        Self { config, current: Mutex::new(None) }
+        Self { config, current: Mutex::new(None), is_logged_in: AtomicBool::new(false) }
+    }
+
+    /// Waits for the first session, if there was none yet.
+    pub(super) async fn logged_in(&self) -> Result<(), Error> {
+        if !self.is_logged_in.load(Ordering::Relaxed) {
+            self.current().await?;
+            self.is_logged_in.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Returns the session, read again if it is old. What cannot be read again stays as it was.
