@@ -7,7 +7,9 @@ mod address;
 mod body;
 mod connection;
 mod lines;
+mod proxy;
 mod session;
+mod socks;
 mod throttle;
 mod tls;
 
@@ -99,7 +101,7 @@ impl Client {
     /// # Errors
     /// When the address is none.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let address = ApiServerAddress::parse(&config.server)?;
+        let address = ApiServerAddress::parse(&config.server, config.proxy.clone())?;
         let shared = ClientShared {
             namespace: config.namespace.clone(),
             address,

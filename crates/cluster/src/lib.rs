@@ -19,7 +19,9 @@ mod resource;
 mod store;
 
 pub use client::{CallLimits, Client, ObjectList, PatchType, WatchLines};
-pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
+pub use config::{
+    ClientIdentity, Config, Exec, Impersonation, InteractiveMode, Login, PemSource, ProxyScheme, ProxyServer,
+};
 pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
 pub use error::{ApiStatus, Error};
 pub use jitter::jitter;

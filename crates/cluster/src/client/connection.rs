@@ -7,22 +7,26 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
+};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::address::ApiServerAddress;
 use super::body::AnswerBody;
+use super::proxy::{Stream, open_stream};
 use super::session::ApiSession;
 use super::throttle::parse_retry_after;
 use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long one through a proxy may take, which itself has to connect.
+const PROXY_CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long an idle connection is kept; the API server keeps them longer.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
@@ -127,9 +131,10 @@ impl HttpCall {
         address: &ApiServerAddress,
         session: &ApiSession,
     ) -> Result<Request<Full<Bytes>>, Error> {
+        let (uri, proxy_authorization) = address.request_uri(&self.target);
         let mut request = Request::builder()
             .method(self.method.clone())
-            .uri(&self.target)
+            .uri(uri)
             .header(HOST, address.host_header())
             .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")))
             .header(ACCEPT, self.accept);
@@ -139,8 +144,11 @@ impl HttpCall {
         if let Some(kind) = self.content_type {
             request = request.header(CONTENT_TYPE, kind);
         }
-        if let Some(authorization) = &session.authorization {
-            request = request.header(AUTHORIZATION, authorization.clone());
+        if let Some(authorization) = proxy_authorization {
+            request = request.header(PROXY_AUTHORIZATION, authorization);
+        }
+        for (name, value) in &session.headers {
+            request = request.header(name, value);
         }
         request
             .body(Full::new(self.body.clone()))
@@ -177,20 +185,24 @@ impl ApiAnswer {
 }
 
 async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
-    let opened = tokio::time::timeout(CONNECT_TIMEOUT, async {
-        let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
-        tcp.set_nodelay(true)?;
+    let timeout = if address.proxy.is_some() { PROXY_CONNECT_TIMEOUT } else { CONNECT_TIMEOUT };
+    let opened = tokio::time::timeout(timeout, async {
+        let stream = open_stream(address, session).await?;
         if !address.is_tls {
-            return Ok(Box::new(tcp) as Box<dyn Stream>);
+            return Ok(stream);
         }
         let name = session.server_name.as_deref().unwrap_or(&address.host);
         let name = ServerName::try_from(name.to_owned()).map_err(std::io::Error::other)?;
         let connector = TlsConnector::from(std::sync::Arc::clone(&session.tls));
-        Ok::<_, std::io::Error>(Box::new(connector.connect(name, tcp).await?) as Box<dyn Stream>)
+        Ok::<_, std::io::Error>(Box::new(connector.connect(name, stream).await?) as Box<dyn Stream>)
     });
-    let stream = match opened.await {
-        Ok(stream) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
-        Err(_) => return Err(Error::TimedOut(CONNECT_TIMEOUT)),
+    let stream = match (opened.await, &address.proxy) {
+        (Ok(stream), _) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
+        (Err(_), None) => return Err(Error::TimedOut(timeout)),
+        (Err(_), Some(proxy)) => {
+            let why = format!("proxy {proxy}: no connection within {} s", timeout.as_secs());
+            return Err(Error::Unreachable { server: address.text.clone(), why });
+        }
     };
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (connection, work) = handshake.map_err(|error| unreachable_error(&address.text, &error))?;
@@ -198,10 +210,6 @@ async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Re
     tokio::spawn(work);
     Ok(connection)
 }
-
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Errors of the network say the interesting part in their sources.
 pub(super) fn unreachable_error(server: &str, error: &dyn std::error::Error) -> Error {
