@@ -46,6 +46,8 @@ pub struct ApiStatus {
     pub message: String,
     /// How long the API server asks to wait before the call is repeated.
     pub retry_after: Option<Duration>,
+    /// Where a list whose pages have expired (410) goes on, with the objects as they are now; mostly empty.
+    pub continue_token: String,
 }
 
 /// The end of a message: how long the API server asks to wait.
@@ -147,6 +149,7 @@ impl ApiStatus {
                 .and_then(|seconds| u64::try_from(seconds).ok())
                 .filter(|seconds| *seconds > 0)
                 .map(Duration::from_secs),
+            continue_token: value.str_at(&["metadata", "continue"]).to_owned(),
         };
         if status.message.is_empty() {
             status.message = format!("the API server answered with {} {}", status.code, status.reason);

@@ -8,15 +8,20 @@ use flate2::write::GzDecoder;
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
-use hyper::header::CONTENT_ENCODING;
+use hyper::header::{CONTENT_ENCODING, HeaderValue};
 
 use super::connection::unreachable_error;
 use crate::Error;
 
+/// How many compressed bytes are taken at once. They become at most about a thousand times as many.
+const GZIP_INPUT_BYTES: usize = 4 << 10;
+
 /// The body of an answer: at most `limit` bytes, counted after decompression, so that a small answer cannot become a
-/// large one in memory.
+/// large one in memory. Pieces of it have at most some MiB.
 pub(super) struct AnswerBody {
     frames: Incoming,
+    /// What has arrived and was not decoded yet.
+    pending: Bytes,
     decoder: BodyDecoder,
     server: String,
 }
@@ -25,6 +30,7 @@ pub(super) struct AnswerBody {
 enum BodyDecoder {
     Plain { left: usize, limit: usize },
     Gzip(Box<GzDecoder<BoundedBuffer>>),
+    Unknown(String),
     Ended,
 }
 
@@ -37,43 +43,33 @@ struct BoundedBuffer {
 }
 
 impl AnswerBody {
-    /// Reads the body of `response`.
-    ///
-    /// # Errors
-    /// When it is compressed in a way that was not asked for.
-    pub(super) fn new(response: Response<Incoming>, limit: usize, server: &str) -> Result<Self, Error> {
+    pub(super) fn new(response: Response<Incoming>, limit: usize, server: &str) -> Self {
         let encoding =
-            response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
-        let decoder = match encoding.as_deref() {
-            None | Some(b"" | b"identity") => BodyDecoder::Plain { left: limit, limit },
-            Some(b"gzip" | b"x-gzip") => BodyDecoder::gzip(limit),
-            Some(other) => {
-                let name = String::from_utf8_lossy(other).into_owned();
-                return Err(Error::Unreadable(format!("it has the unknown Content-Encoding `{name}`")));
-            }
+            response.headers().get(CONTENT_ENCODING).map(HeaderValue::as_bytes).unwrap_or_default();
+        let decoder = match encoding.to_ascii_lowercase().as_slice() {
+            b"" | b"identity" => BodyDecoder::Plain { left: limit, limit },
+            b"gzip" | b"x-gzip" => BodyDecoder::gzip(limit),
+            other => BodyDecoder::Unknown(String::from_utf8_lossy(other).into_owned()),
         };
-        Ok(Self { frames: response.into_body(), decoder, server: server.to_owned() })
+        Self { frames: response.into_body(), pending: Bytes::new(), decoder, server: server.to_owned() }
     }
 
-    /// Returns the next bytes, or `None` at the end.
+    /// Returns the next bytes, or `None` at the end. A call that is cancelled loses nothing.
     ///
     /// # Errors
     /// When the connection breaks, there are more bytes than the limit, or they cannot be decompressed.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            let bytes = match self.frames.frame().await {
-                None => match self.decoder.finish()? {
-                    Some(rest) if !rest.is_empty() => return Ok(Some(rest)),
-                    _ => return Ok(None),
-                },
+            while !self.pending.is_empty() {
+                let decoded = self.decoder.decode(&mut self.pending)?;
+                if !decoded.is_empty() {
+                    return Ok(Some(decoded));
+                }
+            }
+            match self.frames.frame().await {
+                None => return Ok(self.decoder.finish()?.filter(|rest| !rest.is_empty())),
                 Some(Err(error)) => return Err(unreachable_error(&self.server, &error)),
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.decoder.decode(data)?,
-                    Err(_) => continue,
-                },
-            };
-            if !bytes.is_empty() {
-                return Ok(Some(bytes));
+                Some(Ok(frame)) => self.pending = frame.into_data().unwrap_or_default(),
             }
         }
     }
@@ -85,15 +81,20 @@ impl BodyDecoder {
         Self::Gzip(Box::new(GzDecoder::new(buffer)))
     }
 
-    fn decode(&mut self, data: Bytes) -> Result<Bytes, Error> {
+    /// Takes some of `pending` and returns what that gives, which may be nothing.
+    fn decode(&mut self, pending: &mut Bytes) -> Result<Bytes, Error> {
         match self {
             Self::Plain { left, limit } => {
-                *left = left.checked_sub(data.len()).ok_or(Error::TooLarge(*limit))?;
-                Ok(data)
+                *left = left.checked_sub(pending.len()).ok_or(Error::TooLarge(*limit))?;
+                Ok(mem::take(pending))
             }
             Self::Gzip(decoder) => {
+                let data = pending.split_to(pending.len().min(GZIP_INPUT_BYTES));
                 let written = decoder.write_all(&data);
                 decoder.get_mut().take_decoded(written)
+            }
+            Self::Unknown(name) => {
+                Err(Error::Unreadable(format!("it has the unknown Content-Encoding `{name}`")))
             }
             Self::Ended => Err(Error::Unreadable("it goes on after its end".to_owned())),
         }
@@ -102,11 +103,11 @@ impl BodyDecoder {
     /// Returns what was held back, once; checks the length and the checksum.
     fn finish(&mut self) -> Result<Option<Bytes>, Error> {
         match mem::replace(self, Self::Ended) {
-            Self::Plain { .. } | Self::Ended => Ok(None),
             Self::Gzip(mut decoder) => {
                 let finished = decoder.try_finish();
                 decoder.get_mut().take_decoded(finished).map(Some)
             }
+            Self::Plain { .. } | Self::Unknown(_) | Self::Ended => Ok(None),
         }
     }
 }

@@ -174,7 +174,7 @@ impl ApiAnswer {
     /// Reads the body, of at most `limit` bytes, and returns the connection for others.
     pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, HttpConnection), Error> {
         let Self { response, connection } = self;
-        let mut body = AnswerBody::new(response, limit, server)?;
+        let mut body = AnswerBody::new(response, limit, server);
         let mut bytes = Vec::new();
         while let Some(chunk) = body.next().await? {
             bytes.extend_from_slice(&chunk);

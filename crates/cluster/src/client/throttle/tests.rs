@@ -8,7 +8,7 @@ use crate::{ApiStatus, CallLimits, Error};
 
 fn refusal(code: u16, retry_after: Option<u64>) -> Error {
     let retry_after = retry_after.map(Duration::from_secs);
-    ApiStatus { code, reason: String::new(), message: "busy".to_owned(), retry_after }.into()
+    ApiStatus { code, message: "busy".to_owned(), retry_after, ..ApiStatus::default() }.into()
 }
 
 #[track_caller]
