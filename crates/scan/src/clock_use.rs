@@ -6,7 +6,7 @@
 use kubewright_value::Value;
 
 /// What the functions of time, chance and tokens have in their names or calls in the rule languages.
-const CLOCK_WORDS: &[&str] = &["time_now", "time.now", "now(", "random(", "jwt.", "expiresAt"];
+const CLOCK_WORDS: &[&str] = &["time_now", "time.now", "now(", "random(", "jwt."];
 
 /// Returns whether the rule document `document` names a function of time or chance.
 pub(crate) fn names_clock(document: &Value) -> bool {

@@ -10,6 +10,9 @@ use crate::fingerprint::ReadParts;
 /// Names of the whole object in the rule languages. If no field follows, everything in it may be read.
 const WHOLE_OBJECT_NAMES: &[&str] = &["object", "request", "Target", "resource"];
 
+/// Paths that lead through fields of any name.
+const WHOLE_OBJECT_PATHS: &[&str] = &["..", "$.*", "$["];
+
 /// Fields that hold text for people, in which only templates are read.
 const MESSAGE_FIELDS: &[&str] = &["message", "rejectMessage", "description", "title"];
 
@@ -41,14 +44,17 @@ fn walk(value: &Value, is_message: bool, parts: &mut ReadParts) {
 
 /// Adds what a key of a pattern reads. `manifests` are compared with the whole object.
 fn read_key(key: &str, parts: &mut ReadParts) {
-    parts.status |= is_status(key) || key.contains(['*', '?']) || key == "manifests";
-    parts.bookkeeping |= is_bookkeeping(key) || key == "manifests";
+    let is_whole = key.contains(['*', '?', '@']) || key == "manifests";
+    parts.status |= is_whole || is_status(key);
+    parts.bookkeeping |= is_whole || is_bookkeeping(key);
 }
 
 fn read_text(text: &str, parts: &mut ReadParts) {
-    let is_whole = names_whole_object(text) || text.contains("..") || text.contains("$.*") || text.contains("$[");
-    parts.status |= is_whole || is_status(text) || has_root_reference(text);
-    parts.bookkeeping |= is_bookkeeping(text);
+    let is_whole = names_whole(WHOLE_OBJECT_NAMES, text)
+        || WHOLE_OBJECT_PATHS.iter().any(|path| text.contains(path))
+        || has_root_reference(text);
+    parts.status |= is_whole || is_status(text);
+    parts.bookkeeping |= is_whole || is_bookkeeping(text) || names_whole(&["metadata"], text);
 }
 
 fn is_status(text: &str) -> bool {
@@ -59,10 +65,10 @@ fn is_bookkeeping(text: &str) -> bool {
     ["managedFields", "resourceVersion", "generation"].iter().any(|field| text.contains(field))
 }
 
-/// Returns whether an expression in `text` names an object and no field of it.
-fn names_whole_object(text: &str) -> bool {
+/// Returns whether an expression in `text` has one of `names` and no field of it.
+fn names_whole(names: &[&str], text: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    WHOLE_OBJECT_NAMES.iter().any(|name| {
+    names.iter().any(|name| {
         text.match_indices(name).any(|(place, _)| {
             let before = text.get(..place).unwrap_or_default().chars().next_back();
             let after = text.get(place + name.len()..).unwrap_or_default();
@@ -103,7 +109,8 @@ mod tests {
 
     /// Returns whether a rule whose expression is `text` can read `status`.
     fn reads_status(text: &str) -> bool {
-        parts_read_by(&Map::from([("spec", Map::from([("expression", Value::from(text))]).into())]).into()).status
+        parts_read_by(&Map::from([("spec", Map::from([("expression", Value::from(text))]).into())]).into())
+            .status
     }
 
     #[test]

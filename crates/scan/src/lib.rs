@@ -28,7 +28,8 @@ pub use key::{KindKey, ObjectKey};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
 pub use rules::{RescanTarget, ScanRuleOptions, ScanRules};
 pub use scanner::{
-    ChangedResults, JudgementCounts, Observation, ReportOn, RuleTotals, ScanSettings, ScanTotals, Scanner,
+    ChangedResults, FullPassList, JudgementCounts, Observation, ReportOn, RuleTotals, ScanSettings,
+    ScanTotals, Scanner,
 };
 pub use shard::{Shard, shard_of};
 

@@ -85,8 +85,8 @@ impl OutcomeTable {
 
     /// Returns every outcome of every set, with the number of objects that have the set.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&OutcomeRecord, u32)> {
-        self.sets.iter().flat_map(|(number, _, objects)| {
-            self.outcomes(number).map(move |outcome| (outcome, objects))
-        })
+        self.sets
+            .iter()
+            .flat_map(|(number, _, objects)| self.outcomes(number).map(move |outcome| (outcome, objects)))
     }
 }

@@ -81,7 +81,8 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(index, count)| index.parse().ok().zip(count.parse().ok()));
+        let parts =
+            text.split_once('/').and_then(|(index, count)| index.parse().ok().zip(count.parse().ok()));
         let shard = parts.and_then(|(index, count)| Self::new(index, count));
         shard.ok_or_else(|| format!("expected `i/N` with 0 ≤ i < N, such as `0/3`, found `{text}`"))
     }
@@ -133,20 +134,28 @@ mod tests {
     #[test]
     fn ranges_meet_and_cover_all_hashes() {
         for count in [1, 2, 3, 7, 1_000] {
-            let ranges: Vec<_> = (0..count).filter_map(|index| Shard::new(index, count)).map(Shard::range).collect();
+            let ranges: Vec<_> =
+                (0..count).filter_map(|index| Shard::new(index, count)).map(Shard::range).collect();
             assert_eq!(ranges.first().map(|range| range.0), Some(0));
             assert_eq!(ranges.last().map(|range| range.1), Some(None));
-            assert!(ranges.windows(2).all(|pair| pair.first().and_then(|range| range.1) == pair.last().map(|range| range.0)));
+            assert!(
+                ranges
+                    .windows(2)
+                    .all(|pair| pair.first().and_then(|range| range.1) == pair.last().map(|range| range.0))
+            );
         }
     }
 
     #[test]
     fn selector_is_written_as_the_api_server_reads_it() {
         let selectors: Vec<_> = (0..2).filter_map(|index| Shard::new(index, 2)?.selector()).collect();
-        assert_eq!(selectors, [
-            "shardRange(object.metadata.namespace, '0x0', '0x8000000000000000')",
-            "shardRange(object.metadata.namespace, '0x8000000000000000', '0x10000000000000000')",
-        ]);
+        assert_eq!(
+            selectors,
+            [
+                "shardRange(object.metadata.namespace, '0x0', '0x8000000000000000')",
+                "shardRange(object.metadata.namespace, '0x8000000000000000', '0x10000000000000000')",
+            ]
+        );
         assert_eq!(Shard::default().selector(), None);
     }
 
