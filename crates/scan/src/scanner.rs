@@ -335,6 +335,3 @@ impl JudgedOutcomes {
         self.outcomes.is_empty() && self.inputs.is_empty() && !self.reads_clock
     }
 }
-
-#[cfg(test)]
-mod tests;
