@@ -30,6 +30,28 @@ pub enum WatchedInput {
     Shared(Text),
 }
 
+/// Something that has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChangedInput {
+    /// An object.
+    Object(ObjectKey),
+    /// A cluster-wide shared entry, by name.
+    Shared(Text),
+}
+
+impl ChangedInput {
+    /// Returns whether the answer to `query` can depend on it.
+    pub(crate) fn is_read_by(&self, query: &Query) -> bool {
+        match (self, query) {
+            (Self::Object(changed), Query::Object(name)) => changed == name,
+            (Self::Shared(changed), Query::Shared(name)) => changed == name,
+            (Self::Object(changed), query) => watched_path(query)
+                .is_some_and(|path| path.group == changed.group && is_answer_about(path, changed)),
+            (Self::Shared(_), _) => false,
+        }
+    }
+}
+
 /// The queries of one decision: their numbers, sorted.
 type InputSet = Box<[u32]>;
 
@@ -74,19 +96,15 @@ impl InputTable {
     }
 
     /// Returns the sets that depend on `changed`.
-    pub(crate) fn sets_reading(&self, changed: &ObjectKey) -> BTreeSet<u32> {
-        let by_name = self.queries.number_of(&Query::Object(changed.clone()));
-        let paths = self.paths.get(&changed.group).into_iter().flatten().copied();
-        let by_path = paths.filter(|number| {
-            let path = self.queries.get(*number).and_then(watched_path);
-            path.is_some_and(|path| is_answer_about(path, changed))
-        });
-        self.sets_of(by_name.into_iter().chain(by_path))
-    }
-
-    /// Returns the sets that depend on the shared entry called `name`.
-    pub(crate) fn sets_reading_shared(&self, name: &Text) -> BTreeSet<u32> {
-        self.sets_of(self.queries.number_of(&Query::Shared(name.clone())).into_iter())
+    pub(crate) fn sets_reading(&self, changed: &ChangedInput) -> BTreeSet<u32> {
+        let (query, group) = match changed {
+            ChangedInput::Object(key) => (Query::Object(key.clone()), Some(&key.group)),
+            ChangedInput::Shared(name) => (Query::Shared(name.clone()), None),
+        };
+        let paths = group.and_then(|group| self.paths.get(group)).into_iter().flatten().copied();
+        let by_path =
+            paths.filter(|number| self.queries.get(*number).is_some_and(|query| changed.is_read_by(query)));
+        self.sets_of(self.queries.number_of(&query).into_iter().chain(by_path))
     }
 
     /// Returns everything that sets depend on and that can be watched.
@@ -169,9 +187,10 @@ mod tests {
         };
         let mut table = InputTable::default();
         let set = table.acquire(vec![Query::Api(ApiCall::resource("GET", url, Text::default()))]);
-        let is_found = table.sets_reading(&key).contains(&set);
+        let changed = ChangedInput::Object(key);
+        let is_found = table.sets_reading(&changed).contains(&set);
         table.release(set);
-        assert!(table.sets_reading(&key).is_empty() && table.watched().is_empty());
+        assert!(table.sets_reading(&changed).is_empty() && table.watched().is_empty());
         is_found
     }
 

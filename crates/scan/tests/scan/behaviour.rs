@@ -340,3 +340,25 @@ fn only_rules_that_run_in_the_background_judge() {
     );
     assert_eq!(cluster.scanner.totals().objects, 0);
 }
+
+#[test]
+fn judgement_of_what_has_changed_since_is_not_recorded() {
+    let objects = [config_map("a", "registries", "r1"), pod("b", "p2")].join("---\n");
+    let mut cluster = SimulatedCluster::new(settings(), rules::REGISTRIES, &objects);
+    let pod = object(&pod("a", "p1"));
+    let judge =
+        |cluster: &SimulatedCluster| cluster.scanner.judge(&pod, JudgementCause::Object, &cluster.world());
+    let (one, other) = (judge(&cluster), judge(&cluster));
+    cluster.scanner.dependents_of(&key("ConfigMap", "a", "another"));
+    assert_eq!(cluster.scanner.record(one, 0), Observation::Judged);
+    cluster.scanner.dependents_of(&key("ConfigMap", "a", "registries"));
+    assert_eq!(cluster.scanner.record(other, 0), Observation::Outdated);
+    let again = judge(&cluster);
+    assert_eq!(cluster.scanner.record(again, 0), Observation::Unchanged);
+}
+
+#[test]
+fn objects_can_be_judged_on_several_threads() {
+    fn is_shared<T: Send + Sync>(_: &T) {}
+    is_shared(&Scanner::new(settings()));
+}
