@@ -60,6 +60,8 @@ type InputSet = Box<[u32]>;
 pub(crate) struct InputTable {
     queries: InternTable<Query>,
     sets: InternTable<InputSet>,
+    /// The namespaces of the objects that have a set. They may have been in more namespaces, never in others.
+    namespaces: HashMap<u32, BTreeSet<Text>>,
     /// The sets that have a query.
     sets_of_query: HashMap<u32, BTreeSet<u32>>,
     /// The queries that are API paths, by group.
@@ -67,12 +69,18 @@ pub(crate) struct InputTable {
 }
 
 impl InputTable {
-    /// Returns the number of the set of `queries`, which has one reference more now.
-    pub(crate) fn acquire(&mut self, queries: Vec<Query>) -> u32 {
+    /// Returns the number of the set of `queries`, which an object in `namespace` refers to now.
+    pub(crate) fn acquire(&mut self, queries: Vec<Query>, namespace: &Text) -> u32 {
         let mut numbers: Vec<u32> = queries.into_iter().map(|query| self.acquire_query(query)).collect();
         numbers.sort_unstable();
         let copy = numbers.clone();
         let (set, is_new) = self.sets.acquire(numbers.into());
+        if !copy.is_empty() {
+            let namespaces = self.namespaces.entry(set).or_default();
+            if !namespaces.contains(namespace) {
+                namespaces.insert(namespace.clone());
+            }
+        }
         for number in copy {
             if is_new {
                 self.sets_of_query.entry(number).or_default().insert(set);
@@ -87,6 +95,7 @@ impl InputTable {
     /// Takes one reference from the set called `number`.
     pub(crate) fn release(&mut self, number: u32) {
         let Some(set) = self.sets.release(number) else { return };
+        self.namespaces.remove(&number);
         for query in set.iter().copied() {
             if let Some(sets) = self.sets_of_query.get_mut(&query) {
                 sets.remove(&number);
@@ -105,6 +114,11 @@ impl InputTable {
         let by_path =
             paths.filter(|number| self.queries.get(*number).is_some_and(|query| changed.is_read_by(query)));
         self.sets_of(self.queries.number_of(&query).into_iter().chain(by_path))
+    }
+
+    /// Returns the namespaces of objects that have one of `sets`.
+    pub(crate) fn namespaces_of(&self, sets: &BTreeSet<u32>) -> BTreeSet<&Text> {
+        sets.iter().filter_map(|set| self.namespaces.get(set)).flatten().collect()
     }
 
     /// Returns everything that sets depend on and that can be watched.
@@ -186,7 +200,8 @@ mod tests {
             name: name.into(),
         };
         let mut table = InputTable::default();
-        let set = table.acquire(vec![Query::Api(ApiCall::resource("GET", url, Text::default()))]);
+        let set =
+            table.acquire(vec![Query::Api(ApiCall::resource("GET", url, Text::default()))], &"x".into());
         let changed = ChangedInput::Object(key);
         let is_found = table.sets_reading(&changed).contains(&set);
         table.release(set);

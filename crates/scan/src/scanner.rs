@@ -225,7 +225,7 @@ impl Scanner {
                     return Observation::NotMatched;
                 }
                 let identity = ObjectIdentity { uid, api_version, fingerprint };
-                self.store(key, identity, judged, now);
+                self.store(&key, &identity, judged, now);
                 Observation::Judged
             }
         }
@@ -279,30 +279,30 @@ impl Scanner {
         } += 1;
     }
 
-    fn store(&mut self, key: ObjectKey, identity: ObjectIdentity, judged: JudgedOutcomes, now: i64) {
-        let previous = self.take_tracked(&key);
-        let due = self.due_after(&key, &judged, now);
+    fn store(&mut self, key: &ObjectKey, identity: &ObjectIdentity, judged: JudgedOutcomes, now: i64) {
+        let previous = self.take_tracked(key);
+        let due = self.due_after(key, &judged, now);
         let outcomes = self.outcomes.acquire(judged.outcomes);
         let since = self.since_of(previous.as_ref().map(|(object, _)| object), outcomes, &identity.uid, now);
         let object = TrackedObject {
             uid: ObjectUid::new(&identity.uid),
             fingerprint: identity.fingerprint,
             outcomes,
-            inputs: self.inputs.acquire(judged.inputs),
+            inputs: self.inputs.acquire(judged.inputs, &key.namespace),
             since,
             due,
-            version: self.version_number(&key, &identity.api_version),
-            seen: self.list_number(&key),
+            version: self.version_number(key, &identity.api_version),
+            seen: self.list_number(key),
             is_stale: false,
         };
-        self.note_difference(&key, previous.as_ref(), &object);
+        self.note_difference(key, previous.as_ref(), &object);
         if let Some((previous, _)) = previous {
-            self.due.remove(previous.due, &key);
+            self.due.remove(previous.due, key);
             self.outcomes.release(previous.outcomes);
             self.inputs.release(previous.inputs);
         }
-        self.due.insert(due, &key);
-        self.put_tracked(&key, object);
+        self.due.insert(due, key);
+        self.put_tracked(key, object);
     }
 }
 

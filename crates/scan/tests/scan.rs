@@ -1,6 +1,6 @@
 //! Scans of simulated clusters.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "scan/behaviour.rs"]
 mod behaviour;

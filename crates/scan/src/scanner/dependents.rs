@@ -74,12 +74,11 @@ impl Scanner {
     fn dependents(&mut self, changed: ChangedInput) -> Vec<ObjectKey> {
         let sets = self.inputs.sets_reading(&changed);
         self.recent.add(changed);
-        if sets.is_empty() {
-            return Vec::new();
-        }
-        let kinds = self.kinds.iter();
-        let dependents = kinds.flat_map(|(kind, objects)| {
-            let read = objects.iter().filter(|(_, object)| sets.contains(&object.inputs));
+        let namespaces = self.inputs.namespaces_of(&sets);
+        let places =
+            self.kinds.iter().flat_map(|place| namespaces.iter().map(move |namespace| (place, *namespace)));
+        let dependents = places.flat_map(|((kind, objects), namespace)| {
+            let read = objects.within(namespace).filter(|(_, object)| sets.contains(&object.inputs));
             read.map(|(key, _)| key.object_key(kind))
         });
         dependents.collect()

@@ -233,6 +233,22 @@ fn full_pass_lists_everything_once_in_a_period_and_changes_nothing() {
 }
 
 #[test]
+fn full_pass_lists_a_kind_with_many_objects_by_namespace() {
+    let mut cluster = SimulatedCluster::new(settings(), rules::REQUIRE_APP, "");
+    let world = cluster.world();
+    for number in 0..1_001 {
+        let namespace = ["a", "a-b", "b"].get(number % 3).copied().unwrap_or_default();
+        let pod = object(&pod(namespace, &format!("p{number}")));
+        cluster.scanner.observe(&pod, JudgementCause::Object, &world, 0);
+    }
+    cluster.scanner.full_pass_slice(0, 60);
+    // However long the pause was, everything is listed once.
+    let listed = cluster.scanner.full_pass_slice(1_000, 60);
+    let namespaces: Vec<Option<&str>> = listed.iter().map(|list| list.target.namespace.as_deref()).collect();
+    assert_eq!(namespaces, [Some("a"), Some("a-b"), Some("b")]);
+}
+
+#[test]
 fn rules_that_read_the_clock_are_due_again() {
     let clock = "
 apiVersion: kyverno.io/v1
