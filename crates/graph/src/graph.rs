@@ -15,12 +15,12 @@ pub use walk::SelectionKey;
 use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges};
+use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges, edge_fields};
 use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
 use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::ObjectIdentity;
-use crate::{EdgeType, GraphNode, Id, References, Sort};
+use crate::{EdgeType, EdgeTypeSet, FieldTree, GraphNode, Id, References, Sort};
 use index::ObjectHeader;
 pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
 use selections::Selections;
@@ -34,6 +34,8 @@ use taints::Taints;
 pub struct Graph {
     pub(crate) names: NameTable,
     pub(crate) references: References,
+    // The types that are derived; all where there is none.
+    edge_types: Option<EdgeTypeSet>,
     slots: Vec<NodeSlot>,
     // Of every node, by number: greater for what comes later in canonical order.
     ranks: Vec<u64>,
@@ -85,6 +87,7 @@ impl Graph {
         Self {
             names: NameTable::new(),
             references: references.clone(),
+            edge_types: None,
             slots: Vec::new(),
             ranks: Vec::new(),
             free: Vec::new(),
@@ -106,6 +109,25 @@ impl Graph {
         }
     }
 
+    /// Returns this graph, which must be empty, limited to edges of `types` and of those that they follow from.
+    #[must_use]
+    pub fn limited_to(mut self, types: &EdgeTypeSet) -> Self {
+        self.edge_types = Some(types.with_sources());
+        self
+    }
+
+    /// Returns whether edges of a type are derived.
+    #[must_use]
+    pub fn has_edges_of(&self, kind: EdgeType) -> bool {
+        self.edge_types.as_ref().is_none_or(|types| types.contains(kind))
+    }
+
+    /// Returns the fields of objects of a kind that identify them, and that edges are derived from.
+    #[must_use]
+    pub fn fields_of_kind(&self, group: &str, kind: &str) -> FieldTree {
+        edge_fields(self, group, kind)
+    }
+
     /// Returns the graph of `objects`, whatever their order. Of several with the same identity the one with the most
     /// stable API version counts, and of those the greatest.
     #[must_use]
@@ -119,7 +141,17 @@ impl Graph {
         objects: impl IntoIterator<Item = Value>,
         references: &References,
     ) -> Self {
-        let mut graph = Self::new(references);
+        Self::new(references).filled_on(threads, objects)
+    }
+
+    /// Returns this graph, which must be empty, with `objects`: what [`Graph::build`] makes of them.
+    #[must_use]
+    pub fn filled(self, objects: impl IntoIterator<Item = Value>) -> Self {
+        self.filled_on(threads, objects)
+    }
+
+    fn filled_on(self, threads: impl Fn(usize) -> usize, objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut graph = self;
         graph.is_settled = false;
         let ids = graph.place_all(objects);
         for id in &ids {
