@@ -4,12 +4,14 @@
 //! this name, of this uid. The object is recorded under each question (`watchers`) and derived again when the answer changes.
 //! References by name need no note: they lead to the node of that name, with or without an object.
 
+mod changes;
 mod index;
 mod selections;
 mod store;
 mod taints;
 mod walk;
 
+pub use changes::GraphChanges;
 pub use walk::SelectionKey;
 
 use kubewright_value::workers::map_in_parallel;
@@ -63,6 +65,8 @@ pub struct Graph {
     selections: Selections,
     // While it is built at once, nothing is in order.
     is_settled: bool,
+    // What changed, if it is recorded.
+    changes: Option<Box<GraphChanges>>,
 }
 
 /// A fact about other objects that an edge depends on.
@@ -106,6 +110,7 @@ impl Graph {
             with_uid: 0,
             selections: Selections::default(),
             is_settled: true,
+            changes: None,
         }
     }
 
@@ -195,6 +200,13 @@ impl Graph {
         id
     }
 
+    /// Returns the node that [`Graph::insert`] would remove for `object`: the same object, read from another group.
+    #[must_use]
+    pub fn twin_of(&mut self, object: &Value) -> Option<Id> {
+        let header = ObjectHeader::of(object, self);
+        self.twin(&header)
+    }
+
     /// Takes the object of `id` out of the graph. Where others name it, an absent node remains. Does nothing to a node
     /// without an object.
     pub fn remove(&mut self, id: Id) {
@@ -260,6 +272,26 @@ impl Graph {
     pub fn of_kind(&self, kind: &str) -> &[Id] {
         let ids = self.names.find(kind).and_then(|kind| self.kinds.get(&kind));
         ids.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the objects of `kind`, of any group, that are in `namespace`, in canonical order.
+    #[must_use]
+    pub fn of_kind_in(&self, kind: &str, namespace: &str) -> &[Id] {
+        self.within_namespace(self.of_kind(kind), namespace)
+    }
+
+    /// Returns the nodes of `namespace` in canonical order, also those without an object.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> &[Id] {
+        self.within_namespace(&self.order, namespace)
+    }
+
+    /// Returns the part of `ids`, which are in canonical order, that is in `namespace`.
+    fn within_namespace<'i>(&self, ids: &'i [Id], namespace: &str) -> &'i [Id] {
+        let namespace_at = |id: &Id| self.node(*id).map_or("", |node| node.namespace.as_str());
+        let start = ids.partition_point(|id| namespace_at(id) < namespace);
+        let end = ids.partition_point(|id| namespace_at(id) <= namespace);
+        ids.get(start..end).unwrap_or_default()
     }
 
     /// Returns the kinds that objects have, sorted.
