@@ -365,9 +365,9 @@ fn judgement_of_what_has_changed_since_is_not_recorded() {
     let judge =
         |cluster: &SimulatedCluster| cluster.scanner.judge(&pod, JudgementCause::Object, &cluster.world());
     let (one, other) = (judge(&cluster), judge(&cluster));
-    cluster.scanner.dependents_of(&key("ConfigMap", "a", "another"));
+    assert_eq!(cluster.scanner.dependents_of(&key("ConfigMap", "a", "another")), []);
     assert_eq!(cluster.scanner.record(one, 0), Observation::Judged);
-    cluster.scanner.dependents_of(&key("ConfigMap", "a", "registries"));
+    assert_eq!(cluster.scanner.dependents_of(&key("ConfigMap", "a", "registries")), [key("Pod", "a", "p1")]);
     assert_eq!(cluster.scanner.record(other, 0), Observation::Outdated);
     let again = judge(&cluster);
     assert_eq!(cluster.scanner.record(again, 0), Observation::Unchanged);
