@@ -1,0 +1,3 @@
+//! The background scan: every object of a cluster judged, with the results in reports.
+
+pub mod lease;
