@@ -4,6 +4,7 @@ mod change;
 mod digest;
 mod named;
 mod owners;
+mod pattern_set;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,10 +14,11 @@ use kubewright_dialects::{
 };
 use kubewright_engine::{
     CompiledPolicy, Diagnostic, Dialect, Engine, KindScope, NamespaceScope, Needs, Recompile, Rule,
-    RuleAction, RuleId, RuleScope,
+    RuleAction, RuleId, RuleScope, SetProgram,
 };
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::Operation;
+use kubewright_patterns::DetectionSettings;
 use kubewright_value::{Document, Text};
 
 use crate::clock_use::names_clock;
@@ -26,6 +28,7 @@ use crate::{KindKey, ObjectKey};
 pub(crate) use change::would_change;
 use digest::{PolicyDigest, hash_document, is_about_policy};
 use owners::OwnerRules;
+use pattern_set::PatternSet;
 
 /// How rules are compiled.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +37,8 @@ pub struct ScanRuleOptions {
     pub dialects: DialectOptions,
     /// The namespaces whose exceptions count; `*` is any.
     pub exception_namespaces: Vec<String>,
+    /// The options of searches for patterns.
+    pub detection: DetectionSettings,
     /// The time that rules see, in nanoseconds since 1970.
     pub now: i128,
 }
@@ -46,6 +51,7 @@ pub struct ScanRules {
     /// The rules that would change objects. They run apart, so that no other rule sees their changes.
     pub(crate) changing: Engine,
     pub(crate) owners: OwnerRules,
+    pub(crate) patterns: PatternSet,
     policies: BTreeMap<ObjectKey, ScannedPolicy>,
     needs: Needs,
     expiry: Option<i128>,
@@ -117,15 +123,21 @@ impl ScanRules {
             budget: CompileBudget::default(),
             compiled: Self { expiry: until, ..Self::default() },
             rules: Vec::new(),
+            pattern_documents: Vec::new(),
             diagnostics: Vec::new(),
         };
-        compiler.compile_all();
+        compiler.compile_all(&options.detection);
         compiler.finish()
     }
 
-    /// Returns whether objects of a kind can matter to a rule.
+    /// Returns whether objects of a kind can matter to a rule or a pattern.
     #[must_use]
-    pub fn reads_kind(&self, _group: &str, kind: &str, is_namespaced: bool) -> bool {
+    pub fn reads_kind(&self, group: &str, kind: &str, is_namespaced: bool) -> bool {
+        self.patterns.reads_kind(group, kind) || self.judges_kind(kind, is_namespaced)
+    }
+
+    /// Returns whether a rule can be about objects of a kind.
+    fn judges_kind(&self, kind: &str, is_namespaced: bool) -> bool {
         let scopes = self.policies.values().flat_map(|policy| &policy.scopes);
         scopes.into_iter().any(|scope| {
             let is_place = match &scope.namespaces {
@@ -151,6 +163,11 @@ impl ScanRules {
     /// Returns the ids of all rules.
     pub fn rule_ids(&self) -> impl Iterator<Item = &RuleId> {
         self.policies.values().flat_map(|policy| &policy.rules)
+    }
+
+    /// Returns the names of all patterns.
+    pub fn pattern_names(&self) -> impl Iterator<Item = &Text> {
+        self.patterns.names().into_iter()
     }
 
     /// Returns when the first exception ends, in nanoseconds since 1970; then the rules must be compiled again.
@@ -246,11 +263,12 @@ struct RuleSetCompiler<'d> {
     budget: CompileBudget,
     compiled: ScanRules,
     rules: Vec<Rule>,
+    pattern_documents: Vec<&'d Document>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl RuleSetCompiler<'_> {
-    fn compile_all(&mut self) {
+impl<'d> RuleSetCompiler<'d> {
+    fn compile_all(&mut self, detection: &DetectionSettings) {
         let auxiliaries: Vec<Vec<Document>> =
             (0..self.dialects.len()).map(|dialect| self.auxiliaries_of(dialect)).collect();
         let documents = self.documents;
@@ -266,6 +284,11 @@ impl RuleSetCompiler<'_> {
         for (dialect, auxiliaries) in self.dialects.iter().zip(&auxiliaries) {
             self.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &self.rules));
         }
+        if !self.pattern_documents.is_empty() {
+            // Only references are read of them, whatever their language.
+            let auxiliaries = auxiliaries.concat();
+            self.compiled.patterns = PatternSet::compile(&self.pattern_documents, &auxiliaries, detection);
+        }
     }
 
     fn auxiliaries_of(&self, dialect: usize) -> Vec<Document> {
@@ -273,13 +296,17 @@ impl RuleSetCompiler<'_> {
         documents.filter(|(_, own)| **own == Some(dialect)).map(|(document, _)| document.clone()).collect()
     }
 
-    fn add(&mut self, dialect: &dyn Dialect, document: &Document, auxiliaries: &[Document]) {
+    fn add(&mut self, dialect: &dyn Dialect, document: &'d Document, auxiliaries: &[Document]) {
         let budget = &mut self.budget;
         // Compiling never panics; if it does, only this document is lost.
         let compiled =
             catch_unwind(AssertUnwindSafe(|| compile_within_budget(dialect, document, auxiliaries, budget)));
-        let CompiledPolicy { rules, needs, recompile, diagnostics, .. } = compiled.unwrap_or_default();
+        let CompiledPolicy { rules, needs, recompile, diagnostics, set_programs, .. } =
+            compiled.unwrap_or_default();
         self.diagnostics.extend(diagnostics);
+        if set_programs.contains(&SetProgram::Pattern) {
+            self.pattern_documents.push(document);
+        }
         let is_scanned = |rule: &Rule| {
             rule.evaluation_modes.background && rule.scope.operations.contains(Operation::Create)
         };

@@ -3,6 +3,7 @@
 mod due;
 mod full_pass;
 mod list;
+mod patterns;
 mod results;
 mod since;
 mod tracked;
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use kubewright_engine::{Query, World};
-use kubewright_report::cluster_report::{ReportResult, ReportScope, StatusFilter};
+use kubewright_report::cluster_report::{ReportResult, ReportScope, ReportSource, StatusFilter};
 use kubewright_value::{Text, Value};
 
 use crate::fingerprint::Fingerprinter;
@@ -22,6 +23,7 @@ use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRul
 use due::DueTimes;
 pub use full_pass::FullPassList;
 use list::ListState;
+use patterns::PatternFindingRows;
 pub use results::{ChangedResults, RuleTotals, ScanTotals};
 use since::SinceTimes;
 use tracked::{KindObjects, ObjectUid, TrackedObject};
@@ -108,8 +110,9 @@ pub struct Scanner {
     counts: JudgementCounts,
     /// The objects whose results have changed, each with the scope under which its former results were taken.
     changed: BTreeMap<ObjectKey, Option<ReportScope>>,
-    /// Rows of stored reports, by uid, until the object is judged for the first time.
-    stored: HashMap<Text, Vec<ReportResult>>,
+    /// Rows of stored reports.
+    stored: HashMap<(ReportSource, Text), Vec<ReportResult>>,
+    patterns: PatternFindingRows,
     last_full_pass: Option<i64>,
 }
 
@@ -133,9 +136,12 @@ impl Scanner {
     }
 
     /// Replaces the rules, and returns which objects must be observed again because their rules, exceptions or bindings
-    /// have changed. Objects of kinds that no rule is about any more are forgotten.
+    /// have changed: all, if patterns have, because the new ones may read other fields. They are observed with
+    /// [`JudgementCause::Rule`], and judged only if their rules have changed. Objects of kinds that no rule and no pattern
+    /// is about any more are forgotten.
     pub fn replace_rules(&mut self, rules: Arc<ScanRules>) -> Vec<RescanTarget> {
-        let targets = self.rules.targets_changed_in(&rules);
+        let mut targets = self.rules.targets_changed_in(&rules);
+        let are_patterns_new = self.patterns.replace(&self.rules, &rules);
         let parts_before: Vec<_> =
             self.kinds.keys().map(|kind| self.rules.parts_read_of(&kind.kind)).collect();
         self.rules = rules;
@@ -147,17 +153,20 @@ impl Scanner {
                 let is_target = targets.iter().any(|target| target.contains(&kind.kind, &key.namespace));
                 object.is_stale |= is_whole || is_target;
                 let is_namespaced = !key.namespace.is_empty();
-                if is_target && !self.rules.reads_kind(&kind.group, &kind.kind, is_namespaced) {
+                if !self.rules.reads_kind(&kind.group, &kind.kind, is_namespaced) {
                     forgotten.push(key.object_key(kind));
                 }
             }
         }
         forgotten.iter().for_each(|key| self.remove(key));
+        if are_patterns_new {
+            targets = vec![RescanTarget::default()];
+        }
         targets
     }
 
-    /// Judges `object`, without changing anything. If it is judged because it was listed or has changed, and no rule can
-    /// see a change, no rule runs.
+    /// Judges `object`, without changing anything. If it is judged because it was listed, it has changed or rules have,
+    /// and no rule about it has changed or can see a change, no rule runs.
     #[must_use]
     pub fn judge(&self, object: &Value, cause: JudgementCause, world: &dyn World) -> Judgement {
         let key = ObjectKey::of(object);
@@ -165,9 +174,10 @@ impl Scanner {
         let fingerprint = self.fingerprinter.fingerprint(object, parts);
         let known = self.tracked(&key).filter(|known| !known.is_stale && known.fingerprint == fingerprint);
         let verdict = match known {
-            Some(_) if cause == JudgementCause::Object => Verdict::Unchanged,
+            Some(_) if matches!(cause, JudgementCause::Object | JudgementCause::Rule) => Verdict::Unchanged,
             _ => judge_object(&self.rules, &self.settings, object, world),
         };
+        let is_in_graph = self.rules.patterns.reads_kind(&key.group, &key.kind);
         Judgement {
             uid: object.str_at(&["metadata", "uid"]).into(),
             api_version: object.str_at(&["apiVersion"]).into(),
@@ -175,7 +185,7 @@ impl Scanner {
             cause,
             generation: self.generation,
             fingerprint,
-            pattern_object: None,
+            pattern_object: is_in_graph.then(|| object.clone()),
             verdict,
         }
     }
@@ -185,7 +195,10 @@ impl Scanner {
         if judgement.generation != self.generation {
             return Observation::Outdated;
         }
-        let Judgement { key, uid, api_version, cause, fingerprint, verdict, .. } = judgement;
+        let Judgement { key, uid, api_version, cause, fingerprint, verdict, pattern_object, .. } = judgement;
+        if let Some(object) = &pattern_object {
+            self.patterns.insert(object);
+        }
         match verdict {
             Verdict::Unchanged => {
                 self.mark_seen(&key);
@@ -198,7 +211,8 @@ impl Scanner {
             }
             Verdict::Judged(judged) => {
                 self.count(cause);
-                if judged.is_empty() {
+                // What is in the graph is kept here too, so that the end of a list finds what is gone.
+                if judged.is_empty() && pattern_object.is_none() {
                     self.remove(&key);
                     return Observation::NotMatched;
                 }
@@ -223,6 +237,7 @@ impl Scanner {
 
     /// Forgets an object that no longer exists.
     pub fn remove(&mut self, key: &ObjectKey) {
+        self.patterns.remove(key);
         let Some((object, scope)) = self.take_tracked(key) else { return };
         self.due.remove(object.due, key);
         if self.outcomes.rows(object.outcomes).next().is_some() {
@@ -251,7 +266,7 @@ impl Scanner {
         self.inputs.watched()
     }
 
-    /// Returns the uid and the fingerprint of what is known of an object; nothing if it is not known.
+    /// Returns whether something is kept of an object.
     #[must_use]
     pub fn contains(&self, key: &ObjectKey) -> bool {
         self.tracked(key).is_some()

@@ -40,10 +40,11 @@ impl Scanner {
         self.due.times.iter().take_while(is_due).map(|(_, key)| key.clone()).collect()
     }
 
-    /// Returns when the next objects are due, in seconds since 1970.
+    /// Returns when the next objects are due, or [`refresh_patterns`](Self::refresh_patterns) is, in seconds since 1970.
     #[must_use]
     pub fn next_due(&self) -> Option<i64> {
-        self.due.times.first().map(|(time, _)| i64::from(*time))
+        let objects = self.due.times.first().map(|(time, _)| i64::from(*time));
+        [objects, self.patterns.next_deadline()].into_iter().flatten().min()
     }
 
     /// Returns when an object that was judged at `now` is due again; 0 for never. The times of objects are spread over a

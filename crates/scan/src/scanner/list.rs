@@ -8,6 +8,7 @@ use crate::{KindKey, ObjectKey};
 pub(super) struct ListState {
     /// Counts them.
     number: u32,
+    is_open: bool,
 }
 
 impl Scanner {
@@ -15,11 +16,15 @@ impl Scanner {
     pub fn begin_list(&mut self, kind: &KindKey) {
         let state = self.lists.entry(kind.clone()).or_default();
         state.number = state.number.wrapping_add(1);
+        state.is_open = true;
     }
 
-    /// Ends the list of `kind`: objects that were not observed since it started are forgotten.
+    /// Ends the list of `kind`: objects that were not observed since it started are forgotten. It does nothing without a
+    /// start.
     pub fn end_list(&mut self, kind: &KindKey) {
-        let number = self.lists.get(kind).map_or(0, |state| state.number);
+        let Some(state) = self.lists.get_mut(kind).filter(|state| state.is_open) else { return };
+        state.is_open = false;
+        let number = state.number;
         let Some(objects) = self.kinds.get(kind) else { return };
         let unseen = objects.iter().filter(|(_, object)| object.seen != number);
         let unseen: Vec<ObjectKey> = unseen.map(|(key, _)| key.object_key(kind)).collect();
@@ -32,6 +37,11 @@ impl Scanner {
         let keys: Vec<ObjectKey> = keys.map(|(key, _)| key.object_key(kind)).collect();
         keys.iter().for_each(|key| self.remove(key));
         self.lists.remove(kind);
+    }
+
+    /// Returns whether a list was started and has not ended yet.
+    pub(super) fn has_open_list(&self) -> bool {
+        self.lists.values().any(|state| state.is_open)
     }
 
     pub(super) fn list_number(&self, key: &ObjectKey) -> u32 {

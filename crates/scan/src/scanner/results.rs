@@ -59,17 +59,20 @@ impl Scanner {
                 results: Some(results),
             }));
         }
+        changed.extend(self.take_changed_findings());
         changed
     }
 
-    /// Returns the results of every object that has rows, by kind, namespace and name.
+    /// Returns the results of every object that has rows: those of rules by kind, namespace and name, then those of
+    /// patterns.
     pub fn results(&self) -> impl Iterator<Item = ObjectResults> {
-        self.kinds.iter().flat_map(|(kind, objects)| {
+        let of_rules = self.kinds.iter().flat_map(|(kind, objects)| {
             objects.iter().filter_map(|(key, object)| self.object_results(kind, objects, (key, object)))
-        })
+        });
+        of_rules.chain(self.pattern_results())
     }
 
-    /// Returns the results of one object, if it has rows.
+    /// Returns what rules say about one object, if it has rows.
     #[must_use]
     pub fn results_of(&self, key: &ObjectKey) -> Option<ObjectResults> {
         let kind = KindKey::of(key);
@@ -88,6 +91,7 @@ impl Scanner {
                 RuleTotals { dialect: rule.dialect, policy: rule.policy.clone(), rule: rule.rule.clone() };
             *totals.rules.entry(rule).or_default().of_mut(outcome.status) += objects as usize;
         }
+        self.add_finding_totals(&mut totals.rules);
         totals
     }
 

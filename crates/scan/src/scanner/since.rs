@@ -1,6 +1,8 @@
 //! Since when a row is so: a row keeps its time as long as policy, rule, result and message stay.
 
-use kubewright_report::cluster_report::ReportResult;
+use std::collections::HashMap;
+
+use kubewright_report::cluster_report::{ReportResult, ReportSource};
 use kubewright_value::Text;
 
 use super::{Scanner, TrackedObject};
@@ -33,20 +35,30 @@ impl SinceTimes {
 }
 
 impl Scanner {
-    /// Sets since when rows of the object with the uid `uid` are so: its stored report says it. It counts when the
-    /// object is judged for the first time.
-    pub fn load_since(&mut self, uid: Text, rows: Vec<ReportResult>) {
-        self.stored.entry(uid).or_default().extend(rows);
+    /// Sets since when rows of the object with the uid `uid` are so: its stored report says it. A row that is judged
+    /// as it is stored has that time. The caller [forgets](Self::forget_loaded_since) it all after the first pass.
+    pub fn load_since(&mut self, source: ReportSource, uid: Text, rows: Vec<ReportResult>) {
+        self.stored.entry((source, uid)).or_default().extend(rows);
     }
 
-    /// Forgets what was [loaded](Self::load_since) of objects that were not judged yet.
+    /// Forgets what was [loaded](Self::load_since).
     pub fn forget_loaded_since(&mut self) {
-        self.stored = std::collections::HashMap::new();
+        self.stored = HashMap::new();
+    }
+
+    /// Returns since when a stored report has `row`.
+    pub(super) fn stored_since(&self, source: ReportSource, uid: &Text, row: &ReportResult) -> Option<i64> {
+        if self.stored.is_empty() {
+            return None;
+        }
+        let rows = self.stored.get(&(source, uid.clone()))?;
+        let same = rows.iter().find(|stored| is_same_row(row, stored));
+        same.map(|stored| stored.since).filter(|since| *since > 0)
     }
 
     /// Returns the times of the rows of an object whose outcomes are now called `outcomes`.
     pub(super) fn since_of(
-        &mut self,
+        &self,
         previous: Option<&TrackedObject>,
         outcomes: u32,
         uid: &Text,
@@ -54,17 +66,16 @@ impl Scanner {
     ) -> SinceTimes {
         // Seconds fit until 2106.
         let now = u32::try_from(now.max(0)).unwrap_or(u32::MAX);
-        let stored = if self.stored.is_empty() { None } else { self.stored.remove(uid) };
-        let mut known: Vec<(&ReportResult, i64)> = match previous {
+        let known: Vec<(&ReportResult, i64)> = match previous {
             Some(previous) => {
                 let rows = self.outcomes.rows(previous.outcomes).enumerate();
                 rows.map(|(place, row)| (row, previous.since.at(place))).collect()
             }
             None => Vec::new(),
         };
-        known.extend(stored.iter().flatten().map(|row| (row, row.since)));
         let time = |row: &ReportResult| {
             let found = known.iter().find(|(other, _)| is_same_row(row, other)).map(|(_, since)| *since);
+            let found = found.or_else(|| self.stored_since(ReportSource::Rules, uid, row));
             found.and_then(|since| u32::try_from(since).ok()).filter(|since| *since > 0).unwrap_or(now)
         };
         SinceTimes::of(self.outcomes.rows(outcomes).map(time).collect(), now)
