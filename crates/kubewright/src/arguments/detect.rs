@@ -148,7 +148,7 @@ fn parse_level(text: &str) -> Result<Level, String> {
     })
 }
 
-fn parse_threshold(text: &str) -> Result<Threshold, String> {
+pub(super) fn parse_threshold(text: &str) -> Result<Threshold, String> {
     if text.eq_ignore_ascii_case("never") {
         Ok(Threshold(None))
     } else {

@@ -11,7 +11,7 @@ use kubewright_engine::RuleStatus;
 use kubewright_value::{Map, Text, Value};
 
 use super::{Renderer, ReportWriter, yaml_text};
-use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results};
+use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results, Totals};
 
 /// Renders reports as objects that dashboards of a cluster read.
 pub(super) struct PolicyReportRenderer {
@@ -33,7 +33,7 @@ impl Renderer for PolicyReportRenderer {
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        if let Results::Findings(found) = &report.results {
+        if let Results::Findings(found) | Results::Objects(Totals { findings: Some(found), .. }) = &report.results {
             findings::add_findings(found, &mut self.reports);
         }
         std::mem::take(&mut self.reports).write(&mut self.out)

@@ -57,7 +57,7 @@ impl TableRenderer {
         if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
             return Ok(());
         }
-        let place = format!("{}:{}", object.location.file, row.position.line);
+        let place = object.place_of(row).to_string();
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
         match row.part().as_str() {
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
@@ -69,9 +69,16 @@ impl TableRenderer {
         }
     }
 
-    /// Writes the changes and totals below the rows of objects.
+    /// Writes the changes, findings and totals below the rows of objects.
     fn end_objects(&mut self, totals: &Totals<'_>, elapsed: &str) -> io::Result<()> {
         self.out.write_all(self.differences.take().unwrap_or_default().as_bytes())?;
+        if let Some(found) = totals.findings {
+            if self.file.is_some() {
+                writeln!(self.out)?;
+            }
+            self.file = None;
+            findings::write_finding_tables(found, (&mut self.out, self.paint), "")?;
+        }
         if self.is_quiet && !totals.counts.has_violations() {
             return Ok(());
         }
