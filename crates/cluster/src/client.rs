@@ -4,8 +4,10 @@
 //! an [`ApiPath`], whose parts are looked at once more before they go out.
 
 mod address;
+mod chunks;
 mod connection;
 mod lines;
+mod list;
 mod session;
 mod tls;
 
@@ -17,17 +19,14 @@ use hyper::Method;
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value, json};
 pub use lines::WatchLines;
+pub use list::ListEnd;
+pub(crate) use list::{ListRequest, keep_only_metadata};
 
 use self::address::ApiServerAddress;
 use self::connection::{ApiAnswer, ConnectionPool, HttpCall};
 use self::session::SessionSource;
+use crate::watcher::WatchListSupport;
 use crate::{Config, Error};
-
-/// How many objects one page of a list has.
-const LIST_PAGE_OBJECTS: usize = 500;
-
-/// How often a list begins again because its pages have become old.
-const MAX_LIST_RESTARTS: usize = 3;
 
 const JSON_CONTENT_TYPE: &str = "application/json";
 
@@ -44,6 +43,7 @@ struct ClientShared {
     address: ApiServerAddress,
     sessions: SessionSource,
     connections: ConnectionPool,
+    watch_lists: WatchListSupport,
 }
 
 /// What one call may cost.
@@ -99,6 +99,7 @@ impl Client {
             address,
             sessions: SessionSource::new(config),
             connections: ConnectionPool::default(),
+            watch_lists: WatchListSupport::default(),
         };
         Ok(Self { shared: Arc::new(shared), limits: CallLimits::default() })
     }
@@ -115,6 +116,17 @@ impl Client {
         &self.shared.namespace
     }
 
+    /// Returns what one call may cost.
+    #[must_use]
+    pub fn limits(&self) -> CallLimits {
+        self.limits
+    }
+
+    /// Returns where the API server is known not to send lists as watches.
+    pub(crate) fn watch_lists(&self) -> &WatchListSupport {
+        &self.shared.watch_lists
+    }
+
     /// Returns the address of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
@@ -127,21 +139,6 @@ impl Client {
     /// When there is none, or no answer.
     pub async fn get(&self, path: &ApiPath) -> Result<Value, Error> {
         self.value(Method::GET, path, JSON_CONTENT_TYPE, None).await
-    }
-
-    /// Reads all objects at `path`, page by page.
-    ///
-    /// # Errors
-    /// When there is no such resource, or no answer.
-    pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
-        let (mut page, mut restarts) = (LIST_PAGE_OBJECTS, 0);
-        loop {
-            match self.pages(path, page).await {
-                Err(Error::TooLarge(_)) if page > 1 => page = (page / 10).max(1),
-                Err(error) if error.is_gone() && restarts < MAX_LIST_RESTARTS => restarts += 1,
-                other => return other,
-            }
-        }
     }
 
     /// Makes an object.
@@ -228,29 +225,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
-        let call = self.call(Method::GET, path, JSON_CONTENT_TYPE, None)?;
-        let answer = self.in_time(self.answer(&call, true)).await?;
-        Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
-    }
-
-    async fn pages(&self, path: &ApiPath, page: usize) -> Result<ObjectList, Error> {
-        let mut list = ObjectList::default();
-        let mut token = String::new();
-        loop {
-            let mut path = path.clone();
-            path.query.push(("limit".into(), page.to_string().into()));
-            if !token.is_empty() {
-                path.query.push(("continue".into(), token.as_str().into()));
-            }
-            let answer = self.get(&path).await?;
-            let metadata = |key| answer.str_at(&["metadata", key]);
-            list.version = metadata("resourceVersion").into();
-            token = metadata("continue").to_owned();
-            add_items(&mut list.items, &answer)?;
-            if token.is_empty() {
-                return Ok(list);
-            }
-        }
+        self.watch_as(path, false, idle).await
     }
 
     async fn value(
@@ -322,26 +297,4 @@ impl Client {
             Err(_) => Err(Error::TimedOut(self.limits.time)),
         }
     }
-}
-
-/// The items of a list say what they are only where they are watched; here they say it too.
-fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
-    let text = |key: &str| page.str_at(&[key]);
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
-        return Err(Error::Unreadable(format!("a `{kind}` is not a list")));
-    };
-    for item in found.as_array().unwrap_or_default() {
-        let mut item = item.clone();
-        if let Some(map) = item.as_object_mut() {
-            if !map.contains_key("kind") {
-                map.insert_at(0, "kind".into(), kind.into());
-            }
-            if !map.contains_key("apiVersion") {
-                map.insert_at(1, "apiVersion".into(), version.into());
-            }
-        }
-        items.push(item);
-    }
-    Ok(())
 }

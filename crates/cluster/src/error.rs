@@ -43,6 +43,8 @@ pub struct ApiStatus {
     pub reason: String,
     /// What it says.
     pub message: String,
+    /// Where a list whose pages have expired (410) goes on, with the objects as they are now; mostly empty.
+    pub continue_token: String,
 }
 
 impl Error {
@@ -105,7 +107,7 @@ impl ApiStatus {
                     "" => format!("the API server answered with {code}"),
                     text => format!("the API server answered with {code}: {text}"),
                 };
-                Self { code, reason: String::new(), message }
+                Self { code, reason: String::new(), message, continue_token: String::new() }
             }
         }
     }
@@ -114,8 +116,12 @@ impl ApiStatus {
     pub(crate) fn of_object(value: &Value) -> Self {
         let text = |key| value.str_at(&[key]).to_owned();
         let code = value.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
-        let mut status =
-            Self { code: code.unwrap_or_default(), reason: text("reason"), message: text("message") };
+        let mut status = Self {
+            code: code.unwrap_or_default(),
+            reason: text("reason"),
+            message: text("message"),
+            continue_token: value.str_at(&["metadata", "continue"]).to_owned(),
+        };
         if status.message.is_empty() {
             status.message = format!("the API server answered with {} {}", status.code, status.reason);
         }
