@@ -122,16 +122,20 @@ impl OutcomeRow {
 
 impl OutcomeCounts {
     /// Counts one outcome.
-    pub(super) fn add(&mut self, outcome: &RuleOutcome) {
-        let count = match outcome.status {
+    pub(crate) fn add(&mut self, outcome: &RuleOutcome) {
+        *self.of_mut(outcome.status) += 1;
+        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
+    }
+
+    /// Returns the count of the outcomes with `status`.
+    pub fn of_mut(&mut self, status: RuleStatus) -> &mut usize {
+        match status {
             RuleStatus::Pass => &mut self.pass,
             RuleStatus::Fail => &mut self.fail,
             RuleStatus::Warn => &mut self.warn,
             RuleStatus::Error => &mut self.error,
             RuleStatus::Skip => &mut self.skip,
-        };
-        *count += 1;
-        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
+        }
     }
 
     /// Returns how many outcomes there are.
