@@ -131,6 +131,10 @@ pub(crate) enum CompatMode {
 pub(crate) struct Threshold(Option<Level>);
 
 impl Threshold {
+    /// Everything above INFO.
+    #[cfg(feature = "serve")]
+    pub(crate) const ABOVE_INFO: Self = Self(Some(Level::Low));
+
     /// Returns the least severe failure, if there is any.
     pub(crate) fn least(self) -> Option<Level> {
         self.0

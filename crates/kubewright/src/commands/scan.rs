@@ -43,10 +43,10 @@ pub(crate) fn run_scan(arguments: &ScanArguments, color: ColorChoice) -> Result<
     keep_inputs(&outputs)?;
     let extent = ScanExtent::new(arguments, &cluster)?;
     let pass = ScanPass { cluster: &cluster, rules: &rules, extent: &extent, arguments, outputs: &outputs };
-    let (mut result, mut renderers) = pass.run(color)?;
+    let (result, mut renderers) = pass.run(color)?;
     let findings = detect_in_pass(&rules, &result, &extent, arguments);
     let mut diagnostics = rules.diagnostics.clone();
-    diagnostics.append(&mut result.diagnostics);
+    diagnostics.extend(result.diagnostics.iter().cloned());
     if cluster.stop.load(Ordering::Relaxed) {
         diagnostics.push(stopped_diagnostic(result.objects));
     }
