@@ -12,6 +12,7 @@
 mod api;
 mod caps;
 mod changes;
+mod finding;
 mod name;
 mod objects;
 mod result;
@@ -22,7 +23,9 @@ mod summary;
 pub use api::ReportApi;
 pub use caps::{ReportCaps, ReportRank, ReportSelection, ReportWeight};
 pub use changes::{ReportChange, StoredReport, report_changes};
+pub use finding::{JudgedFinding, result_of_finding, scope_of_finding};
 pub use name::{MANAGED_BY, MANAGED_BY_LABEL, REPORT_NAME_PREFIX, SUMMARY_REPORT_NAME, report_name};
+pub(crate) use objects::named_report_objects;
 pub use objects::{DIGEST_ANNOTATION, MAX_REPORT_BYTES, MAX_REPORT_ROWS, ReportObject, report_objects};
 pub use result::{ObjectResults, ReportResult, ReportScope, ReportSource, result_of_outcome};
 pub use status_filter::StatusFilter;

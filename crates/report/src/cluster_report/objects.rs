@@ -13,8 +13,9 @@ use crate::OutcomeCounts;
 pub const DIGEST_ANNOTATION: &str = "kubewright.dev/digest";
 /// How many rows a report has.
 pub const MAX_REPORT_ROWS: usize = 1_000;
-/// How many bytes a report has as JSON.
-pub const MAX_REPORT_BYTES: usize = 256 << 10;
+/// How many bytes a report has as JSON. `kubectl apply` copies a manifest into an annotation, and all annotations
+/// together have at most 256 KiB.
+pub const MAX_REPORT_BYTES: usize = 240 << 10;
 /// The number of digits of a digest.
 const DIGEST_DIGITS: usize = 32;
 /// The longest text of a reference to an object; names of objects in files may have any length.
@@ -118,12 +119,16 @@ impl ReportHead<'_> {
             report.insert("source".into(), self.source.into());
             if let Some(statuses) = self.statuses {
                 let names: Vec<Value> = statuses.statuses().map(|status| status.name().into()).collect();
-                let filter = Map::from([("statusFilter", Value::array(names))]);
-                report.insert("configuration".into(), filter.into());
+                let limits = Map::from([
+                    ("maxResults", Value::from(MAX_REPORT_ROWS)),
+                    ("statusFilter", Value::array(names)),
+                ]);
+                report.insert("configuration".into(), Map::from([("limits", Value::from(limits))]).into());
             }
         }
-        if let Some(scope) = self.scope {
-            report.insert("scope".into(), object_reference(scope).into());
+        let reference = self.scope.map(object_reference).filter(|reference| !reference.is_empty());
+        if let Some(reference) = reference {
+            report.insert("scope".into(), reference.into());
         }
         report.insert("summary".into(), summary_value(counts));
         report

@@ -1,9 +1,10 @@
 //! The results of one object, before they become reports.
 
-use kubewright_engine::{RuleOutcome, RuleStatus};
+use kubewright_engine::{RuleId, RuleMetadata, RuleOutcome, RuleStatus};
 use kubewright_value::Text;
 
 use super::StatusFilter;
+use crate::objects::OutcomeText;
 use crate::{OutcomeCounts, path_text};
 
 /// The object that a report is about.
@@ -103,41 +104,48 @@ impl ObjectResults {
     }
 }
 
-/// Returns the row of an outcome that is so since `since`.
-#[must_use]
-pub fn result_of_outcome(outcome: &RuleOutcome, since: i64) -> ReportResult {
-    let rule = &outcome.rule;
-    let mut properties = vec![(Text::new("dialect"), Text::new(rule.dialect))];
-    properties.extend(outcome.metadata.properties.iter().cloned());
-    if !outcome.exceptions.is_empty() {
-        properties.push(("exceptions".into(), outcome.exceptions.join(",").into()));
-    }
-    if !outcome.path.is_empty() {
-        properties.push(("path".into(), path_text(&outcome.path).into()));
-    }
-    ReportResult {
-        policy: if rule.policy.is_empty() { rule.rule.clone() } else { rule.policy.clone() },
-        rule: rule.rule.clone(),
-        message: outcome_message(outcome),
-        category: outcome.metadata.category.clone(),
-        severity: outcome.metadata.severity.clone(),
-        result: outcome.status,
-        // A rule that warns by itself does not count for a score.
-        is_scored: outcome.status != RuleStatus::Warn,
-        properties,
-        since,
+impl ReportResult {
+    /// Returns a row with what is known of a rule; its verdict is still `pass`.
+    pub(crate) fn of_rule(rule: &RuleId, metadata: &RuleMetadata, exceptions: &[Text]) -> Self {
+        let mut properties = vec![(Text::new("dialect"), Text::new(rule.dialect))];
+        properties.extend(metadata.properties.iter().cloned());
+        if !exceptions.is_empty() {
+            properties.push(("exceptions".into(), exceptions.join(",").into()));
+        }
+        Self {
+            policy: if rule.policy.is_empty() { rule.rule.clone() } else { rule.policy.clone() },
+            rule: rule.rule.clone(),
+            message: Text::default(),
+            category: metadata.category.clone(),
+            severity: metadata.severity.clone(),
+            result: RuleStatus::Pass,
+            is_scored: true,
+            properties,
+            since: 0,
+        }
     }
 }
 
-/// Returns the message, or the best there is where the rule gave none.
-fn outcome_message(outcome: &RuleOutcome) -> Text {
-    match (outcome.message.as_str(), &outcome.denial, outcome.status) {
-        ("", Some(denial), _) => denial.as_str().into(),
-        ("", None, RuleStatus::Fail) => "refused".into(),
-        ("", None, RuleStatus::Pass) if !outcome.patch.is_empty() => {
-            crate::text::plural(outcome.patch.len(), "change").into()
-        }
-        ("", None, RuleStatus::Skip) if !outcome.exceptions.is_empty() => "an exception was made".into(),
-        _ => outcome.message.clone(),
+/// Returns the row of an outcome that is so since `since`.
+#[must_use]
+pub fn result_of_outcome(outcome: &RuleOutcome, since: i64) -> ReportResult {
+    let mut result = ReportResult::of_rule(&outcome.rule, &outcome.metadata, &outcome.exceptions);
+    if !outcome.path.is_empty() {
+        result.properties.push(("path".into(), path_text(&outcome.path).into()));
+    }
+    let text = OutcomeText {
+        message: &outcome.message,
+        denial: outcome.denial.as_deref(),
+        status: outcome.status,
+        changes: outcome.patch.len(),
+        has_exceptions: !outcome.exceptions.is_empty(),
+    };
+    ReportResult {
+        message: text.to_string().into(),
+        result: outcome.status,
+        // A rule that warns by itself does not count for a score.
+        is_scored: outcome.status != RuleStatus::Warn,
+        since,
+        ..result
     }
 }
