@@ -53,7 +53,7 @@ pub(crate) fn run_scan(arguments: &ScanArguments, color: ColorChoice) -> Result<
     diagnostics.extend(findings.iter().flat_map(|found| found.diagnostics.clone()));
     let report = Report {
         results: Results::Objects(Totals {
-            rules: rules.engine.rules(),
+            rules: &rules.all,
             objects: result.objects,
             counts: result.counts,
             findings: findings.as_ref(),

@@ -57,9 +57,13 @@ impl TableRenderer {
         if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
             return Ok(());
         }
-        let place = object.place_of(row).to_string();
+        // The resource of a cluster is in the line above the objects.
+        let is_file = row.position.line > 0;
+        let place = if is_file { object.place_of(row).to_string() } else { String::new() };
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
         match row.part().as_str() {
+            "" if !is_file => {}
+            part if !is_file => writeln!(self.out, "        {}", visible(part))?,
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
             part => writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(part))?,
         }
@@ -79,7 +83,8 @@ impl TableRenderer {
             self.file = None;
             findings::write_finding_tables(found, (&mut self.out, self.paint), "")?;
         }
-        if self.is_quiet && !totals.counts.has_violations() {
+        let is_about_patterns = totals.rules.is_empty() && totals.findings.is_some();
+        if is_about_patterns || (self.is_quiet && !totals.counts.has_violations()) {
             return Ok(());
         }
         if self.file.is_some() {

@@ -53,14 +53,6 @@ impl ScanCluster {
         self.runtime.handle()
     }
 
-    /// Reads an object, or one page of a list.
-    ///
-    /// # Errors
-    /// When there is no answer.
-    pub(super) fn get(&self, path: &ApiPath) -> Result<Value, Error> {
-        self.runtime.block_on(self.client.get(path))
-    }
-
     /// Reads all objects at `path`.
     ///
     /// # Errors

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus,
-};
+use kubewright_engine::{Decision, DecisionSettings, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_report::{Columns, ObjectReview, ObjectRow};
 use kubewright_value::{Document, Source, Value};
 
+use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 
 /// How often an object is judged again because rules ask for more.
@@ -17,7 +16,7 @@ const MAX_LOOKUP_ROUNDS: usize = 16;
 /// Judges objects with the same rules and options.
 pub(super) struct ObjectJudge<'a> {
     /// The rules.
-    pub(super) engine: &'a Engine,
+    pub(super) rules: &'a ScanRuleSet,
     /// What rules may look up.
     pub(super) world: &'a PassWorld,
     /// What the outputs need to know.
@@ -56,7 +55,11 @@ impl ObjectJudge<'_> {
         };
         let mut rounds = 0;
         loop {
-            let mut decision = self.engine.decide(request, self.world, &settings);
+            let mut decision = self.rules.changing.decide(request, self.world, &settings);
+            let judged = self.rules.judging.decide(request, self.world, &settings);
+            decision.is_allowed &= judged.is_allowed;
+            decision.outcomes.extend(judged.outcomes);
+            decision.queries.extend(judged.queries);
             rounds += 1;
             if decision.queries.is_empty() || rounds > MAX_LOOKUP_ROUNDS + 1 {
                 return decision;

@@ -98,7 +98,7 @@ impl ScanPass<'_> {
         let kinds = self.kinds(&result.live);
         let world = PassWorld::new(self.cluster, self.rules, &self.arguments.rules);
         let judge = ObjectJudge {
-            engine: &self.rules.engine,
+            rules: self.rules,
             world: &world,
             columns: self.columns(),
             is_lenient: self.arguments.audit_warn,
@@ -125,7 +125,7 @@ impl ScanPass<'_> {
     /// Returns the kinds that are listed.
     fn kinds(&self, live: &LivePatterns) -> Vec<ScanKind> {
         let is_read = |group: &str, kind: &str| !is_quiet(group, kind) && live.reads_kind(group, kind);
-        let readers = KindReaders { rules: self.rules.engine.rules(), patterns: &is_read };
+        let readers = KindReaders { rules: &self.rules.all, patterns: &is_read };
         let mut kinds = scan_kinds(&self.cluster.resources, &readers);
         kinds.iter_mut().for_each(|kind| kind.is_judged &= self.extent.has_kind(&kind.resource));
         kinds.retain(|kind| kind.is_judged || kind.is_in_graph);

@@ -1,15 +1,15 @@
 //! The rules of a scan: those of the cluster, and those of files.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_cluster::Error;
+use kubewright_cluster::{ApiResource, Error};
 use kubewright_dialects::{DialectOptions, all_dialects};
 use kubewright_engine::{
-    ClusterSupport, Diagnostic, Engine, EvaluationMode, GENERATED_LABEL, WatchedResource,
+    ClusterSupport, Diagnostic, Engine, EvaluationMode, GENERATED_LABEL, Rule, RuleAction, WatchedResource,
 };
 use kubewright_files as files;
 use kubewright_graph::References;
-use kubewright_k8s::ObjectName;
 use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_serve::admitted_exceptions;
 use kubewright_value::{Document, Source, Value, yaml};
@@ -26,8 +26,12 @@ use crate::rules::{dialect_options, take_exceptions};
 
 /// The compiled rules of a scan.
 pub(super) struct ScanRuleSet {
-    /// The rules that run in background scans.
-    pub(super) engine: Engine,
+    /// The rules that judge objects as they are stored.
+    pub(super) judging: Engine,
+    /// The rules that would change objects. They run apart, so that no other rule sees their changes.
+    pub(super) changing: Engine,
+    /// All of them.
+    pub(super) all: Vec<Arc<Rule>>,
     /// The patterns.
     pub(super) patterns: Vec<Pattern>,
     /// References of custom kinds, which patterns rely on.
@@ -67,7 +71,7 @@ impl ScanRuleSet {
         }
         options.exceptions = std::mem::take(&mut documents.exceptions);
         let set = Self::compile(documents, options, arguments);
-        if set.engine.rules().is_empty() && set.patterns.is_empty() {
+        if set.all.is_empty() && set.patterns.is_empty() {
             print_diagnostics(&set.diagnostics, Paint::OFF);
             return Err(no_rules(arguments));
         }
@@ -89,7 +93,10 @@ impl ScanRuleSet {
         patterns.sort_by(|one, other| one.name.cmp(&other.name));
         let mut rules = loaded.rules;
         rules.retain(|rule| rule.evaluation_modes.contains(EvaluationMode::Background));
-        Self { engine: Engine::new(rules), patterns, references, diagnostics, shared, options }
+        let all = Engine::new(rules).rules().to_vec();
+        let (changing, judging) = all.iter().cloned().partition(|rule| rule.action == RuleAction::Mutate);
+        let (changing, judging) = (Engine::sharing(changing), Engine::sharing(judging));
+        Self { judging, changing, all, patterns, references, diagnostics, shared, options }
     }
 }
 
@@ -137,9 +144,11 @@ impl ScanDocuments {
             match one.role {
                 RuleResourceRole::Rule => {
                     let written = objects.iter().filter(|object| !is_generated(object));
-                    self.rules.extend(written.map(cluster_document));
+                    self.rules.extend(written.map(|object| cluster_document(&one.resource, object)));
                 }
-                RuleResourceRole::Exception => exceptions.extend(objects.iter().map(cluster_document)),
+                RuleResourceRole::Exception => {
+                    exceptions.extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
+                }
                 RuleResourceRole::Shared(watched) => {
                     self.shared.extend(objects.into_iter().map(|object| (watched, object)));
                 }
@@ -159,7 +168,7 @@ fn is_generated(object: &Value) -> bool {
 }
 
 /// Returns an object of the cluster as a document, written as a person would read it.
-fn cluster_document(object: &Value) -> Document {
+fn cluster_document(resource: &ApiResource, object: &Value) -> Document {
     let mut object = object.clone();
     if let Some(map) = object.as_object_mut() {
         map.remove("status");
@@ -167,7 +176,10 @@ fn cluster_document(object: &Value) -> Document {
             metadata.remove("managedFields");
         }
     }
-    let name = ObjectName::of(&object).to_string();
+    let name = match object.str_at(&["metadata", "namespace"]) {
+        "" => format!("{}/{}", resource.full_name(), object.str_at(&["metadata", "name"])),
+        namespace => format!("{}/{namespace}/{}", resource.full_name(), object.str_at(&["metadata", "name"])),
+    };
     let source = Source::new(name, yaml::write(&object));
     match yaml::read(&source).documents.into_iter().next() {
         Some(document) => document,

@@ -66,8 +66,8 @@ impl PassWorld {
             return;
         }
         let deadline = Instant::now() + LOOKUP_TIMEOUT;
-        let looking = tokio::time::timeout(LOOKUP_TIMEOUT, self.lookup.look_up(&query, deadline));
-        let _entered = self.handle.enter();
+        let looking =
+            async { tokio::time::timeout(LOOKUP_TIMEOUT, self.lookup.look_up(&query, deadline)).await };
         let answer = match self.handle.block_on(looking) {
             Ok(Ok(Some(value))) => QueryAnswer::Found(value),
             Ok(Ok(None)) => QueryAnswer::Absent,
