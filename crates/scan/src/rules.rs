@@ -2,6 +2,7 @@
 
 mod change;
 mod digest;
+mod named;
 mod owners;
 mod pattern_set;
 
