@@ -12,22 +12,32 @@
 mod api;
 mod caps;
 mod changes;
+mod definitions;
 mod finding;
 mod name;
 mod objects;
+mod pattern_objects;
 mod result;
 mod rows;
 mod status_filter;
 mod summary;
+mod timestamps;
 
 pub use api::ReportApi;
 pub use caps::{ReportCaps, ReportRank, ReportSelection, ReportWeight};
 pub use changes::{ReportChange, StoredReport, report_changes};
+pub use definitions::{OPENREPORTS_DEFINITIONS, WGPOLICY_DEFINITIONS};
 pub use finding::{JudgedFinding, result_of_finding, scope_of_finding};
 pub use name::{MANAGED_BY, MANAGED_BY_LABEL, REPORT_NAME_PREFIX, SUMMARY_REPORT_NAME, report_name};
 pub(crate) use objects::named_report_objects;
 pub use objects::{DIGEST_ANNOTATION, MAX_REPORT_BYTES, MAX_REPORT_ROWS, ReportObject, report_objects};
-pub use result::{ObjectResults, ReportResult, ReportScope, ReportSource, result_of_outcome};
+pub use pattern_objects::{
+    FIELD_MANAGER, PatternObject, PatternObjectChange, PatternObjectKind, StoredPatternObject,
+    pattern_object, pattern_object_changes,
+};
+pub use result::{
+    ObjectResults, ReportResult, ReportScope, ReportSource, policy_and_rule, result_of_outcome,
+};
 pub use status_filter::StatusFilter;
 pub use summary::{PolicyTotals, SUMMARY_SOURCE, SummaryTotals, summary_report};
 

@@ -4,14 +4,14 @@
 //! An answer is forgotten before the objects that depend on it are judged again, and what is looked up after that is at
 //! least as new as the change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use kubewright_engine::{Query, QueryAnswer, World};
+use kubewright_engine::{ApiCall, Query, QueryAnswer, World};
 use kubewright_scan::ObjectKey;
 use kubewright_serve::CachedWorld;
-use kubewright_value::{Value, json};
+use kubewright_value::{Text, Value, json};
 
 /// How long an answer is remembered: what is not watched is looked up again then.
 const ANSWER_TTL: Duration = Duration::from_secs(60);
@@ -32,6 +32,8 @@ pub(crate) struct ScanWorld {
 #[derive(Debug, Default)]
 struct RememberedAnswers {
     all: HashMap<Query, (QueryAnswer, Instant)>,
+    /// The API groups that were called.
+    calls: HashSet<Text>,
     bytes: usize,
 }
 
@@ -51,13 +53,23 @@ impl ScanWorld {
             *answers = RememberedAnswers::default();
         }
         answers.bytes += bytes;
+        if let Query::Api(ApiCall { path: Some(path), .. }) = &query {
+            answers.calls.insert(path.group.clone());
+        }
         answers.all.insert(query, (answer, Instant::now()));
     }
 
     /// Forgets what may depend on `changed`.
     pub(crate) fn forget(&self, changed: &ObjectKey) {
-        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
-        answers.all.retain(|query, _| !may_depend(query, changed));
+        let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
+        let is_known = answers.all.contains_key(&Query::Object(changed.clone()))
+            || answers.calls.contains(&changed.group);
+        drop(answers);
+        // Most changes are about nothing that was looked up.
+        if is_known {
+            let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+            answers.all.retain(|query, _| !may_depend(query, changed));
+        }
     }
 
     /// Forgets everything about shared entries.
@@ -102,7 +114,6 @@ fn may_depend(query: &Query, changed: &ObjectKey) -> bool {
             path.group == changed.group
                 && (path.namespace.is_empty() || path.namespace == changed.namespace || changed.namespace.is_empty())
         }),
-        Query::Http(_) | Query::Image(_) => false,
-        Query::Shared(_) => true,
+        Query::Http(_) | Query::Image(_) | Query::Shared(_) => false,
     }
 }

@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ const MAX_RESULT_SERIES: usize = 10_000;
 pub struct ScanMetrics {
     values: Vec<Vec<AtomicU64>>,
     results: Mutex<BTreeMap<ResultSeries, u64>>,
-    unavailable: Mutex<BTreeMap<String, String>>,
+    unavailable: Mutex<BTreeSet<String>>,
     oldest_waiting: Mutex<Option<Instant>>,
 }
 
@@ -102,18 +102,9 @@ impl ScanMetrics {
         *self.results.lock().unwrap_or_else(PoisonError::into_inner) = results;
     }
 
-    /// Sets which kinds cannot be read, and why. Returns whether that is new.
-    pub(crate) fn set_unavailable(&self, kind: &str, why: Option<&str>) -> bool {
-        let mut unavailable = self.unavailable.lock().unwrap_or_else(PoisonError::into_inner);
-        match why {
-            Some(why) => unavailable.insert(kind.to_owned(), why.to_owned()).as_deref() != Some(why),
-            None => unavailable.remove(kind).is_some(),
-        }
-    }
-
-    /// Returns the kinds that cannot be read, each with the reason.
-    pub(crate) fn unavailable(&self) -> BTreeMap<String, String> {
-        self.unavailable.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Sets the names of the kinds that cannot be read.
+    pub(crate) fn set_unavailable(&self, kinds: BTreeSet<String>) {
+        *self.unavailable.lock().unwrap_or_else(PoisonError::into_inner) = kinds;
     }
 
     /// Forgets what a scan counted that has ended; counters stay.
@@ -124,7 +115,7 @@ impl ScanMetrics {
         self.set(ScanMetric::CircuitOpen, 0, 0);
         self.set_oldest_waiting(None);
         self.set_results(std::iter::empty());
-        self.unavailable.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.set_unavailable(BTreeSet::new());
     }
 
     /// Returns all metrics in the text format of Prometheus.
@@ -149,7 +140,7 @@ impl ScanMetrics {
                 }
             }
             ScanMetric::UnavailableKinds => {
-                for kind in self.unavailable().keys() {
+                for kind in self.unavailable.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                     text.sample(row.name, &format!("kind=\"{}\"", escape_label(kind)), 1);
                 }
             }
@@ -187,8 +178,7 @@ mod tests {
         metrics.written(WriteVerb::Delete);
         metrics.set_results([(("p\"".to_owned(), "r".to_owned(), "fail"), 3)].into_iter());
         metrics.passed(Duration::from_millis(1500), UNIX_EPOCH + Duration::from_secs(7));
-        assert!(metrics.set_unavailable("v1/Node", Some("forbidden")));
-        assert!(!metrics.set_unavailable("v1/Node", Some("forbidden")), "it is named once");
+        metrics.set_unavailable(BTreeSet::from(["v1/Node".to_owned()]));
         let text = metrics.exposition();
         for line in [
             "kubewright_scan_objects{state=\"judged\"} 0",

@@ -15,7 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{CallLimits, Client, Discovery, Error};
-use kubewright_report::cluster_report::{ObjectResults, ReportApi, ReportScope, ReportSource};
+use kubewright_report::cluster_report::{
+    ObjectResults, ReportApi, ReportCaps, ReportObject, ReportScope, ReportSource, SUMMARY_REPORT_NAME,
+    SummaryTotals, report_name, report_objects, summary_report,
+};
 
 use crate::ScanMetrics;
 use crate::lease::LeaseFence;
@@ -32,28 +35,13 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(4);
 const FIRST_WRITE_BACKOFF: Duration = Duration::from_millis(200);
 const MAX_WRITE_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How many reports there may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReportLimits {
-    /// How many reports.
-    pub max_objects: usize,
-    /// How many bytes all of them have together, as JSON.
-    pub max_bytes: usize,
-}
-
-impl Default for ReportLimits {
-    fn default() -> Self {
-        Self { max_objects: 10_000, max_bytes: 64 << 20 }
-    }
-}
-
 /// How reports are written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportWriterSettings {
     /// Which API group is written.
     pub group: ReportGroup,
     /// How many reports there may be.
-    pub limits: ReportLimits,
+    pub caps: ReportCaps,
     /// How many writes there are in a second.
     pub writes_per_second: f64,
     /// How many there may be at once after a quiet time.
@@ -64,7 +52,7 @@ impl Default for ReportWriterSettings {
     fn default() -> Self {
         Self {
             group: ReportGroup::Served,
-            limits: ReportLimits::default(),
+            caps: ReportCaps::default(),
             writes_per_second: 20.0,
             burst: 50.0,
         }
@@ -101,6 +89,8 @@ struct WriterState {
     ledger: ReportLedger,
     /// Our reports in the group that is not written.
     elsewhere: Vec<(ReportApi, ReportId)>,
+    /// The report with the totals, where there are more results than reports may hold.
+    summary: Option<ReportObject>,
     backoff: Duration,
 }
 
@@ -132,8 +122,9 @@ impl ReportWriter {
         let bucket = TokenBucket::new(settings.writes_per_second, settings.burst, Instant::now());
         let state = WriterState {
             api: None,
-            ledger: ReportLedger::new(settings.limits),
+            ledger: ReportLedger::new(settings.caps),
             elsewhere: Vec::new(),
+            summary: None,
             backoff: FIRST_WRITE_BACKOFF,
         };
         Self {
@@ -190,7 +181,7 @@ impl ReportWriter {
         match results.results.is_empty() {
             true => state.ledger.unwant(&first_report_id(&results.scope, results.source)),
             false => {
-                let reports = kubewright_report::cluster_report::report_objects(api, results);
+                let reports = report_objects(api, results);
                 state.ledger.want(results, &reports);
             }
         }
@@ -222,6 +213,21 @@ impl ReportWriter {
         is_over
     }
 
+    /// Sets the totals that the summary report shows; without any there is none. Their numbers of reported and left out
+    /// objects are set here.
+    pub fn set_summary(&self, totals: Option<SummaryTotals>) {
+        let mut state = self.state();
+        let (reported_objects, left_out_objects) = state.ledger.reported();
+        let totals = totals.map(|totals| SummaryTotals { reported_objects, left_out_objects, ..totals });
+        state.summary = state.api.zip(totals).map(|(api, totals)| summary_report(api, &totals));
+    }
+
+    /// Returns the group that is written.
+    #[must_use]
+    pub fn api(&self) -> Option<ReportApi> {
+        self.state().api
+    }
+
     /// Returns whether everything is written.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -244,7 +250,11 @@ impl ReportWriter {
             let ended = self.delete_elsewhere(other, &id).await;
             return self.step_after(ended, |state| state.elsewhere.push((other, id.clone())));
         }
-        let (Some(api), Some(task)) = (api, task) else { return WriteStep::Idle };
+        let (api, task) = match (api, task) {
+            (None, _) => return WriteStep::Idle,
+            (Some(api), Some(task)) => (api, task),
+            (Some(api), None) => return self.write_summary(api).await,
+        };
         let ended = match &task {
             ReportTask::Delete(id, report) => self.delete(api, id, report).await,
             ReportTask::Write(scope, source) => match results_of(scope, *source) {
@@ -277,6 +287,21 @@ impl ReportWriter {
                 WriteStep::Failed(pause) => tokio::time::sleep(pause).await,
             }
         }
+    }
+
+    async fn write_summary(&self, api: ReportApi) -> WriteStep {
+        let id = ReportId { namespace: "".into(), name: SUMMARY_REPORT_NAME.into() };
+        let (wanted, stored) = {
+            let state = self.state();
+            (state.summary.clone(), state.ledger.stored(&id).cloned())
+        };
+        let ended = match (wanted, stored) {
+            (Some(wanted), Some(stored)) if wanted.digest == stored.digest => return WriteStep::Idle,
+            (None, None) => return WriteStep::Idle,
+            (Some(wanted), _) => self.write_one(api, &id, &wanted).await,
+            (None, Some(stored)) => self.delete(api, &id, &stored).await,
+        };
+        self.step_after(ended, |_| {})
     }
 
     fn step_after(&self, ended: WriteEnd, retry: impl FnOnce(&mut WriterState)) -> WriteStep {
@@ -325,6 +350,6 @@ impl ReportWriter {
 }
 
 fn first_report_id(scope: &ReportScope, source: ReportSource) -> ReportId {
-    let name = kubewright_report::cluster_report::report_name(scope, source);
+    let name = report_name(scope, source);
     ReportId { namespace: scope.namespace.clone(), name: name.into() }
 }

@@ -1,5 +1,7 @@
 //! Reports of one object: names, ids, digests, sizes.
 
+mod policy_reporter;
+
 use kubewright_engine::RuleStatus;
 use kubewright_value::{Text, Value, json};
 

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use kubewright_report::cluster_report::{ObjectResults, ReportObject, ReportScope, ReportSource};
+use kubewright_report::cluster_report::{
+    ObjectResults, ReportCaps, ReportObject, ReportRank, ReportScope, ReportSource, ReportWeight,
+    SUMMARY_REPORT_NAME,
+};
 use kubewright_value::Text;
-
-use super::ReportLimits;
 
 /// The name of a report in its API group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +34,7 @@ pub(crate) struct TrackedReport {
 struct WantedReports {
     scope: ReportScope,
     source: ReportSource,
-    /// 0 is the most severe.
-    rank: u8,
+    rank: ReportRank,
     parts: Vec<WantedPart>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum ReportTask {
 /// The reports of one API group.
 #[derive(Debug, Default)]
 pub(crate) struct ReportLedger {
-    limits: ReportLimits,
+    caps: ReportCaps,
     stored: HashMap<ReportId, TrackedReport>,
     wanted: BTreeMap<ReportId, WantedReports>,
     /// What is left out because there are too many; nothing while all fit.
@@ -71,8 +71,8 @@ pub(crate) struct ReportLedger {
 }
 
 impl ReportLedger {
-    pub(crate) fn new(limits: ReportLimits) -> Self {
-        Self { limits, ..Self::default() }
+    pub(crate) fn new(caps: ReportCaps) -> Self {
+        Self { caps, ..Self::default() }
     }
 
     /// Takes what is in the cluster in place of what was known. What should be there stays and is compared anew.
@@ -104,13 +104,15 @@ impl ReportLedger {
         let wanted = WantedReports {
             scope: results.scope.clone(),
             source: results.source,
-            rank: severity_rank(results),
+            rank: ReportRank::of(results),
             parts: parts.collect(),
         };
         self.take_out(&id);
         self.bytes += wanted.bytes();
         self.parts += wanted.parts.len();
-        wanted.ids(&id).for_each(|id| drop(self.deletions.remove(&id)));
+        for id in wanted.ids(&id) {
+            self.deletions.remove(&id);
+        }
         self.wanted.insert(id.clone(), wanted);
         self.is_limit_stale |= self.is_over() || !self.left_out.is_empty();
         self.compare(&id);
@@ -132,7 +134,7 @@ impl ReportLedger {
     pub(crate) fn prune(&mut self, is_scanned: impl Fn(&TrackedReport) -> bool) {
         let kept: HashSet<ReportId> = self.wanted.iter().flat_map(|(id, wanted)| wanted.ids(id)).collect();
         for (id, stored) in &self.stored {
-            if !kept.contains(id) && is_scanned(stored) {
+            if !kept.contains(id) && id.name != SUMMARY_REPORT_NAME && is_scanned(stored) {
                 self.deletions.insert(id.clone());
             }
         }
@@ -144,22 +146,15 @@ impl ReportLedger {
             return !self.left_out.is_empty();
         }
         self.is_limit_stale = false;
-        let mut left_out = HashSet::new();
+        let mut left_out: HashSet<ReportId> = HashSet::new();
         if self.is_over() {
-            let mut order: Vec<(u8, &ReportId)> =
-                self.wanted.iter().map(|(id, wanted)| (wanted.rank, id)).collect();
-            order.sort();
+            let (ids, weights): (Vec<&ReportId>, Vec<ReportWeight>) =
+                self.wanted.iter().map(|(id, wanted)| (id, wanted.weight(id))).unzip();
             // One place is that of the summary.
-            let (mut objects, mut bytes) = (1, 0);
-            for (_, id) in order {
-                let Some(wanted) = self.wanted.get(id) else { continue };
-                let (more, size) = (wanted.parts.len(), wanted.bytes());
-                if objects + more > self.limits.max_objects || bytes + size > self.limits.max_bytes {
-                    left_out.insert(id.clone());
-                } else {
-                    (objects, bytes) = (objects + more, bytes + size);
-                }
-            }
+            let caps = ReportCaps { objects: self.caps.objects.saturating_sub(1), ..self.caps };
+            let kept: HashSet<usize> = caps.select(&weights).kept.into_iter().collect();
+            let others = ids.into_iter().enumerate().filter(|(place, _)| !kept.contains(place));
+            left_out = others.map(|(_, id)| id.clone()).collect();
         }
         let before = std::mem::replace(&mut self.left_out, left_out);
         let changed: Vec<ReportId> = self.left_out.symmetric_difference(&before).cloned().collect();
@@ -185,7 +180,9 @@ impl ReportLedger {
     /// Puts a task back that could not be done.
     pub(crate) fn retry(&mut self, task: &ReportTask) {
         match task {
-            ReportTask::Delete(id, _) => drop(self.deletions.insert(id.clone())),
+            ReportTask::Delete(id, _) => {
+                self.deletions.insert(id.clone());
+            }
             ReportTask::Write(scope, source) => {
                 let name = kubewright_report::cluster_report::report_name(scope, *source);
                 let id = ReportId { namespace: scope.namespace.clone(), name: name.into() };
@@ -221,6 +218,11 @@ impl ReportLedger {
         }
     }
 
+    /// Returns how many objects have reports, and how many are left out.
+    pub(crate) fn reported(&self) -> (usize, usize) {
+        (self.wanted.len() - self.left_out.len(), self.left_out.len())
+    }
+
     /// Returns how many reports there are, and about how many bytes they have.
     pub(crate) fn totals(&self) -> (usize, usize) {
         (self.stored.len(), self.bytes)
@@ -232,7 +234,7 @@ impl ReportLedger {
     }
 
     fn is_over(&self) -> bool {
-        self.parts + 1 > self.limits.max_objects || self.bytes > self.limits.max_bytes
+        self.parts + 1 > self.caps.objects || self.bytes > self.caps.bytes
     }
 
     /// Removes what is wanted under `id`; its further parts are to be deleted unless they are wanted again.
@@ -258,7 +260,9 @@ impl ReportLedger {
         let is_same = wanted.ids(id).zip(&wanted.parts).all(|(id, part)| {
             self.stored.get(&id).is_some_and(|stored| stored.digest == part.digest)
         });
-        wanted.ids(id).for_each(|id| drop(self.deletions.remove(&id)));
+        for id in wanted.ids(id) {
+            self.deletions.remove(&id);
+        }
         match is_same {
             true => self.dirty.remove(id),
             false => self.dirty.insert(id.clone()),
@@ -271,31 +275,15 @@ impl WantedReports {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
+    fn weight(&self, id: &ReportId) -> ReportWeight {
+        let name = format!("{}/{}", id.namespace, id.name);
+        ReportWeight { rank: self.rank, name, objects: self.parts.len(), bytes: self.bytes() }
+    }
+
     fn ids<'w>(&'w self, first: &'w ReportId) -> impl Iterator<Item = ReportId> + 'w {
         let namespace = &first.namespace;
         self.parts.iter().map(|part| ReportId { namespace: namespace.clone(), name: part.name.clone() })
     }
-}
-
-/// Returns how much the worst row of `results` matters; 0 is the most.
-fn severity_rank(results: &ObjectResults) -> u8 {
-    use kubewright_engine::RuleStatus;
-    let of_row = |severity: &str, status: RuleStatus| {
-        let severity = match severity {
-            "critical" => 0,
-            "high" => 1,
-            "medium" => 2,
-            "low" => 3,
-            _ => 4,
-        };
-        match status {
-            RuleStatus::Fail => severity,
-            RuleStatus::Error => severity + 5,
-            RuleStatus::Warn => severity + 10,
-            RuleStatus::Skip | RuleStatus::Pass => 15,
-        }
-    };
-    results.results.iter().map(|row| of_row(&row.severity, row.result)).min().unwrap_or(15)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ impl ReportWriter {
         WriteEnd::Done
     }
 
-    async fn write_one(&self, api: ReportApi, id: &ReportId, report: &ReportObject) -> WriteEnd {
+    pub(super) async fn write_one(&self, api: ReportApi, id: &ReportId, report: &ReportObject) -> WriteEnd {
         let mut is_known = self.state().ledger.stored(id).is_some();
         for _ in 0..MAX_CONFLICTS {
             if !self.may_write().await {

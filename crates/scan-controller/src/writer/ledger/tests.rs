@@ -68,7 +68,7 @@ fn run(ledger: &mut ReportLedger, all: &[ObjectResults]) -> Vec<String> {
 #[test]
 fn nothing_is_done_twice_and_nothing_where_the_digest_is_the_same() {
     let one = results(1, "high", 2);
-    let mut ledger = ReportLedger::new(ReportLimits::default());
+    let mut ledger = ReportLedger::new(ReportCaps::default());
     want(&mut ledger, &one);
     assert_eq!(run(&mut ledger, std::slice::from_ref(&one)).len(), 1);
     want(&mut ledger, &one);
@@ -86,7 +86,7 @@ fn nothing_is_done_twice_and_nothing_where_the_digest_is_the_same() {
 #[test]
 fn a_report_that_becomes_shorter_loses_its_further_parts() {
     let (long, short) = (results(1, "high", 1_500), results(1, "high", 3));
-    let mut ledger = ReportLedger::new(ReportLimits::default());
+    let mut ledger = ReportLedger::new(ReportCaps::default());
     want(&mut ledger, &long);
     assert_eq!(run(&mut ledger, std::slice::from_ref(&long)).len(), 2);
     want(&mut ledger, &short);
@@ -100,11 +100,11 @@ fn a_report_that_becomes_shorter_loses_its_further_parts() {
 #[test]
 fn after_a_restart_only_what_nobody_wants_is_deleted() {
     let (one, other) = (results(1, "high", 1), results(2, "high", 1));
-    let mut before = ReportLedger::new(ReportLimits::default());
+    let mut before = ReportLedger::new(ReportCaps::default());
     want(&mut before, &one);
     want(&mut before, &other);
     run(&mut before, &[one.clone(), other.clone()]);
-    let mut ledger = ReportLedger::new(ReportLimits::default());
+    let mut ledger = ReportLedger::new(ReportCaps::default());
     ledger.replace_stored(before.stored);
     want(&mut ledger, &one);
     assert!(ledger.is_done(), "what is stored is what is wanted");
@@ -118,7 +118,7 @@ fn after_a_restart_only_what_nobody_wants_is_deleted() {
 fn too_many_reports_leave_the_less_severe_out_until_there_is_room() {
     let all: Vec<ObjectResults> =
         ["low", "high", "critical", "low"].iter().zip(1..).map(|(one, number)| results(number, one, 1)).collect();
-    let mut ledger = ReportLedger::new(ReportLimits { max_objects: 3, ..ReportLimits::default() });
+    let mut ledger = ReportLedger::new(ReportCaps { objects: 3, ..ReportCaps::default() });
     all.iter().for_each(|one| want(&mut ledger, one));
     assert!(ledger.apply_limits());
     let name = |number: u32| id_of(&results(number, "low", 1)).name;
