@@ -101,19 +101,26 @@ pub struct ObjectDecision {
     inputs: Vec<RecordedInput>,
 }
 
+/// What is said of an object if there are no rules.
+impl Default for ObjectDecision {
+    fn default() -> Self {
+        Self {
+            is_allowed: true,
+            outcomes: Vec::new(),
+            object: Value::Null,
+            queries: Vec::new(),
+            inputs: Vec::new(),
+        }
+    }
+}
+
 impl ScanRules {
     /// Decides on `object` as it is stored. Rules that would change it run apart, so that no other rule sees the changes.
     #[must_use]
     pub fn decide(&self, object: &Value, world: &dyn World) -> ObjectDecision {
         let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
         let recording = RecordingWorld::new(world);
-        let mut decision = ObjectDecision {
-            is_allowed: true,
-            outcomes: Vec::new(),
-            object: Value::Null,
-            queries: Vec::new(),
-            inputs: Vec::new(),
-        };
+        let mut decision = ObjectDecision::default();
         for engine in [&self.judging, &self.changing] {
             let mut decided = match engine.rules().is_empty() {
                 true => Decision { object: object.clone(), ..nothing_decided() },

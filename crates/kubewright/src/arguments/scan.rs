@@ -1,6 +1,8 @@
 //! Arguments of `scan`.
 
 use clap::{Args, ValueEnum};
+use kubewright_report::cluster_report::StatusFilter;
+use kubewright_scan::Shard;
 
 use super::checked::{check_host, check_namespace, check_namespace_or_any, check_target};
 use super::detect::{Threshold, parse_threshold};
@@ -44,7 +46,7 @@ pub(crate) struct ScanArguments {
 
     /// Only the namespaces of shard I of N, counted from 0; `auto/N` takes I from JOB_COMPLETION_INDEX
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
-    pub(crate) shard: Option<ShardArgument>,
+    pub(crate) shard: Option<Shard>,
 
     #[arg(
         short,
@@ -138,9 +140,8 @@ pub(crate) struct ReportArguments {
     pub(crate) report_on: ReportSubjects,
 
     /// The results that have a row: pass, fail, warn, error, skip
-    #[arg(long, value_enum, value_name = "RESULT[,…]", value_delimiter = ',', default_value = "fail,warn,error,skip",
-          hide_possible_values = true)]
-    pub(crate) report_results: Vec<ReportedStatus>,
+    #[arg(long, value_name = "RESULT[,…]", default_value = "fail,warn,error,skip", value_parser = parse_statuses)]
+    pub(crate) report_results: StatusFilter,
 }
 
 /// Kinds of reports.
@@ -163,38 +164,14 @@ pub(crate) enum ReportSubjects {
     All,
 }
 
-/// The statuses of rows in reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportedStatus {
-    /// The object satisfies the rule.
-    Pass,
-    /// The object violates the rule.
-    Fail,
-    /// The object violates the rule, which only warns.
-    Warn,
-    /// The rule could not be evaluated.
-    Error,
-    /// An exception excludes the object from the rule.
-    Skip,
-}
-
-/// One of several processes that share the work of a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ShardArgument {
-    /// Which, from 0.
-    pub(crate) index: u32,
-    /// How many there are.
-    pub(crate) count: u32,
-}
-
 /// The variable that Kubernetes sets in the Pods of an Indexed Job.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
-fn parse_shard(text: &str) -> Result<ShardArgument, String> {
+fn parse_shard(text: &str) -> Result<Shard, String> {
     parse_shard_in(text, std::env::var(INDEX_VARIABLE).ok().as_deref())
 }
 
-fn parse_shard_in(text: &str, own_index: Option<&str>) -> Result<ShardArgument, String> {
+fn parse_shard_in(text: &str, own_index: Option<&str>) -> Result<Shard, String> {
     let (index, count) = text.split_once('/').ok_or("it is written `I/N`, such as `0/3`, or `auto/3`")?;
     let count = count.parse::<u32>().ok().filter(|count| *count > 0);
     let count = count.ok_or("the number of shards is at least 1")?;
@@ -205,19 +182,26 @@ fn parse_shard_in(text: &str, own_index: Option<&str>) -> Result<ShardArgument, 
         index => index,
     };
     let index = index.parse::<u32>().map_err(|_| format!("`{index}` is not a number"))?;
-    if index >= count {
-        return Err(format!("shards are counted from 0, so the last of {count} is {}", count - 1));
-    }
-    Ok(ShardArgument { index, count })
+    Shard::new(index, count)
+        .ok_or_else(|| format!("shards are counted from 0, so the last of {count} is {}", count - 1))
+}
+
+fn parse_statuses(text: &str) -> Result<StatusFilter, String> {
+    StatusFilter::parse(text)
+        .map_err(|word| format!("there is no result `{word}`; use pass, fail, warn, error and skip"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shard(index: u32, count: u32) -> Shard {
+        Shard::new(index, count).unwrap_or_default()
+    }
+
     #[test]
     fn shards_are_counted_from_zero() {
-        assert_eq!(parse_shard_in("2/3", None), Ok(ShardArgument { index: 2, count: 3 }));
+        assert_eq!(parse_shard_in("2/3", None), Ok(shard(2, 3)));
         assert!(parse_shard_in("3/3", None).is_err_and(|why| why.contains("the last of 3 is 2")));
         assert!(parse_shard_in("0/0", None).is_err());
         assert!(parse_shard_in("3", None).is_err());
@@ -225,7 +209,7 @@ mod tests {
 
     #[test]
     fn auto_takes_the_index_of_the_job() {
-        assert_eq!(parse_shard_in("auto/3", Some("1")), Ok(ShardArgument { index: 1, count: 3 }));
+        assert_eq!(parse_shard_in("auto/3", Some("1")), Ok(shard(1, 3)));
         assert!(parse_shard_in("auto/3", None).is_err_and(|why| why.contains("JOB_COMPLETION_INDEX")));
         assert!(parse_shard_in("auto/3", Some("7")).is_err());
     }

@@ -9,6 +9,7 @@ mod judge;
 mod kinds;
 mod lister;
 mod pass;
+mod reports;
 mod rule_kinds;
 mod rules;
 mod world;
@@ -43,13 +44,15 @@ pub(crate) fn run_scan(arguments: &ScanArguments, color: ColorChoice) -> Result<
     keep_inputs(&outputs)?;
     let extent = ScanExtent::new(arguments, &cluster)?;
     let pass = ScanPass { cluster: &cluster, rules: &rules, extent: &extent, arguments, outputs: &outputs };
-    let (result, mut renderers) = pass.run(color)?;
+    let (mut result, mut renderers) = pass.run(color)?;
+    let unwritten = reports::write_results(&pass, &mut result);
     let findings = detect_in_pass(&rules, &result, &extent, arguments);
     let mut diagnostics = rules.diagnostics.clone();
     diagnostics.extend(result.diagnostics.iter().cloned());
     if cluster.stop.load(Ordering::Relaxed) {
         diagnostics.push(stopped_diagnostic(result.objects));
     }
+    diagnostics.extend(unwritten);
     diagnostics.extend(findings.iter().flat_map(|found| found.diagnostics.clone()));
     let report = Report {
         results: Results::Objects(Totals {
@@ -78,9 +81,7 @@ fn detect_in_pass<'s>(
     extent: &ScanExtent,
     arguments: &ScanArguments,
 ) -> Option<ReportedFindings<'s>> {
-    if rules.patterns.is_empty() {
-        return None;
-    }
+    let context = result.context().filter(|_| !rules.patterns.is_empty())?;
     let options = FindingOptions {
         fail_on: arguments.fail_on.unwrap_or(Threshold::ABOVE_INFO).least(),
         is_quiet: arguments.quiet,
@@ -90,7 +91,7 @@ fn detect_in_pass<'s>(
         is_beside_object: true,
     };
     let limits = (&extent.detection_settings(), workers::worker_count());
-    let mut found = ReportedFindings::detect(&rules.patterns, result.context(), options, limits);
+    let mut found = ReportedFindings::detect(&rules.patterns, context, options, limits);
     found.retain_leaders(|leader| extent.has_leader(leader));
     Some(found)
 }

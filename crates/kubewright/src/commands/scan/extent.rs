@@ -4,10 +4,11 @@ use kubewright_cluster::ApiResource;
 use kubewright_engine::nearest_word;
 use kubewright_graph::GraphNode;
 use kubewright_patterns::DetectionSettings;
+use kubewright_scan::Shard;
 use kubewright_value::Text;
 
 use super::cluster::ScanCluster;
-use crate::arguments::{ScanArguments, ShardArgument};
+use crate::arguments::ScanArguments;
 use crate::failure::CommandFailure;
 
 /// Which objects of the cluster a scan is about.
@@ -16,7 +17,7 @@ pub(super) struct ScanExtent {
     pub(super) namespaces: Vec<Text>,
     /// The resources; nothing for all.
     kinds: Option<Vec<ApiResource>>,
-    shard: Option<ShardArgument>,
+    shard: Shard,
 }
 
 impl ScanExtent {
@@ -32,7 +33,7 @@ impl ScanExtent {
         Ok(Self {
             namespaces: arguments.namespaces.iter().map(|name| name.as_str().into()).collect(),
             kinds: (!arguments.kinds.is_empty()).then_some(kinds),
-            shard: arguments.shard,
+            shard: arguments.shard.unwrap_or_default(),
         })
     }
 
@@ -48,17 +49,21 @@ impl ScanExtent {
 
     /// Returns whether objects of a namespace are judged; empty for objects without one.
     pub(super) fn has_namespace(&self, namespace: &str) -> bool {
-        let is_own = self.shard.is_none_or(|shard| shard_of(namespace, shard.count) == shard.index);
-        is_own && (self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace))
+        self.shard.contains(namespace) && (self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace))
     }
 
     /// Returns whether findings about `leader` are reported.
     pub(super) fn has_leader(&self, leader: &GraphNode) -> bool {
-        let group = leader.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        self.has_object(&leader.namespace, &leader.api_version, &leader.kind)
+    }
+
+    /// Returns whether objects of a kind in a namespace are judged; empty for objects without one.
+    pub(super) fn has_object(&self, namespace: &str, api_version: &str, kind: &str) -> bool {
+        let group = group_of(api_version);
         let is_named = |kinds: &Vec<ApiResource>| {
-            kinds.iter().any(|kind| kind.group == group && kind.kind == leader.kind)
+            kinds.iter().any(|named| named.group == group && named.kind == kind)
         };
-        self.has_namespace(&leader.namespace) && self.kinds.as_ref().is_none_or(is_named)
+        self.has_namespace(namespace) && self.kinds.as_ref().is_none_or(is_named)
     }
 
     /// Returns the settings for looking for patterns. All leaders are looked at, whichever are reported, so that limits
@@ -90,11 +95,7 @@ fn resources_called(name: &str, cluster: &ScanCluster) -> Result<Vec<ApiResource
     })
 }
 
-/// Returns the shard of a namespace: FNV-1a of 64 bits, in equal ranges.
-fn shard_of(namespace: &str, count: u32) -> u32 {
-    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let hash =
-        namespace.bytes().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-    u32::try_from((u128::from(hash) * u128::from(count)) >> 64).unwrap_or_default()
+/// Returns the group of an `apiVersion`.
+pub(super) fn group_of(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }

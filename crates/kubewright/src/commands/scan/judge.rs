@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{Decision, DecisionSettings, EvaluationMode, RuleOutcome, RuleStatus};
+use kubewright_engine::{Decision, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_report::{Columns, ObjectReview, ObjectRow};
+use kubewright_scan::{ObjectDecision, ScanRules};
 use kubewright_value::{Document, Source, Value};
 
-use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 
 /// How often an object is judged again because rules ask for more.
@@ -16,7 +16,7 @@ const MAX_LOOKUP_ROUNDS: usize = 16;
 /// Judges objects with the same rules and options.
 pub(super) struct ObjectJudge<'a> {
     /// The rules.
-    pub(super) rules: &'a ScanRuleSet,
+    pub(super) rules: &'a ScanRules,
     /// What rules may look up.
     pub(super) world: &'a PassWorld,
     /// What the outputs need to know.
@@ -26,40 +26,11 @@ pub(super) struct ObjectJudge<'a> {
 }
 
 impl ObjectJudge<'_> {
-    /// Judges `object`, which was listed at `source`.
-    pub(super) fn judge(&self, object: Value, source: &Arc<Source>) -> ObjectRow {
-        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
-        let mut decision = self.decide(&request);
-        let is_patch =
-            |outcome: &RuleOutcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty();
-        let is_patched = decision.outcomes.iter().any(is_patch);
-        let changed = is_patched.then(|| std::mem::take(&mut decision.object));
-        let document = Document::made(object, Arc::clone(source));
-        let review = ObjectReview {
-            document: &document,
-            request: &request,
-            decision,
-            changed,
-            is_lenient: self.is_lenient,
-        };
-        let mut row = ObjectRow::new(review, self.columns);
-        row.forget_lines();
-        row
-    }
-
-    /// Decides, looks up what the rules ask for, and decides again until nothing is open.
-    fn decide(&self, request: &AdmissionRequest) -> Decision {
-        let settings = DecisionSettings {
-            evaluation_mode: Some(EvaluationMode::Background),
-            ..DecisionSettings::default()
-        };
+    /// Decides on `object`, looks up what the rules ask for, and decides again until nothing is open.
+    pub(super) fn decide(&self, object: &Value) -> ObjectDecision {
         let mut rounds = 0;
         loop {
-            let mut decision = self.rules.changing.decide(request, self.world, &settings);
-            let judged = self.rules.judging.decide(request, self.world, &settings);
-            decision.is_allowed &= judged.is_allowed;
-            decision.outcomes.extend(judged.outcomes);
-            decision.queries.extend(judged.queries);
+            let mut decision = self.rules.decide(object, self.world);
             rounds += 1;
             if decision.queries.is_empty() || rounds > MAX_LOOKUP_ROUNDS + 1 {
                 return decision;
@@ -72,5 +43,32 @@ impl ObjectJudge<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the row of `object`, which was listed at `source`.
+    pub(super) fn row(&self, object: Value, decision: ObjectDecision, source: &Arc<Source>) -> ObjectRow {
+        let ObjectDecision { is_allowed, outcomes, object: changed, .. } = decision;
+        let is_patch =
+            |outcome: &RuleOutcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty();
+        let is_patched = outcomes.iter().any(is_patch);
+        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
+        let document = Document::made(object, Arc::clone(source));
+        let decision = Decision {
+            is_allowed,
+            outcomes,
+            object: Value::Null,
+            queries: Vec::new(),
+            is_unfinished: false,
+        };
+        let review = ObjectReview {
+            document: &document,
+            request: &request,
+            decision,
+            changed: is_patched.then_some(changed),
+            is_lenient: self.is_lenient,
+        };
+        let mut row = ObjectRow::new(review, self.columns);
+        row.forget_lines();
+        row
     }
 }

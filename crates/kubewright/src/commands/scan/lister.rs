@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
-use kubewright_cluster::Error;
+use kubewright_cluster::{ApiResource, Error};
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Source, Text, Value};
@@ -41,6 +41,14 @@ pub(super) struct ObjectBatch {
     pub(super) objects: Vec<Value>,
 }
 
+/// A kind that could not be listed as a whole.
+pub(super) struct UnreadKind {
+    /// The kind.
+    pub(super) resource: ApiResource,
+    /// Why.
+    pub(super) diagnostic: Diagnostic,
+}
+
 /// Lists kinds and sends their objects.
 pub(super) struct KindLister<'a> {
     /// The cluster.
@@ -57,7 +65,7 @@ pub(super) struct KindLister<'a> {
 
 impl KindLister<'_> {
     /// Lists all `kinds`; returns what could not be listed.
-    pub(super) fn list_all(mut self, kinds: &[ScanKind]) -> Vec<Diagnostic> {
+    pub(super) fn list_all(mut self, kinds: &[ScanKind]) -> Vec<UnreadKind> {
         let mut problems = Vec::new();
         for kind in kinds {
             if self.is_stopped() {
@@ -73,7 +81,7 @@ impl KindLister<'_> {
     }
 
     /// Lists one kind: all objects where patterns read them, otherwise those of the wanted namespaces.
-    fn list_kind(&mut self, kind: &ScanKind) -> Option<Diagnostic> {
+    fn list_kind(&mut self, kind: &ScanKind) -> Option<UnreadKind> {
         let address = kind.resource.address();
         let namespaces = &self.extent.namespaces;
         if !kind.resource.is_namespaced || namespaces.is_empty() {
@@ -94,7 +102,7 @@ impl KindLister<'_> {
         self.list_namespaces(kind)
     }
 
-    fn list_namespaces(&mut self, kind: &ScanKind) -> Option<Diagnostic> {
+    fn list_namespaces(&mut self, kind: &ScanKind) -> Option<UnreadKind> {
         let address = kind.resource.address();
         let namespaces = self.extent.namespaces.clone();
         let mut failed = namespaces.iter().filter_map(|namespace| {
@@ -194,12 +202,13 @@ fn object_key(object: &Value) -> String {
     if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
 }
 
-fn kind_not_listed(kind: &ScanKind, error: &Error) -> Diagnostic {
+fn kind_not_listed(kind: &ScanKind, error: &Error) -> UnreadKind {
     let name = kind.resource.full_name();
     let message = format!("objects of `{name}` could not be read: {error}");
     let problem = codes::about_path(&KIND_NOT_LISTED, &name, message);
-    match error.is_forbidden() {
+    let diagnostic = match error.is_forbidden() {
         true => problem.help(format!("allow `list` on `{name}`, or leave it out with `--kinds`")),
         false => problem,
-    }
+    };
+    UnreadKind { resource: kind.resource.clone(), diagnostic }
 }

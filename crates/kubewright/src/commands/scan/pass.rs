@@ -5,21 +5,24 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use kubewright_cluster::ApiResource;
 use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_files::{Progress, workers};
 use kubewright_graph::Id;
 use kubewright_patterns::LivePatterns;
 use kubewright_report::{FilePosition, FindingContext, ObjectRow, OutcomeCounts, OutcomeRow, Severity};
+use kubewright_scan::{ObjectDecision, Scanner};
 use kubewright_value::Value;
 
 use super::cluster::ScanCluster;
 use super::extent::ScanExtent;
 use super::judge::ObjectJudge;
 use super::kinds::{KindReaders, ScanKind, is_quiet, scan_kinds};
-use super::lister::{KindLister, ObjectBatch};
+use super::lister::{KindLister, ObjectBatch, UnreadKind};
 use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 use crate::arguments::{ScanArguments, Threshold};
@@ -54,25 +57,77 @@ pub(super) struct PassResult {
     pub(super) failures: usize,
     /// What could not be read.
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The objects that patterns read.
-    live: LivePatterns,
+    /// The kinds that could not be listed.
+    pub(super) unread: Vec<ApiResource>,
+    /// What is kept of the objects.
+    pub(super) store: PassStore,
     in_graph: usize,
     positions: HashMap<Id, FilePosition>,
 }
 
-impl PassResult {
-    /// Returns the objects that patterns read.
-    pub(super) fn context(&self) -> FindingContext<'_> {
-        FindingContext { graph: self.live.graph(), positions: &self.positions, objects: self.in_graph }
+/// What is kept of the objects until the end of the pass.
+pub(super) enum PassStore {
+    /// What patterns read.
+    Graph(Box<LivePatterns>),
+    /// Also the results, for reports in the cluster.
+    Results(Box<Scanner>),
+}
+
+impl PassStore {
+    fn new(pass: &ScanPass<'_>) -> Self {
+        let ScanRuleSet { compiled, patterns, references, .. } = pass.rules;
+        if !pass.arguments.reports.writes() {
+            let live = LivePatterns::new(patterns.clone(), references, pass.extent.detection_settings());
+            return Self::Graph(Box::new(live));
+        }
+        let mut scanner = Scanner::new(pass.arguments.reports.scan_settings());
+        scanner.replace_rules(Arc::clone(compiled));
+        Self::Results(Box::new(scanner))
+    }
+
+    fn insert(&mut self, batch: KeptObjects) {
+        match self {
+            Self::Graph(live) => batch.for_graph.iter().for_each(|object| live.insert(object)),
+            Self::Results(scanner) => {
+                for (object, decision) in batch.decided {
+                    let judgement = scanner.judge_decided(&object, decision);
+                    scanner.record(judgement, now_seconds());
+                }
+            }
+        }
+    }
+
+    fn patterns(&self) -> Option<&LivePatterns> {
+        match self {
+            Self::Graph(live) => Some(live),
+            Self::Results(scanner) => scanner.live_patterns(),
+        }
     }
 }
 
-/// The rows of a batch, and its objects that patterns read.
+impl PassResult {
+    /// Returns the objects that patterns read.
+    pub(super) fn context(&self) -> Option<FindingContext<'_>> {
+        let graph = self.store.patterns()?.graph();
+        Some(FindingContext { graph, positions: &self.positions, objects: self.in_graph })
+    }
+}
+
+/// The rows of a batch, and what is kept of its objects.
 struct JudgedBatch {
     number: usize,
     listed: usize,
     rows: Vec<(ObjectRow, Vec<String>)>,
+    kept: KeptObjects,
+}
+
+/// What is kept of the objects of a batch.
+#[derive(Default)]
+struct KeptObjects {
+    /// The objects that patterns read.
     for_graph: Vec<Value>,
+    /// With --write-reports, the objects that rules or patterns read, each with what the rules say.
+    decided: Vec<(Value, ObjectDecision)>,
 }
 
 impl ScanPass<'_> {
@@ -84,21 +139,20 @@ impl ScanPass<'_> {
         &self,
         color: ColorChoice,
     ) -> Result<(PassResult, Vec<Box<dyn Renderer>>), CommandFailure> {
-        let ScanRuleSet { patterns, references, .. } = self.rules;
-        let live = LivePatterns::new(patterns.clone(), references, self.extent.detection_settings());
         let mut result = PassResult {
             objects: 0,
             counts: OutcomeCounts::default(),
             failures: 0,
             diagnostics: Vec::new(),
-            live,
+            unread: Vec::new(),
+            store: PassStore::new(self),
             in_graph: 0,
             positions: HashMap::new(),
         };
-        let kinds = self.kinds(&result.live);
+        let kinds = self.kinds(result.store.patterns());
         let world = PassWorld::new(self.cluster, self.rules, &self.arguments.rules);
         let judge = ObjectJudge {
-            rules: self.rules,
+            rules: &self.rules.compiled,
             world: &world,
             columns: self.columns(),
             is_lenient: self.arguments.audit_warn,
@@ -107,8 +161,8 @@ impl ScanPass<'_> {
         let mut bar = ScanBar::new(self.cluster, &kinds);
         let problems = self.stream(&kinds, &judge, |batch| {
             bar.show(batch.listed);
-            result.in_graph += batch.for_graph.len();
-            batch.for_graph.iter().for_each(|object| result.live.insert(object));
+            result.in_graph += batch.kept.for_graph.len();
+            result.store.insert(batch.kept);
             for (row, prepared) in &batch.rows {
                 result.objects += 1;
                 result.counts += row.counts;
@@ -118,13 +172,17 @@ impl ScanPass<'_> {
             Ok(())
         });
         bar.bar.clear();
-        result.diagnostics = problems?;
+        let problems = problems?;
+        result.unread = problems.iter().map(|problem| problem.resource.clone()).collect();
+        result.diagnostics = problems.into_iter().map(|problem| problem.diagnostic).collect();
         Ok((result, renderers))
     }
 
     /// Returns the kinds that are listed.
-    fn kinds(&self, live: &LivePatterns) -> Vec<ScanKind> {
-        let is_read = |group: &str, kind: &str| !is_quiet(group, kind) && live.reads_kind(group, kind);
+    fn kinds(&self, live: Option<&LivePatterns>) -> Vec<ScanKind> {
+        let is_read = |group: &str, kind: &str| {
+            !is_quiet(group, kind) && live.is_some_and(|live| live.reads_kind(group, kind))
+        };
         let readers = KindReaders { rules: &self.rules.all, patterns: &is_read };
         let mut kinds = scan_kinds(&self.cluster.resources, &readers);
         kinds.iter_mut().for_each(|kind| kind.is_judged &= self.extent.has_kind(&kind.resource));
@@ -138,7 +196,7 @@ impl ScanPass<'_> {
         kinds: &[ScanKind],
         judge: &ObjectJudge<'_>,
         mut take: impl FnMut(JudgedBatch) -> Result<(), CommandFailure>,
-    ) -> Result<Vec<Diagnostic>, CommandFailure> {
+    ) -> Result<Vec<UnreadKind>, CommandFailure> {
         let (permits, permitted) = sync_channel(MAX_BATCHES);
         let (batches, listed) = sync_channel(MAX_BATCHES);
         let listed = Mutex::new(listed);
@@ -178,16 +236,22 @@ impl ScanPass<'_> {
 
     fn judge_batch(&self, batch: ObjectBatch, judge: &ObjectJudge<'_>) -> JudgedBatch {
         let ObjectBatch { number, is_judged, is_in_graph, source, objects } = batch;
-        let mut done = JudgedBatch {
-            number,
-            listed: objects.len(),
-            rows: Vec::new(),
-            for_graph: if is_in_graph { objects.clone() } else { Vec::new() },
-        };
-        let is_wanted =
-            |object: &Value| self.extent.has_namespace(object.str_at(&["metadata", "namespace"]));
-        for object in objects.into_iter().filter(|object| is_judged && is_wanted(object)) {
-            let mut row = judge.judge(object, &source);
+        let mut done =
+            JudgedBatch { number, listed: objects.len(), rows: Vec::new(), kept: KeptObjects::default() };
+        let keeps_results = self.arguments.reports.writes();
+        for object in objects {
+            let is_wanted = is_judged && self.extent.has_namespace(object.str_at(&["metadata", "namespace"]));
+            let decision = if is_wanted { judge.decide(&object) } else { ObjectDecision::default() };
+            if is_in_graph {
+                done.kept.for_graph.push(object.clone());
+            }
+            if keeps_results && (is_wanted || is_in_graph) {
+                done.kept.decided.push((object.clone(), decision.clone()));
+            }
+            if !is_wanted {
+                continue;
+            }
+            let mut row = judge.row(object, decision, &source);
             if row.counts.all() > 0 {
                 let prepared = self.outputs.iter().map(|output| (output.format.prepare)(&row)).collect();
                 row.drop_patches();
@@ -245,6 +309,12 @@ impl ScanPass<'_> {
         };
         self.outputs.iter().map(|output| output.open(options)).collect()
     }
+}
+
+/// Returns the time in seconds since 1970.
+pub(super) fn now_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Returns whether the table has a line for an outcome.

@@ -1,17 +1,14 @@
 //! The rules of a scan: those of the cluster, and those of files.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{ApiResource, Error};
-use kubewright_dialects::{DialectOptions, all_dialects};
-use kubewright_engine::{
-    ClusterSupport, Diagnostic, Engine, EvaluationMode, GENERATED_LABEL, Rule, RuleAction, WatchedResource,
-};
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{Diagnostic, GENERATED_LABEL, Rule, WatchedResource};
 use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_patterns::{self as patterns, Pattern};
-use kubewright_serve::admitted_exceptions;
+use kubewright_scan::{ScanRuleOptions, ScanRules};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::cluster::ScanCluster;
@@ -26,11 +23,9 @@ use crate::rules::{dialect_options, take_exceptions};
 
 /// The compiled rules of a scan.
 pub(super) struct ScanRuleSet {
-    /// The rules that judge objects as they are stored.
-    pub(super) judging: Engine,
-    /// The rules that would change objects. They run apart, so that no other rule sees their changes.
-    pub(super) changing: Engine,
-    /// All of them.
+    /// The rules, and the patterns in the form of a scan that goes on.
+    pub(super) compiled: Arc<ScanRules>,
+    /// The rules.
     pub(super) all: Vec<Arc<Rule>>,
     /// The patterns.
     pub(super) patterns: Vec<Pattern>,
@@ -42,6 +37,8 @@ pub(super) struct ScanRuleSet {
     pub(super) shared: Vec<(WatchedResource, Value)>,
     /// The options of the dialects.
     pub(super) options: DialectOptions,
+    /// Whether all rules of the cluster were read.
+    pub(super) is_complete: bool,
 }
 
 /// The documents that rules are compiled from.
@@ -65,11 +62,11 @@ impl ScanRuleSet {
         let mut options = dialect_options(&arguments.options, None);
         options.modrule.targets.clone_from(&arguments.targets);
         let mut documents = ScanDocuments::default();
-        documents.read_files(arguments);
+        // A rule of a file replaces the one of the cluster with the same name.
         if !arguments.no_cluster_rules {
             documents.read_cluster(cluster, arguments, &options);
         }
-        options.exceptions = std::mem::take(&mut documents.exceptions);
+        documents.read_files(arguments, &mut options);
         let set = Self::compile(documents, options, arguments);
         if set.all.is_empty() && set.patterns.is_empty() {
             print_diagnostics(&set.diagnostics, Paint::OFF);
@@ -79,30 +76,45 @@ impl ScanRuleSet {
     }
 
     fn compile(documents: ScanDocuments, options: DialectOptions, arguments: &ScanRuleArguments) -> Self {
-        let ScanDocuments { rules, shared, mut diagnostics, .. } = documents;
-        let (about_sets, rules): (Vec<Document>, Vec<Document>) = rules.into_iter().partition(|document| {
-            patterns::is_pattern_document(document) || References::is_one(document)
-        });
-        let loaded = kubewright_dialects::load_documents(&all_dialects(&options), &rules);
-        diagnostics.extend(loaded.diagnostics);
-        let is_named = |diagnostic: &Diagnostic| arguments.rules.contains(&diagnostic.location.source.name);
-        diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
-        let (references, wrong) = patterns::read_references(&about_sets);
+        let ScanDocuments { rules, exceptions, shared, mut diagnostics } = documents;
+        let is_complete = !diagnostics.iter().any(|diagnostic| diagnostic.code == &RULES_NOT_LISTED);
+        diagnostics.extend(unclaimed_diagnostics(&rules, &options, arguments));
+        let scan_options = ScanRuleOptions {
+            now: options.inputs.now.unwrap_or_default(),
+            dialects: options.clone(),
+            exception_namespaces: arguments.exceptions_from.clone(),
+            ..ScanRuleOptions::default()
+        };
+        let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);
         diagnostics.extend(wrong);
-        let mut patterns = compile_patterns(&about_sets, &references, &mut diagnostics);
+        let (references, _) = patterns::read_references(&rules);
+        let mut patterns = compile_patterns(&rules, &references, &mut Vec::new());
         patterns.sort_by(|one, other| one.name.cmp(&other.name));
-        let mut rules = loaded.rules;
-        rules.retain(|rule| rule.evaluation_modes.contains(EvaluationMode::Background));
-        let all = Engine::new(rules).rules().to_vec();
-        let (changing, judging) = all.iter().cloned().partition(|rule| rule.action == RuleAction::Mutate);
-        let (changing, judging) = (Engine::sharing(changing), Engine::sharing(judging));
-        Self { judging, changing, all, patterns, references, diagnostics, shared, options }
+        let all = compiled.all_rules();
+        let compiled = Arc::new(compiled);
+        Self { compiled, all, patterns, references, diagnostics, shared, options, is_complete }
     }
+}
+
+/// Returns the diagnostics of files that were named as rules and are none.
+fn unclaimed_diagnostics(
+    documents: &[Document],
+    options: &DialectOptions,
+    arguments: &ScanRuleArguments,
+) -> Vec<Diagnostic> {
+    let dialects = all_dialects(options);
+    let is_claimed = |document: &Document| {
+        dialects.iter().any(|dialect| dialect.claims(document) || dialect.is_auxiliary(document))
+    };
+    let unclaimed = documents.iter().filter(|document| !is_claimed(document)).cloned();
+    let loaded = load_documents(&dialects, &unclaimed.collect::<Vec<_>>());
+    let is_named = |diagnostic: &Diagnostic| arguments.rules.contains(&diagnostic.location.source.name);
+    loaded.diagnostics.into_iter().chain(loaded.unclaimed.into_iter().filter(is_named)).collect()
 }
 
 impl ScanDocuments {
     /// Reads the rules, patterns and exceptions that `arguments` name.
-    fn read_files(&mut self, arguments: &ScanRuleArguments) {
+    fn read_files(&mut self, arguments: &ScanRuleArguments, options: &mut DialectOptions) {
         let (names, paths): (Vec<String>, Vec<String>) =
             arguments.rules.iter().cloned().partition(|path| is_name_of_shipped(path));
         let found = files::find_files(&paths);
@@ -117,7 +129,7 @@ impl ScanDocuments {
         let found = files::find_files(&arguments.exceptions);
         self.diagnostics.extend(found.problems);
         let exceptions = files::read_documents(&found.inputs, &mut self.diagnostics);
-        self.exceptions.extend(take_exceptions(exceptions));
+        options.exceptions.extend(take_exceptions(exceptions));
     }
 
     /// Reads the rules of the cluster, and exceptions from them that count.
@@ -128,7 +140,6 @@ impl ScanDocuments {
         options: &DialectOptions,
     ) {
         let dialects = all_dialects(options);
-        let mut exceptions = Vec::new();
         for one in rule_resources(&cluster.resources, &dialects) {
             if one.role == RuleResourceRole::Exception && arguments.exceptions_from.is_empty() {
                 continue;
@@ -147,18 +158,13 @@ impl ScanDocuments {
                     self.rules.extend(written.map(|object| cluster_document(&one.resource, object)));
                 }
                 RuleResourceRole::Exception => {
-                    exceptions.extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
+                    self.exceptions.extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
                 }
                 RuleResourceRole::Shared(watched) => {
                     self.shared.extend(objects.into_iter().map(|object| (watched, object)));
                 }
             }
         }
-        let languages: Vec<&dyn ClusterSupport> =
-            dialects.iter().filter_map(|dialect| dialect.cluster_support()).collect();
-        let admitted =
-            admitted_exceptions(&exceptions, &arguments.exceptions_from, &languages, now_nanoseconds());
-        self.exceptions.extend(admitted.documents);
     }
 }
 
@@ -201,10 +207,4 @@ fn no_rules(arguments: &ScanRuleArguments) -> CommandFailure {
     };
     CommandFailure::usage(format!("no rules found {place} that run in a background scan"))
         .help("name rules or patterns with `--rules PATH`, or look for all built-in ones with `--built-in-patterns`")
-}
-
-/// Returns the time in nanoseconds since 1970.
-fn now_nanoseconds() -> i128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
