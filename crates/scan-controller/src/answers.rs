@@ -112,7 +112,9 @@ fn may_depend(query: &Query, changed: &ObjectKey) -> bool {
         // The kind of a resource is not always known, so all calls of the group count.
         Query::Api(call) => call.path.as_ref().is_some_and(|path| {
             path.group == changed.group
-                && (path.namespace.is_empty() || path.namespace == changed.namespace || changed.namespace.is_empty())
+                && (path.namespace.is_empty()
+                    || path.namespace == changed.namespace
+                    || changed.namespace.is_empty())
         }),
         Query::Http(_) | Query::Image(_) | Query::Shared(_) => false,
     }

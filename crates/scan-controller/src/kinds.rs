@@ -68,8 +68,8 @@ fn is_credential(resource: &ApiResource) -> bool {
 
 fn is_judged(resource: &ApiResource, rules: &ScanRules) -> bool {
     let ApiResource { group, kind, is_namespaced, .. } = resource;
-    let is_quiet = BUSY_KINDS.contains(&(group.as_str(), kind.as_str()))
-        || RESULT_GROUPS.contains(&group.as_str());
+    let is_quiet =
+        BUSY_KINDS.contains(&(group.as_str(), kind.as_str())) || RESULT_GROUPS.contains(&group.as_str());
     rules.reads_kind(group, kind, *is_namespaced) && (!is_quiet || rules.names_kind(kind))
 }
 

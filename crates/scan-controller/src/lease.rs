@@ -12,9 +12,16 @@ mod step;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
+use kubewright_serve::clock::rfc3339_micros;
+use kubewright_value::{Map, Text};
 use tokio::sync::watch;
 
 pub use run::run_leader_election;
+
+/// The annotation of the Lease that asks for a full pass: the leader begins one whenever its value changes. A Lease is
+/// guarded by RBAC, unlike a port.
+pub const SCAN_NOW_ANNOTATION: &str = "kubewright.dev/scan-now";
 
 /// The Lease of an installation, and how it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +71,16 @@ pub enum Leadership {
 pub struct LeaseFence {
     open_until: Mutex<Option<(Instant, SystemTime)>>,
     leadership: watch::Sender<Leadership>,
+    requested_scan: watch::Sender<Text>,
 }
 
 impl Default for LeaseFence {
     fn default() -> Self {
-        Self { open_until: Mutex::new(None), leadership: watch::Sender::new(Leadership::Standby) }
+        Self {
+            open_until: Mutex::new(None),
+            leadership: watch::Sender::new(Leadership::Standby),
+            requested_scan: watch::Sender::new(Text::default()),
+        }
     }
 }
 
@@ -95,6 +107,20 @@ impl LeaseFence {
         self.leadership.subscribe()
     }
 
+    /// Returns the value of [`SCAN_NOW_ANNOTATION`], to wait for changes.
+    #[must_use]
+    pub fn requested_scan(&self) -> watch::Receiver<Text> {
+        self.requested_scan.subscribe()
+    }
+
+    fn set_requested_scan(&self, value: &str) {
+        self.requested_scan.send_if_modified(|current| {
+            let is_new = current != value;
+            *current = value.into();
+            is_new
+        });
+    }
+
     fn is_open_at(&self, now: Instant, time: SystemTime) -> bool {
         let open_until = *self.open_until.lock().unwrap_or_else(PoisonError::into_inner);
         open_until.is_some_and(|(monotonic, wall)| now < monotonic && time < wall)
@@ -111,6 +137,17 @@ impl LeaseFence {
     fn set_leadership(&self, new: Leadership) {
         self.leadership.send_if_modified(|current| std::mem::replace(current, new) != new);
     }
+}
+
+/// Asks the leader for a full pass.
+///
+/// # Errors
+/// When there is no Lease, because no scan runs, or it may not be changed.
+pub async fn request_scan(client: &Client, namespace: &str, name: &str) -> Result<(), Error> {
+    let lease = GroupVersionResource::new("coordination.k8s.io", "v1", "leases").named(namespace, name);
+    let annotations = Map::from([(SCAN_NOW_ANNOTATION, rfc3339_micros(SystemTime::now()).into())]);
+    let patch = Map::from([("metadata", Map::from([("annotations", annotations.into())]).into())]);
+    client.patch(&lease, PatchType::Merge, &patch.into()).await.map(drop)
 }
 
 #[cfg(test)]

@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn results_beyond_the_limit_are_counted_together() {
         let metrics = ScanMetrics::default();
-        let many = (0..MAX_RESULT_SERIES as u64 + 5).map(|n| ((format!("p{n:05}"), String::new(), "fail"), 1));
+        let many =
+            (0..MAX_RESULT_SERIES as u64 + 5).map(|n| ((format!("p{n:05}"), String::new(), "fail"), 1));
         metrics.set_results(many);
         assert!(metrics.exposition().contains("{policy=\"other\",rule=\"other\",result=\"fail\"} 5\n"));
     }

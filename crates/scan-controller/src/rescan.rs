@@ -166,7 +166,12 @@ impl RescanQueue {
     }
 
     /// Notes that a watch brought `object`. Returns why it must be judged, if that is not only because it changed.
-    pub(crate) fn watched(&mut self, kind: &KindKey, key: &ObjectKey, object: &Value) -> Option<JudgementCause> {
+    pub(crate) fn watched(
+        &mut self,
+        kind: &KindKey,
+        key: &ObjectKey,
+        object: &Value,
+    ) -> Option<JudgementCause> {
         let active = self.active.get_mut(kind)?;
         if !active.scope.contains(key) {
             return None;

@@ -33,15 +33,14 @@ pub enum RuleResourceRole {
 }
 
 /// Returns the kinds of `served` whose objects `dialects` take, each in the first version that they take.
-pub fn rule_resources(
-    served: &DiscoveredResources,
-    dialects: &[Box<dyn Dialect>],
-) -> Vec<RuleResource> {
+pub fn rule_resources(served: &DiscoveredResources, dialects: &[Box<dyn Dialect>]) -> Vec<RuleResource> {
     let mut known: HashSet<(Text, Text)> = HashSet::new();
     let mut found = Vec::new();
     for resource in served.iter().filter(|resource| resource.can("list")) {
         let key = (resource.group.clone(), resource.resource.clone());
-        let Some(role) = resource_role(resource, dialects).filter(|_| !known.contains(&key)) else { continue };
+        let Some(role) = resource_role(resource, dialects).filter(|_| !known.contains(&key)) else {
+            continue;
+        };
         known.insert(key);
         found.push(RuleResource { resource: resource.clone(), role });
     }
@@ -99,8 +98,7 @@ mod tests {
     #[track_caller]
     fn check(all: &[(&str, &str, &str)], want: &[&str]) {
         let all = all.iter().map(|(group, version, kind)| served(group, version, kind)).collect();
-        let found =
-            rule_resources(&DiscoveredResources::of(all), &all_dialects(&DialectOptions::default()));
+        let found = rule_resources(&DiscoveredResources::of(all), &all_dialects(&DialectOptions::default()));
         let found: Vec<String> =
             found.iter().map(|one| format!("{} {}", one.resource.version, one.resource.kind)).collect();
         assert_eq!(found, want);

@@ -106,7 +106,8 @@ impl RuleSource {
                 }
             }
             // A resource that is not synced yet announces itself.
-            let until = fresh_until.min(Instant::now() + Duration::from_secs(5)).max(Instant::now() + DEBOUNCE);
+            let until =
+                fresh_until.min(Instant::now() + Duration::from_secs(5)).max(Instant::now() + DEBOUNCE);
             if timeout_at(until, next_change(&mut changes)).await.is_ok() {
                 let deadline = Instant::now() + MAX_DEBOUNCE;
                 while timeout(DEBOUNCE, timeout_at(deadline, next_change(&mut changes)))
@@ -198,6 +199,7 @@ impl RuleSource {
             dialects: self.settings.lookups.options.clone(),
             exception_namespaces: self.settings.lookups.exception_namespaces.clone(),
             now: nanoseconds_since_1970(),
+            ..ScanRuleOptions::default()
         };
         let (rules, diagnostics) = ScanRules::compile(&documents, &exceptions, &options);
         let line = self.log.line(LogLevel::Info, "rules loaded");

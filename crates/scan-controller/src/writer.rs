@@ -50,12 +50,7 @@ pub struct ReportWriterSettings {
 
 impl Default for ReportWriterSettings {
     fn default() -> Self {
-        Self {
-            group: ReportGroup::Served,
-            caps: ReportCaps::default(),
-            writes_per_second: 20.0,
-            burst: 50.0,
-        }
+        Self { group: ReportGroup::Served, caps: ReportCaps::default(), writes_per_second: 20.0, burst: 50.0 }
     }
 }
 
@@ -118,7 +113,12 @@ impl ReportWriter {
         fence: Arc<LeaseFence>,
         metrics: Arc<ScanMetrics>,
     ) -> Self {
-        let client = client.limited(CallLimits { time: WRITE_TIMEOUT, ..Default::default() });
+        let client = client.limited(CallLimits {
+            time: WRITE_TIMEOUT,
+            // What the API server asks for is waited for between writes, where the lease is looked at again.
+            throttle_wait: Duration::ZERO,
+            ..Default::default()
+        });
         let bucket = TokenBucket::new(settings.writes_per_second, settings.burst, Instant::now());
         let state = WriterState {
             api: None,

@@ -40,7 +40,7 @@ const MAX_METRICS_READERS: usize = 4;
 const MAX_EXPOSITIONS_PER_SECOND: u32 = 20;
 
 /// How large the body of a request may be.
-pub const MAX_PAGE_BODY_BYTES: usize = 64 << 10;
+pub const MAX_PAGE_BODY_BYTES: usize = 256 << 10;
 
 /// How long it may take to be sent.
 const PAGE_BODY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -103,6 +103,11 @@ impl Readiness {
 pub trait HealthPages: Send + Sync {
     /// Returns whether the process is ready.
     fn readiness(&self) -> &Readiness;
+
+    /// Returns why only a restart of the process can help; nothing while it is well.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 
     /// Returns all metrics in the text format of Prometheus.
     fn exposition(&self) -> String;
@@ -248,7 +253,10 @@ impl HealthPort {
     /// Returns what is at `path`; metrics with the place of their reader.
     fn found(&self, path: &str) -> HealthAnswer {
         match path {
-            "/healthz" | "/livez" => HealthAnswer::text(StatusCode::OK, "ok\n"),
+            "/healthz" | "/livez" => match self.state.failure() {
+                None => HealthAnswer::text(StatusCode::OK, "ok\n"),
+                Some(failure) => HealthAnswer::text(StatusCode::INTERNAL_SERVER_ERROR, failure + "\n"),
+            },
             "/readyz" => match self.state.readiness().reason() {
                 None => HealthAnswer::text(StatusCode::OK, "ok\n"),
                 Some(reason) => HealthAnswer::text(StatusCode::SERVICE_UNAVAILABLE, reason + "\n"),

@@ -37,6 +37,8 @@ pub struct ClusterLookup {
     namespace: String,
     entries: SharedEntries,
     recent: Mutex<HashMap<Query, RecentAnswer>>,
+    /// How long an answer is good.
+    answer_ttl: Duration,
 }
 
 /// A question that was asked, and perhaps answered.
@@ -85,7 +87,14 @@ impl ClusterLookup {
             namespace: settings.namespace.clone(),
             entries: SharedEntries::new(client.clone(), entries, settings),
             recent: Mutex::default(),
+            answer_ttl: ANSWER_TTL,
         }
+    }
+
+    /// Returns a lookup that asks anew each time, for a caller that remembers answers itself.
+    #[must_use]
+    pub fn without_memory(self) -> Self {
+        Self { answer_ttl: Duration::ZERO, ..self }
     }
 
     async fn once(&self, query: &Query, deadline: Instant) -> LookupResult {
@@ -102,11 +111,11 @@ impl ClusterLookup {
 
     fn recent(&self, query: &Query) -> RecentAnswer {
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < ANSWER_TTL) {
+        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < self.answer_ttl) {
             return known.clone();
         }
         if all.len() >= MAX_REMEMBERED_ANSWERS {
-            all.retain(|_, known| known.since.elapsed() < ANSWER_TTL);
+            all.retain(|_, known| known.since.elapsed() < self.answer_ttl);
         }
         let new = RecentAnswer { since: Instant::now(), answer: Arc::default() };
         if all.len() < MAX_REMEMBERED_ANSWERS {

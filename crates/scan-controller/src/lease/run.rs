@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::record::LeaseRecord;
 use super::step::{ElectionStep, LeaseView};
-use super::{Leadership, LeaseFence, LeaseSettings};
+use super::{Leadership, LeaseFence, LeaseSettings, SCAN_NOW_ANNOTATION};
 
 /// How long one call about the Lease may take.
 const LEASE_CALL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -24,7 +24,11 @@ pub async fn run_leader_election(
     log: Arc<Log>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let client = client.limited(CallLimits { time: LEASE_CALL_TIMEOUT, ..Default::default() });
+    let client = client.limited(CallLimits {
+        time: LEASE_CALL_TIMEOUT,
+        throttle_wait: Duration::ZERO,
+        ..Default::default()
+    });
     let mut election = Election {
         path: GroupVersionResource::new("coordination.k8s.io", "v1", "leases")
             .named(&settings.namespace, &settings.name),
@@ -79,6 +83,7 @@ impl Election {
             Err(error) if error.is_not_found() => Value::Null,
             Err(error) => return Err(error),
         };
+        self.fence.set_requested_scan(stored.str_at(&["metadata", "annotations", SCAN_NOW_ANNOTATION]));
         let record = (!stored.is_null()).then(|| LeaseRecord::of(&stored));
         if self.view.step(record, &self.settings, Instant::now()) == ElectionStep::Wait {
             return Ok(Leadership::Standby);

@@ -77,8 +77,11 @@ impl ScanThread {
     fn judge_all(&mut self, mut items: Vec<BatchItem>) {
         for round in 0..=MAX_LOOKUP_ROUNDS {
             let judgements = self.judge_in_parallel(&items);
-            let queries: BTreeSet<Query> =
-                judgements.iter().flatten().flat_map(|judgement| judgement.unanswered().iter().cloned()).collect();
+            let queries: BTreeSet<Query> = judgements
+                .iter()
+                .flatten()
+                .flat_map(|judgement| judgement.unanswered().iter().cloned())
+                .collect();
             let waiting = self.record(items, judgements);
             if waiting.is_empty() {
                 return;

@@ -44,6 +44,10 @@ mod tests {
         let later = start + Duration::from_secs(1);
         assert_eq!((0..100).filter(|_| bucket.take(later).is_ok()).count(), 20);
         let much_later = later + Duration::from_secs(3600);
-        assert_eq!((0..100).filter(|_| bucket.take(much_later).is_ok()).count(), 50, "never more than the burst");
+        assert_eq!(
+            (0..100).filter(|_| bucket.take(much_later).is_ok()).count(),
+            50,
+            "never more than the burst"
+        );
     }
 }

@@ -209,7 +209,8 @@ impl ReportLedger {
     /// Lets the stored parts of a report from number `count` on be deleted: it has become shorter.
     pub(crate) fn delete_parts_from(&mut self, first: &ReportId, count: usize) {
         for number in count + 1.. {
-            let name = if number == 1 { first.name.clone() } else { format!("{}-{number}", first.name).into() };
+            let name =
+                if number == 1 { first.name.clone() } else { format!("{}-{number}", first.name).into() };
             let id = ReportId { name, ..first.clone() };
             if !self.stored.contains_key(&id) {
                 return;
@@ -257,9 +258,10 @@ impl ReportLedger {
             self.deletions.extend(stored);
             return;
         }
-        let is_same = wanted.ids(id).zip(&wanted.parts).all(|(id, part)| {
-            self.stored.get(&id).is_some_and(|stored| stored.digest == part.digest)
-        });
+        let is_same = wanted
+            .ids(id)
+            .zip(&wanted.parts)
+            .all(|(id, part)| self.stored.get(&id).is_some_and(|stored| stored.digest == part.digest));
         for id in wanted.ids(id) {
             self.deletions.remove(&id);
         }

@@ -11,25 +11,38 @@ use kubewright_value::Value;
 /// The length of a uid.
 const UID_BYTES: usize = 36;
 
+/// The length of the digits by which a report about an object without uid is named.
+const DIGITS_BYTES: usize = 32;
+
 /// Returns whether `object` is a report that this program wrote.
 pub(super) fn is_ours(object: &Value) -> bool {
     let label = object.str_at(&["metadata", "labels", MANAGED_BY_LABEL]);
     label == MANAGED_BY && is_our_name(object.str_at(&["metadata", "name"]))
 }
 
-/// Returns whether `name` is `kubewright-UID`, `kubewright-patterns-UID`, either with a number, or that of the summary.
+/// Returns whether `name` is `kubewright-ID`, `kubewright-patterns-ID`, either with a number, or that of the summary.
+/// An ID is a uid, or digits that stand for an object without one.
 fn is_our_name(name: &str) -> bool {
     if name == SUMMARY_REPORT_NAME {
         return true;
     }
     let Some(rest) = name.strip_prefix(REPORT_NAME_PREFIX) else { return false };
     let rest = rest.strip_prefix("patterns-").unwrap_or(rest);
-    let Some((uid, part)) = rest.split_at_checked(UID_BYTES) else { return false };
+    is_id_with_part(rest, UID_BYTES, is_uid) || is_id_with_part(rest, DIGITS_BYTES, is_hexadecimal)
+}
+
+/// Returns whether `text` is an id of `length` bytes, and perhaps a number.
+fn is_id_with_part(text: &str, length: usize, is_id: fn(&str) -> bool) -> bool {
+    let Some((id, part)) = text.split_at_checked(length) else { return false };
     let is_part = part.is_empty()
         || part.strip_prefix('-').is_some_and(|number| {
             !number.is_empty() && number.len() < 6 && number.bytes().all(|digit| digit.is_ascii_digit())
         });
-    is_uid(uid) && is_part
+    is_id(id) && is_part
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 fn is_uid(text: &str) -> bool {

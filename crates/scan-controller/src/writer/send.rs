@@ -38,7 +38,8 @@ impl ReportWriter {
         };
         for report in &reports {
             let id = ReportId { namespace: report.namespace.clone(), name: report.name.as_str().into() };
-            let is_same = self.state().ledger.stored(&id).is_some_and(|stored| stored.digest == report.digest);
+            let is_same =
+                self.state().ledger.stored(&id).is_some_and(|stored| stored.digest == report.digest);
             if is_same {
                 continue;
             }
@@ -106,7 +107,7 @@ impl ReportWriter {
         if known.digest == report.digest {
             return Ok(Some(known));
         }
-        let wanted = successor(&report.value, &before);
+        let wanted = successor(report, &before);
         // The read took time.
         if !self.fence.is_open() {
             return Err(Error::Config("the lease is not held".to_owned()));
@@ -171,7 +172,7 @@ impl ReportWriter {
             // Trying again gives the same answer until the results change.
             Some(400 | 413 | 422) => WriteEnd::Done,
             _ if !self.fence.is_open() => WriteEnd::Fenced,
-            _ => WriteEnd::Failed(None),
+            _ => WriteEnd::Failed(error.retry_after()),
         }
     }
 
@@ -218,55 +219,14 @@ async fn delete_exactly(client: &Client, path: &ApiPath, report: &TrackedReport)
     client.raw("DELETE", path, Some(&options.into())).await.map(drop)
 }
 
-/// Returns `report` as it replaces `before`: rows that were there before keep their timestamps.
-fn successor(report: &Value, before: &Value) -> Value {
+/// Returns the manifest of `report` as it replaces `before`: rows that were there before keep their timestamps.
+fn successor(report: &ReportObject, before: &Value) -> Value {
     let mut report = report.clone();
+    report.keep_timestamps(before);
     let version = before.at(&["metadata", "resourceVersion"]).cloned().unwrap_or_default();
-    let Some(map) = report.as_object_mut() else { return report };
-    if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+    let metadata = report.value.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
+    if let Some(metadata) = metadata {
         metadata.insert("resourceVersion".into(), version);
     }
-    let old: std::collections::HashMap<&str, &Value> = before
-        .get("results")
-        .and_then(Value::as_array)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|row| Some((row.str_at(&["properties", "resultID"]), row.get("timestamp")?)))
-        .filter(|(id, _)| !id.is_empty())
-        .collect();
-    if let Some(rows) = map.get_mut("results").and_then(Value::as_array_mut) {
-        for row in rows {
-            let since = old.get(row.str_at(&["properties", "resultID"])).copied().cloned();
-            if let (Some(since), Some(row)) = (since, row.as_object_mut()) {
-                row.insert("timestamp".into(), since);
-            }
-        }
-    }
-    report
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kubewright_value::json;
-
-    #[test]
-    fn rows_that_stay_keep_their_time() {
-        let parse = |text: &str| json::parse(text).unwrap_or_default();
-        let before = parse(
-            r#"{"metadata":{"resourceVersion":"7"},"results":[
-                {"policy":"a","timestamp":{"seconds":1,"nanos":0},"properties":{"resultID":"x"}},
-                {"policy":"b","timestamp":{"seconds":2,"nanos":0},"properties":{"resultID":"y"}}]}"#,
-        );
-        let report = parse(
-            r#"{"metadata":{"name":"r"},"results":[
-                {"policy":"a","timestamp":{"seconds":9,"nanos":0},"properties":{"resultID":"x"}},
-                {"policy":"c","timestamp":{"seconds":9,"nanos":0},"properties":{"resultID":"z"}}]}"#,
-        );
-        let next = successor(&report, &before);
-        assert_eq!(next.str_at(&["metadata", "resourceVersion"]), "7");
-        let rows = next.get("results").and_then(Value::as_array).unwrap_or_default();
-        let seconds = rows.iter().filter_map(|row| row.at(&["timestamp", "seconds"])?.as_i64());
-        assert_eq!(seconds.collect::<Vec<i64>>(), [1, 9]);
-    }
+    report.value
 }

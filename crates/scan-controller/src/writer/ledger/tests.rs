@@ -28,7 +28,13 @@ fn results(number: u32, severity: &str, rows: usize) -> ObjectResults {
     let mut counts = OutcomeCounts::default();
     *counts.of_mut(RuleStatus::Fail) = rows;
     let statuses = StatusFilter::default();
-    ObjectResults { scope, source: ReportSource::Rules, counts, statuses, results: (0..rows).map(row).collect() }
+    ObjectResults {
+        scope,
+        source: ReportSource::Rules,
+        counts,
+        statuses,
+        results: (0..rows).map(row).collect(),
+    }
 }
 
 fn want(ledger: &mut ReportLedger, results: &ObjectResults) {
@@ -53,7 +59,8 @@ fn run(ledger: &mut ReportLedger, all: &[ObjectResults]) -> Vec<String> {
                 let Some(results) = all.iter().find(|results| results.scope == scope) else { continue };
                 let reports = report_objects(ReportApi::OpenReports, results);
                 for report in &reports {
-                    let id = ReportId { namespace: report.namespace.clone(), name: report.name.as_str().into() };
+                    let id =
+                        ReportId { namespace: report.namespace.clone(), name: report.name.as_str().into() };
                     done.push(format!("write {}", report.name));
                     let digest = report.digest.as_str().into();
                     ledger.set_stored(id, Some(TrackedReport { digest, ..TrackedReport::default() }));
@@ -116,8 +123,11 @@ fn after_a_restart_only_what_nobody_wants_is_deleted() {
 
 #[test]
 fn too_many_reports_leave_the_less_severe_out_until_there_is_room() {
-    let all: Vec<ObjectResults> =
-        ["low", "high", "critical", "low"].iter().zip(1..).map(|(one, number)| results(number, one, 1)).collect();
+    let all: Vec<ObjectResults> = ["low", "high", "critical", "low"]
+        .iter()
+        .zip(1..)
+        .map(|(one, number)| results(number, one, 1))
+        .collect();
     let mut ledger = ReportLedger::new(ReportCaps { objects: 3, ..ReportCaps::default() });
     all.iter().for_each(|one| want(&mut ledger, one));
     assert!(ledger.apply_limits());
