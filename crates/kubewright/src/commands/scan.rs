@@ -10,7 +10,6 @@ mod kinds;
 mod lister;
 mod pass;
 mod reports;
-mod rule_kinds;
 mod rules;
 mod world;
 

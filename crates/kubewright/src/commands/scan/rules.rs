@@ -12,7 +12,7 @@ use kubewright_scan::{ScanRuleOptions, ScanRules};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::cluster::ScanCluster;
-use super::rule_kinds::{RuleResourceRole, rule_resources};
+use kubewright_scan_controller::rule_kinds::{RuleResourceRole, rule_resources};
 use crate::arguments::ScanRuleArguments;
 use crate::codes::{self, RULES_NOT_LISTED};
 use crate::failure::CommandFailure;
