@@ -36,7 +36,9 @@ pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
-pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
+pub(crate) use scan::{
+    ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments,
+};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
@@ -102,7 +104,7 @@ pub(crate) enum CliCommand {
     Fn(FunctionArguments),
     /// Find patterns and smells in a set of objects
     Detect(Box<DetectArguments>),
-    /// Judge every object of a cluster once
+    /// Judge every object of a cluster, once or all the time
     #[cfg(feature = "serve")]
     Scan(Box<ScanArguments>),
     /// Draw objects and the edges between them

@@ -1,15 +1,21 @@
 //! Arguments of `scan`.
 
-use clap::{Args, ValueEnum};
+mod controller;
+
+use clap::{Args, ValueEnum, value_parser};
 use kubewright_report::cluster_report::StatusFilter;
 use kubewright_scan::Shard;
+use kubewright_value::quantity::Quantity;
+
+use controller::ScanServeArguments;
 
 use super::checked::{check_host, check_namespace, check_namespace_or_any, check_target};
 use super::detect::{Threshold, parse_threshold};
+use super::serve::at_least_one;
 use super::{ClusterArguments, RuleOptions};
 use crate::output::{Output, ReportContent, output_help, scan_output};
 
-/// Judges every object of a cluster once.
+/// Judges every object of a cluster, once or all the time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The rules are those of the cluster, and those that --rules names: policies of every rule language, exceptions,
@@ -26,9 +32,10 @@ Examples:
   kubewright scan --rules policies/ --no-cluster-rules -n shop -o table -o sarif=scan.sarif
   kubewright scan --kinds deployments.apps,Service --fail-on high
   kubewright scan --write-reports --shard auto/3
+  kubewright scan --serve
 
 Exit codes: 0 no problems, 1 a rule fails or ends in an error, or a pattern is found (see --fail-on), 2 something could
-not be read, or there is no cluster")]
+not be read, or there is no cluster. With --serve: 0 stopped when it was asked to, 2 it could not begin")]
 pub(crate) struct ScanArguments {
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
@@ -80,6 +87,9 @@ pub(crate) struct ScanArguments {
 
     #[command(flatten)]
     pub(crate) reports: ReportArguments,
+
+    #[command(flatten, next_help_heading = "Options for the controller")]
+    pub(crate) controller: ScanServeArguments,
 }
 
 /// The rules of a scan, and what they may look up.
@@ -142,6 +152,18 @@ pub(crate) struct ReportArguments {
     /// The results that have a row: pass, fail, warn, error, skip
     #[arg(long, value_name = "RESULT[,…]", default_value = "fail,warn,error,skip", value_parser = parse_statuses)]
     pub(crate) report_results: StatusFilter,
+
+    /// The maximum number of reports; beyond it those of the most severe results are written
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
+    pub(crate) max_reports: usize,
+
+    /// The maximum size of all reports together
+    #[arg(long, value_name = "QUANTITY", default_value = "64Mi", value_parser = parse_byte_count)]
+    pub(crate) max_report_bytes: usize,
+
+    /// The maximum number of writes of reports in a second
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..=1000))]
+    pub(crate) writes_per_second: u32,
 }
 
 /// Kinds of reports.
@@ -184,6 +206,13 @@ fn parse_shard_in(text: &str, own_index: Option<&str>) -> Result<Shard, String> 
     let index = index.parse::<u32>().map_err(|_| format!("`{index}` is not a number"))?;
     Shard::new(index, count)
         .ok_or_else(|| format!("shards are counted from 0, so the last of {count} is {}", count - 1))
+}
+
+/// Reads a number of bytes, such as `64Mi`.
+fn parse_byte_count(text: &str) -> Result<usize, String> {
+    let quantity = Quantity::parse(text).map_err(|error| error.to_string())?;
+    let bytes = quantity.as_i64().and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size such as `64Mi`".to_owned())
 }
 
 fn parse_statuses(text: &str) -> Result<StatusFilter, String> {

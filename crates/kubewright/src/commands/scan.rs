@@ -1,9 +1,10 @@
-//! `scan`: judges every object of a cluster once.
+//! `scan`: judges every object of a cluster, once or (`--serve`) all the time.
 //!
 //! rules of the cluster and of files → the kinds that they read → a list of each kind, page by page → workers that judge →
 //! rows in the order of the lists → findings of patterns → the report, and reports in the cluster where they are asked for.
 
 mod cluster;
+mod controller;
 mod extent;
 mod judge;
 mod kinds;
@@ -35,6 +36,12 @@ use rules::ScanRuleSet;
 /// # Errors
 /// When there is no cluster, there are no rules, or output cannot be written.
 pub(crate) fn run_scan(arguments: &ScanArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    if arguments.controller.now {
+        return controller::request_pass(arguments);
+    }
+    if arguments.controller.serve {
+        return controller::serve_scan(arguments, color);
+    }
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;

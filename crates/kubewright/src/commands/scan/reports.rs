@@ -14,7 +14,7 @@ use kubewright_report::cluster_report::{ObjectResults, ReportApi, ReportScope, R
 use kubewright_report::text::plural;
 use kubewright_scan::{ReportOn, ScanSettings, Scanner};
 use kubewright_scan_controller::lease::LeaseFence;
-use kubewright_scan_controller::{ReportGroup, ReportWriter, ReportWriterSettings, ScanMetrics};
+use kubewright_scan_controller::{ReportGroup, ReportWriter, ScanMetrics};
 
 use super::extent::group_of;
 use super::pass::{PassResult, PassStore, ScanPass, now_seconds};
@@ -40,7 +40,8 @@ impl ReportArguments {
         ScanSettings { report_on, report_results: self.report_results, ..ScanSettings::default() }
     }
 
-    fn group(&self) -> ReportGroup {
+    /// Returns which API group reports are written to.
+    pub(super) fn group(&self) -> ReportGroup {
         match self.reports {
             None => ReportGroup::Served,
             Some(ReportKind::Openreports) => ReportGroup::Only(ReportApi::OpenReports),
@@ -88,8 +89,7 @@ async fn write_wanted(
     unread: &[ApiResource],
     is_sure: bool,
 ) -> Option<Diagnostic> {
-    let settings =
-        ReportWriterSettings { group: pass.arguments.reports.group(), ..ReportWriterSettings::default() };
+    let settings = pass.arguments.reports.writer_settings();
     let metrics = Arc::new(ScanMetrics::default());
     let fence = Arc::new(LeaseFence::open());
     let writer = ReportWriter::new(&pass.cluster.client, settings, fence, Arc::clone(&metrics));
@@ -120,7 +120,7 @@ async fn write_wanted(
     let written = writer.write_all(WRITE_PATIENCE, results_of).await;
     if !pass.arguments.quiet {
         let writes = usize::try_from(metrics.report_writes()).unwrap_or(usize::MAX);
-        print_stderr(format_args!("{} of reports", plural(writes, "write")));
+        print_stderr(format_args!("{} in the cluster written or deleted", plural(writes, "report")));
     }
     match written {
         Err(why) => Some(not_written(&format!("not all reports could be written: {why}"))),

@@ -43,11 +43,13 @@ pub(super) struct ScanRuleSet {
 
 /// The documents that rules are compiled from.
 #[derive(Default)]
-struct ScanDocuments {
-    rules: Vec<Document>,
+pub(super) struct ScanDocuments {
+    /// Rules, patterns, bindings and references.
+    pub(super) rules: Vec<Document>,
     exceptions: Vec<Document>,
     shared: Vec<(WatchedResource, Value)>,
-    diagnostics: Vec<Diagnostic>,
+    /// What could not be read.
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl ScanRuleSet {
@@ -113,8 +115,8 @@ fn unclaimed_diagnostics(
 }
 
 impl ScanDocuments {
-    /// Reads the rules, patterns and exceptions that `arguments` name.
-    fn read_files(&mut self, arguments: &ScanRuleArguments, options: &mut DialectOptions) {
+    /// Reads the rules and patterns that `arguments` name, and adds the exceptions to `options`.
+    pub(super) fn read_files(&mut self, arguments: &ScanRuleArguments, options: &mut DialectOptions) {
         let (names, paths): (Vec<String>, Vec<String>) =
             arguments.rules.iter().cloned().partition(|path| is_name_of_shipped(path));
         let found = files::find_files(&paths);
