@@ -57,6 +57,13 @@ impl ScanMetrics {
         self.count_at(ScanMetric::ReportWrites, verb as usize, 1);
     }
 
+    /// Returns how many reports were created, replaced and deleted.
+    #[must_use]
+    pub fn report_writes(&self) -> u64 {
+        let places = 0..self.values.get(ScanMetric::ReportWrites as usize).map_or(0, Vec::len);
+        places.map(|place| self.value(ScanMetric::ReportWrites, place)).sum()
+    }
+
     /// Sets a gauge, or its series at `place`.
     pub(crate) fn set(&self, metric: ScanMetric, place: usize, value: u64) {
         if let Some(gauge) = self.at(metric, place) {

@@ -195,9 +195,15 @@ impl ReportWriter {
     /// Lets those of our reports be deleted that nothing asked for, about objects of an `apiVersion` and kind for which
     /// `is_scanned`. Called when everything was scanned.
     pub fn prune(&self, is_scanned: impl Fn(&str, &str) -> bool) {
-        let of_owner = |report: &ledger::TrackedReport| {
+        self.prune_within(|_, api_version, kind| is_scanned(api_version, kind));
+    }
+
+    /// Does what [`prune`](Self::prune) does for a part of the cluster: `is_scanned` is also given the namespace, which is
+    /// empty for objects without one.
+    pub fn prune_within(&self, is_scanned: impl Fn(&str, &str, &str) -> bool) {
+        let of_owner = |id: &ReportId, report: &ledger::TrackedReport| {
             let (api_version, kind) = &report.owner;
-            is_scanned(api_version, kind)
+            is_scanned(&id.namespace, api_version, kind)
         };
         self.state().ledger.prune(of_owner);
     }

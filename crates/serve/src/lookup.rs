@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{CallLimits, Client, Discovery};
-use kubewright_engine::{ApiCall, ImageLookup, Query};
+use kubewright_engine::{ApiCall, ImageLookup, Query, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::registry::{Credentials, Registries};
 use crate::services::{MAX_SERVICE_ANSWER_BYTES, Services};
-use crate::shared::SharedEntries;
+use crate::shared::{SharedEntries, SharedObjects};
 use crate::{Looking, Lookup, ServeSettings, Stores};
 
 /// How long an answer is good.
@@ -59,13 +59,33 @@ impl ClusterLookup {
         stores: &Arc<Stores>,
         settings: &ServeSettings,
     ) -> Self {
+        Self::reading(client, discovery, SharedObjects::Watched(Arc::clone(stores)), settings)
+    }
+
+    /// Asks with `client`, as far as `settings` let it. The cluster-wide shared entries are `entries`, and stay so.
+    #[must_use]
+    pub fn with_entries(
+        client: &Client,
+        discovery: &Arc<Discovery>,
+        entries: Vec<(WatchedResource, Value)>,
+        settings: &ServeSettings,
+    ) -> Self {
+        Self::reading(client, discovery, SharedObjects::Listed(entries), settings)
+    }
+
+    fn reading(
+        client: &Client,
+        discovery: &Arc<Discovery>,
+        entries: SharedObjects,
+        settings: &ServeSettings,
+    ) -> Self {
         Self {
             client: client.clone(),
             discovery: Arc::clone(discovery),
             services: Services::new(&settings.allowed_hosts),
             registries: Registries::new(&settings.allowed_registries),
             namespace: settings.namespace.clone(),
-            entries: SharedEntries::new(client.clone(), Arc::clone(stores), settings),
+            entries: SharedEntries::new(client.clone(), entries, settings),
             recent: Mutex::default(),
             answer_ttl: ANSWER_TTL,
         }

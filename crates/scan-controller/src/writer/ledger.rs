@@ -131,10 +131,10 @@ impl ReportLedger {
     }
 
     /// Lets everything be deleted that is stored and should not be there, of owners for which `is_scanned`.
-    pub(crate) fn prune(&mut self, is_scanned: impl Fn(&TrackedReport) -> bool) {
+    pub(crate) fn prune(&mut self, is_scanned: impl Fn(&ReportId, &TrackedReport) -> bool) {
         let kept: HashSet<ReportId> = self.wanted.iter().flat_map(|(id, wanted)| wanted.ids(id)).collect();
         for (id, stored) in &self.stored {
-            if !kept.contains(id) && id.name != SUMMARY_REPORT_NAME && is_scanned(stored) {
+            if !kept.contains(id) && id.name != SUMMARY_REPORT_NAME && is_scanned(id, stored) {
                 self.deletions.insert(id.clone());
             }
         }

@@ -115,9 +115,9 @@ fn after_a_restart_only_what_nobody_wants_is_deleted() {
     ledger.replace_stored(before.stored);
     want(&mut ledger, &one);
     assert!(ledger.is_done(), "what is stored is what is wanted");
-    ledger.prune(|_| false);
+    ledger.prune(|_, _| false);
     assert!(ledger.is_done(), "the kind was not scanned");
-    ledger.prune(|_| true);
+    ledger.prune(|_, _| true);
     assert_eq!(run(&mut ledger, &[]), [format!("delete {}", id_of(&other).name)]);
 }
 
