@@ -105,7 +105,12 @@ impl ReportArguments {
     pub(super) fn writer_settings(&self) -> ReportWriterSettings {
         let caps = ReportCaps { objects: self.max_reports, bytes: self.max_report_bytes };
         let writes_per_second = f64::from(self.writes_per_second);
-        ReportWriterSettings { group: self.group(), caps, writes_per_second, ..ReportWriterSettings::default() }
+        ReportWriterSettings {
+            group: self.group(),
+            caps,
+            writes_per_second,
+            ..ReportWriterSettings::default()
+        }
     }
 }
 
