@@ -3,13 +3,15 @@
 mod change;
 mod compile;
 mod digest;
+mod named;
 mod owners;
 mod pattern_set;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::{Diagnostic, Engine, KindScope, NamespaceScope, Needs, RuleId, RuleScope};
+use kubewright_engine::{Diagnostic, Engine, KindScope, NamespaceScope, Needs, Rule, RuleId, RuleScope};
 use kubewright_patterns::DetectionSettings;
 use kubewright_value::{Document, Text};
 
@@ -127,6 +129,12 @@ impl ScanRules {
     #[must_use]
     pub fn digest_of(&self, rule: &RuleId) -> Option<u64> {
         self.policies.values().find(|policy| policy.rules.contains(rule)).map(|policy| policy.digest.0)
+    }
+
+    /// Returns all rules: first those that would change objects, then those that judge them.
+    #[must_use]
+    pub fn all_rules(&self) -> Vec<Arc<Rule>> {
+        self.changing.rules().iter().chain(self.judging.rules()).cloned().collect()
     }
 
     /// Returns the ids of all rules.
