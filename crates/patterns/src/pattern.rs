@@ -34,6 +34,10 @@ pub struct Pattern {
     pub topology: Topology,
     /// Where the pattern is defined.
     pub location: Location,
+    /// `for`: how many seconds a condition must last before it is a finding, where objects are observed over time.
+    pub lasting_seconds: i64,
+    /// A hash of the document that defines the pattern, equal for equal documents.
+    pub fingerprint: u64,
     pub(crate) roles: Vec<Role>,
     pub(crate) leader: usize,
     /// Positions in `roles`, the leader among them.
@@ -128,6 +132,13 @@ pub(crate) enum KindRef {
     Kind { kind: Option<Text>, group: Option<Text>, version: Option<Text> },
     /// Kinds whose definition names the category.
     Category(Text),
+}
+
+impl KindRef {
+    /// Returns whether it names one kind.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self, Self::Kind { kind: Some(_), .. })
+    }
 }
 
 /// A relationship of a pattern.

@@ -17,7 +17,6 @@ pub mod policy_plugin;
 pub mod render;
 mod report;
 mod severity;
-pub mod suppression;
 pub mod text;
 pub mod trace;
 
@@ -27,6 +26,7 @@ pub use findings::{
     FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
+pub use kubewright_patterns::suppression;
 pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
 pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
