@@ -42,9 +42,6 @@ pub enum FieldStep<'p> {
 /// The beginning of the names of volumes that Kubernetes adds to Pods, each with an end of its own.
 const TOKEN_VOLUME_PREFIX: &str = "kube-api-access-";
 
-/// The length from which on a text that is only asked for is not kept.
-const MAX_PRESENT_TEXT_BYTES: usize = 23;
-
 /// What a reference may say, see `derive/guessed.rs`.
 const REFERENCE_FIELDS: [&str; 6] = ["kind", "name", "namespace", "group", "apiGroup", "apiVersion"];
 
@@ -114,9 +111,11 @@ impl FieldTree {
                 kept.or_else(|| self.kept_inside(value))
             }
             (_, Value::Object(_) | Value::Array(_)) => self.kept_inside(value),
-            (Some(FieldRead::Presence), Value::String(text)) if text.len() > MAX_PRESENT_TEXT_BYTES => {
+            // The same for all that have it, so that what is around it can be shared.
+            (Some(FieldRead::Presence), Value::String(text)) if !text.is_empty() => {
                 Some(Value::String(Text::new_static("…")))
             }
+            (Some(FieldRead::Presence), Value::Bool(_) | Value::Number(_)) => Some(Value::Bool(true)),
             (Some(_), _) => Some(value.clone()),
             (None, _) => None,
         }

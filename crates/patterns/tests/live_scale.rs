@@ -297,7 +297,7 @@ fn timed(name: &str, times: &mut Vec<Duration>) {
 }
 
 #[test]
-fn objects_take_little_memory_and_changes_little_time() {
+fn live_objects_take_little_memory_and_changes_little_time() {
     let count = std::env::var("KUBEWRIGHT_LIVE_OBJECTS").ok().and_then(|text| text.parse().ok());
     let Loaded { mut live, objects, applications, bytes } = loaded(count.unwrap_or(10_000));
     if let Some(bytes) = bytes {

@@ -230,7 +230,14 @@ const KIND_FIELDS: &[KindRow] = &[
     KindRow {
         group: "",
         kind: "Endpoints",
-        paths: &["subsets[*].addresses[*].targetRef", "subsets[*].notReadyAddresses[*].targetRef"],
+        paths: &[
+            "subsets[*].addresses[*].targetRef.kind",
+            "subsets[*].addresses[*].targetRef.name",
+            "subsets[*].addresses[*].targetRef.namespace",
+            "subsets[*].notReadyAddresses[*].targetRef.kind",
+            "subsets[*].notReadyAddresses[*].targetRef.name",
+            "subsets[*].notReadyAddresses[*].targetRef.namespace",
+        ],
     },
     KindRow { group: "", kind: "ServiceAccount", paths: &["imagePullSecrets", "secrets"] },
     KindRow { group: "", kind: "Secret", paths: &["type", "metadata.annotations"] },
@@ -253,7 +260,12 @@ const KIND_FIELDS: &[KindRow] = &[
     KindRow {
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
-        paths: &["metadata.labels", "endpoints[*].targetRef"],
+        paths: &[
+            "metadata.labels",
+            "endpoints[*].targetRef.kind",
+            "endpoints[*].targetRef.name",
+            "endpoints[*].targetRef.namespace",
+        ],
     },
     KindRow { group: "networking.k8s.io", kind: "Ingress", paths: INGRESS_FIELDS },
     KindRow { group: "extensions", kind: "Ingress", paths: INGRESS_FIELDS },

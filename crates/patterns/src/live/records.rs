@@ -100,6 +100,11 @@ impl FindingRecords {
         leaders.map(|(leader, _)| leader.clone()).collect()
     }
 
+    /// Returns the objects of the findings of a leader.
+    pub(super) fn actors_of(&self, leader: &ObjectName) -> impl Iterator<Item = &[FindingObject]> {
+        self.by_leader.get(leader).into_iter().flatten().map(|record| record.actors.as_slice())
+    }
+
     /// Returns how many findings there are.
     pub(super) fn len(&self) -> usize {
         self.by_leader.values().map(Vec::len).sum()
