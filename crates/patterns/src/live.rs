@@ -205,7 +205,9 @@ impl LivePatterns {
 impl LivePattern {
     fn new(pattern: Pattern, references: &References) -> Self {
         Self {
-            ordered: pattern.is_unordered.then(|| Arc::new(Pattern { is_unordered: false, ..pattern.clone() })),
+            ordered: pattern
+                .is_unordered
+                .then(|| Arc::new(Pattern { is_unordered: false, ..pattern.clone() })),
             locality: Locality::of(&pattern, references),
             records: FindingRecords::new(pattern.lasting_seconds),
             pattern: Arc::new(pattern),

@@ -37,7 +37,9 @@ impl ExchangedRoles<'_> {
         let mut found = detect_leaders(self.pattern, self.asked, ids, budget)?;
         let before = names.iter().flat_map(|leader| self.records.actors_of(leader)).flatten();
         let mut others: HashSet<ObjectName> = before.map(FindingObject::object_name).collect();
-        others.extend(found.findings.iter().flat_map(|finding| self.actors(finding)).map(|one| one.object_name()));
+        others.extend(
+            found.findings.iter().flat_map(|finding| self.actors(finding)).map(|one| one.object_name()),
+        );
         others.retain(|other| !names.contains(other));
         let find = |name: &ObjectName| graph.find(&name.group, &name.kind, &name.namespace, &name.name);
         let mut more: Vec<Id> = others.iter().filter_map(find).collect();
@@ -62,9 +64,9 @@ impl ExchangedRoles<'_> {
     /// Returns whether the finding with `objects` belongs to one of them that is not looked at.
     fn is_of_another(&self, objects: &[FindingObject], names: &HashSet<ObjectName>) -> bool {
         let others = objects.iter().map(FindingObject::object_name).filter(|name| !names.contains(name));
-        others.into_iter().any(|name| {
-            self.records.actors_of(&name).any(|actors| sorted_actors(actors.to_vec()) == objects)
-        })
+        others
+            .into_iter()
+            .any(|name| self.records.actors_of(&name).any(|actors| sorted_actors(actors.to_vec()) == objects))
     }
 }
 

@@ -13,8 +13,8 @@ use super::super::detect::{
 use super::super::finding::PatternFinding;
 use super::super::pattern::Pattern;
 use super::super::suppression::suppression;
-use super::exchanged::ExchangedRoles;
 use super::change::{FindingChange, FindingObject, IncompleteReason};
+use super::exchanged::ExchangedRoles;
 use super::locality::{Affected, Seeds, Surroundings};
 use super::records::{LeaderUpdate, Observation};
 use super::{LivePattern, LivePatterns};
