@@ -16,7 +16,7 @@ use super::super::suppression::suppression;
 use super::change::{FindingChange, FindingObject, IncompleteReason};
 use super::exchanged::ExchangedRoles;
 use super::locality::{Affected, Seeds, Surroundings};
-use super::records::{LeaderUpdate, Observation};
+use super::records::{LeaderUpdate, ObservedFinding};
 use super::{LivePattern, LivePatterns};
 
 /// How long a search that did not end is not tried again, in seconds; twice as long after each further failure.
@@ -229,7 +229,7 @@ impl LivePattern {
 
 impl Observing<'_> {
     /// Returns `finding` with the names of its objects, and why it is suppressed if it is.
-    fn observation(&self, pattern: &Pattern, finding: PatternFinding) -> Observation {
+    fn observation(&self, pattern: &Pattern, finding: PatternFinding) -> ObservedFinding {
         let objects = finding.roles.iter().filter_map(|(_, id)| self.graph.node(*id));
         let actors: Vec<FindingObject> = objects.map(FindingObject::of).collect();
         let leader = finding.roles.first().and_then(|(_, id)| self.graph.node(*id));
@@ -237,6 +237,6 @@ impl Observing<'_> {
         let uid = leader.map(|node| node.uid.clone()).filter(|uid| !uid.is_empty());
         let is_stored = uid.is_some_and(|uid| self.suppressed.contains(&(pattern.name.clone(), uid)));
         let suppressed = annotated.or_else(|| is_stored.then(Text::default));
-        Observation::new(actors, finding, suppressed, self.graph)
+        ObservedFinding::new(actors, finding, suppressed, self.graph)
     }
 }
