@@ -4,11 +4,15 @@
 //! an [`ApiPath`], whose parts are looked at once more before they go out.
 
 mod address;
+mod body;
 mod chunks;
 mod connection;
 mod lines;
 mod list;
+mod proxy;
 mod session;
+mod socks;
+mod throttle;
 mod tls;
 
 use std::sync::Arc;
@@ -25,6 +29,7 @@ pub(crate) use list::{ListRequest, keep_only_metadata};
 use self::address::ApiServerAddress;
 use self::connection::{ApiAnswer, ConnectionPool, HttpCall};
 use self::session::SessionSource;
+use self::throttle::CallDeadline;
 use crate::watcher::WatchListSupport;
 use crate::{Config, Error};
 
@@ -43,21 +48,26 @@ struct ClientShared {
     address: ApiServerAddress,
     sessions: SessionSource,
     connections: ConnectionPool,
+    is_gzip_accepted: bool,
     watch_lists: WatchListSupport,
 }
 
 /// What one call may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// How long it may take.
+    /// How long one attempt may take.
     pub time: Duration,
-    /// How many bytes the answer, or one event of a watch, may have.
+    /// How many bytes the answer, or one event of a watch, may have; decompressed, where it was compressed.
     pub size: usize,
+    /// How much longer the whole call may take because the API server asks to come back later: 429, or 503 with
+    /// `Retry-After`. With zero, `time` is the limit of the whole call, with waits
+    /// and a login by a credential plugin.
+    pub throttle_wait: Duration,
 }
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { time: Duration::from_secs(30), size: 64 << 20 }
+        Self { time: Duration::from_secs(30), size: 64 << 20, throttle_wait: Duration::from_secs(60) }
     }
 }
 
@@ -92,11 +102,11 @@ impl Client {
     /// # Errors
     /// When the address is none.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let address = ApiServerAddress::parse(&config.server)?;
-        let namespace = config.namespace.clone();
+        let address = ApiServerAddress::parse(&config.server, config.proxy.clone())?;
         let shared = ClientShared {
-            namespace,
+            namespace: config.namespace.clone(),
             address,
+            is_gzip_accepted: config.is_gzip_accepted,
             sessions: SessionSource::new(config),
             connections: ConnectionPool::default(),
             watch_lists: WatchListSupport::default(),
@@ -246,14 +256,13 @@ impl Client {
         accept: &'static str,
         body: Option<(&'static str, &Value)>,
     ) -> Result<String, Error> {
-        let call = self.call(method, path, accept, body)?;
-        self.in_time(async {
-            let answer = self.answer(&call, false).await?;
-            let (text, connection) = answer.text(self.limits.size, self.server()).await?;
-            self.shared.connections.keep(connection);
-            Ok(text)
-        })
-        .await
+        let mut call = self.call(method, path, accept, body)?;
+        call.is_gzip_accepted = self.shared.is_gzip_accepted && call.method == Method::GET;
+        let (answer, deadline) = self.answer_by_deadline(&call, false).await?;
+        let text = tokio::time::timeout_at(deadline, answer.text(self.limits.size, self.server())).await;
+        let (text, connection) = text.map_err(|_| Error::TimedOut(self.limits.time))??;
+        self.shared.connections.keep(connection);
+        Ok(text)
     }
 
     fn call(
@@ -267,14 +276,40 @@ impl Client {
             method,
             target: self.shared.address.target(path)?,
             accept,
+            is_gzip_accepted: false,
             content_type: body.map(|(kind, _)| kind),
             body: body.map(|(_, value)| Bytes::from(json::to_string(value))).unwrap_or_default(),
         })
     }
 
-    /// Sends `call` and waits for the head of a successful answer. A login that is refused is read once more: the
-    /// token may have been replaced since.
+    /// Sends `call` and waits for the head of a successful answer, as often and as long as the limits allow.
     async fn answer(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
+        Ok(self.answer_by_deadline(call, is_own).await?.0)
+    }
+
+    /// Returns an answer as [`Self::answer`] does, and until when its body must have been read.
+    async fn answer_by_deadline(
+        &self,
+        call: &HttpCall,
+        is_own: bool,
+    ) -> Result<(ApiAnswer, tokio::time::Instant), Error> {
+        // The user may have to type a password, so the login is not a part of a call without a strict limit.
+        if !self.limits.throttle_wait.is_zero() {
+            self.shared.sessions.logged_in().await?;
+        }
+        let mut deadline = CallDeadline::new(&self.limits);
+        loop {
+            let attempt_end = deadline.of_attempt();
+            match tokio::time::timeout_at(attempt_end, self.answer_once(call, is_own)).await {
+                Ok(Ok(answer)) => return Ok((answer, attempt_end)),
+                Ok(Err(error)) => deadline.wait_for_retry(&call.method, error).await?,
+                Err(_) => return Err(Error::TimedOut(self.limits.time)),
+            }
+        }
+    }
+
+    /// Sends `call` once. A login that is refused is read once more: the token may have been replaced since.
+    async fn answer_once(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
         let ClientShared { address, sessions, connections, .. } = &*self.shared;
         let session = sessions.current().await?;
         let answer = connections.send(call, address, &session, is_own).await?;
@@ -288,13 +323,11 @@ impl Client {
             },
             _ => answer,
         };
-        answer.successful(&address.text).await
-    }
-
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        match tokio::time::timeout(self.limits.time, work).await {
-            Ok(done) => done,
-            Err(_) => Err(Error::TimedOut(self.limits.time)),
+        if answer.response.status().is_success() {
+            return Ok(answer);
         }
+        let (status, connection) = answer.refusal(&address.text).await?;
+        connections.keep(connection);
+        Err(status.into())
     }
 }

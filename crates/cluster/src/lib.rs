@@ -22,7 +22,9 @@ mod store;
 mod watcher;
 
 pub use client::{CallLimits, Client, ListEnd, ObjectList, PatchType, WatchLines};
-pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
+pub use config::{
+    ClientIdentity, Config, Exec, Impersonation, InteractiveMode, Login, PemSource, ProxyScheme, ProxyServer,
+};
 pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
 pub use error::{ApiStatus, Error};
 pub use jitter::jitter;

@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::ClusterArguments;
 use crate::failure::CommandFailure;
+use crate::output::print_stderr;
 
 /// The timeout of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -33,6 +34,9 @@ impl LiveCluster {
         };
         let config =
             Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
+        for warning in config.warnings() {
+            print_stderr(format_args!("warning: {warning}"));
+        }
         let client = Client::new(config).map_err(wrong)?;
         let client = client.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;

@@ -187,7 +187,9 @@ impl ClusterLookup {
 
     fn within(&self, deadline: Instant) -> Client {
         let time = deadline.saturating_duration_since(Instant::now());
-        self.client.limited(CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES })
+        // A throttled call is repeated only within the deadline of the review.
+        let limits = CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES, throttle_wait: Duration::ZERO };
+        self.client.limited(limits)
     }
 }
 

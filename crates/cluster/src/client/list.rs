@@ -158,7 +158,7 @@ impl Client {
     ) -> Result<WatchLines, Error> {
         let accept = if is_metadata_only { METADATA_WATCH } else { JSON_CONTENT_TYPE };
         let call = self.call(Method::GET, path, accept, None)?;
-        let answer = self.in_time(self.answer(&call, true)).await?;
+        let answer = self.answer(&call, true).await?;
         Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
     }
 
@@ -179,8 +179,9 @@ impl Client {
             path.query.push(("continue".into(), token.into()));
         }
         let accept = if request.is_metadata_only { METADATA_LIST } else { JSON_CONTENT_TYPE };
-        let call = self.call(Method::GET, &path, accept, None)?;
-        let answer = self.in_time(self.answer(&call, false)).await?;
+        let mut call = self.call(Method::GET, &path, accept, None)?;
+        call.is_gzip_accepted = self.shared.is_gzip_accepted;
+        let answer = self.answer(&call, false).await?;
         Ok(ListPage {
             chunks: Some(BodyChunks::of(answer, self.server())),
             splitter: ListSplitter::new(self.limits.size),
