@@ -9,9 +9,11 @@
 
 mod annotation;
 mod cases;
+pub mod cluster_report;
 mod findings;
 mod objects;
 mod paint;
+pub mod policy_plugin;
 pub mod render;
 mod report;
 mod severity;
