@@ -66,7 +66,7 @@ fn compare(clients: &[&'static str], pods: usize, churn: usize) {
         started.elapsed().as_secs_f64()
     );
     // The cache of the API server is behind etcd for a while, and refuses watches until then.
-    drop(ClientProcess::start("kubewright watch, metadata", &cluster.kubeconfig(), 0).synced());
+    let _ = ClientProcess::start("kubewright watch, metadata", &cluster.kubeconfig(), 0).synced();
     let mut rows = Vec::new();
     for (round, client) in clients.iter().enumerate() {
         let mut process = ClientProcess::start(client, &cluster.kubeconfig(), churn);
