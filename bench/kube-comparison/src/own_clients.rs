@@ -8,7 +8,6 @@ use kubewright_cluster::{
     WatchPolicy, run_reflector, watch_resource,
 };
 use kubewright_k8s::ApiPath;
-use kubewright_value::Value;
 
 use crate::client_process::Progress;
 
@@ -22,18 +21,18 @@ pub(crate) async fn watch(name: &str, kubeconfig: &Path, mut progress: Progress)
     let watch = ResourceWatch {
         initial_list,
         is_metadata_only,
-        trim: remove_managed_fields,
+        has_managed_fields: false,
         ..ResourceWatch::new(pods())
     };
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     tokio::spawn(watch_resource(client(kubeconfig), watch, sender));
     while let Some(event) = events.recv().await {
         match event {
-            ResourceEvent::InitialListStarted => {}
+            ResourceEvent::InitialListStarted => progress.list_started(),
             ResourceEvent::InitialObject(_) => progress.listed(),
-            ResourceEvent::InitialListEnded => progress.synced().await,
+            ResourceEvent::InitialListEnded => progress.synced(),
             ResourceEvent::Applied(_) | ResourceEvent::Deleted(_) => progress.changed(1),
-            ResourceEvent::Failed(error) => panic!("{error}"),
+            ResourceEvent::Failed(error) => eprintln!("{name}: {error}"),
         }
     }
 }
@@ -48,7 +47,7 @@ pub(crate) async fn store(kubeconfig: &Path, mut progress: Progress) {
     for _ in 0..store.len() {
         progress.listed();
     }
-    progress.synced().await;
+    progress.synced();
     loop {
         changes.changed().await.expect("the store lives");
         let now = *changes.borrow_and_update();
@@ -64,12 +63,4 @@ fn pods() -> ApiPath {
 fn client(kubeconfig: &Path) -> Client {
     let config = Config::of_files(&[kubeconfig.to_owned()], None).expect("a kubeconfig");
     Client::new(config).expect("a client")
-}
-
-fn remove_managed_fields(object: &mut Value) {
-    if let Some(metadata) =
-        object.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut)
-    {
-        metadata.remove("managedFields");
-    }
 }
