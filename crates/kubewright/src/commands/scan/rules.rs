@@ -202,6 +202,10 @@ fn rules_not_listed(resource: &str, error: &Error) -> Diagnostic {
 }
 
 fn no_rules(arguments: &ScanRuleArguments) -> CommandFailure {
+    if arguments.no_cluster_rules && arguments.rules.is_empty() {
+        return CommandFailure::usage("`--no-cluster-rules` leaves no rules")
+            .help("name rules or patterns with `--rules PATH`, or look for all built-in ones with `--built-in-patterns`");
+    }
     let place = match (arguments.no_cluster_rules, arguments.rules.is_empty()) {
         (true, _) => "in what `--rules` names",
         (false, true) => "in the cluster",
