@@ -145,7 +145,7 @@ impl ReportHead<'_> {
             annotations.insert((*key).into(), text.as_str().into());
         }
         metadata.insert("annotations".into(), annotations.into());
-        if let Some(scope) = self.scope.filter(|scope| is_cluster_uid(&scope.uid)) {
+        if let Some(scope) = self.scope.filter(|scope| can_own(scope)) {
             metadata.insert("ownerReferences".into(), Value::array(vec![owner_reference(scope).into()]));
         }
         metadata
@@ -177,6 +177,12 @@ fn owner_reference(scope: &ReportScope) -> Map {
         ("name", reference_text(&scope.name)),
         ("uid", reference_text(&scope.uid)),
     ])
+}
+
+/// Returns whether an API server takes `scope` as an owner.
+fn can_own(scope: &ReportScope) -> bool {
+    is_cluster_uid(&scope.uid)
+        && [&scope.api_version, &scope.kind, &scope.name].iter().all(|text| !text.is_empty())
 }
 
 fn reference_text(text: &Text) -> Value {

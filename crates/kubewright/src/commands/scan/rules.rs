@@ -85,6 +85,8 @@ impl ScanRuleSet {
             now: options.inputs.now.unwrap_or_default(),
             dialects: options.clone(),
             exception_namespaces: arguments.exceptions_from.clone(),
+            // Like `apply`, where no cluster says which bindings there are.
+            runs_unbound_policies: arguments.no_cluster_rules,
             ..ScanRuleOptions::default()
         };
         let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);
