@@ -24,7 +24,7 @@ mod term;
 mod watches;
 mod writer;
 
-pub use controller::run_scan_controller;
+pub use controller::{ScanController, run_scan_controller};
 pub use metrics::ScanMetrics;
 pub use settings::ScanControllerSettings;
 pub use writer::{ReportGroup, ReportWriter, ReportWriterSettings, WriteStep};

@@ -97,7 +97,7 @@ impl ScanThread {
     /// Scans until it is told to stop.
     pub(crate) fn run(mut self, mut inputs: Receiver<ScanInput>) {
         while !self.context.is_stopping.load(Ordering::Relaxed) {
-            let waiting = tokio::time::timeout(TICK, inputs.recv());
+            let waiting = async { tokio::time::timeout(TICK, inputs.recv()).await };
             if let Ok(first) = self.runtime.block_on(waiting) {
                 let Some(first) = first else { return };
                 self.handle(first);

@@ -135,6 +135,15 @@ impl ScanTerm {
     }
 }
 
+/// A scan that is not stopped does not go on without its owner.
+impl Drop for ScanTerm {
+    fn drop(&mut self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        self.tasks.iter().for_each(AbortHandle::abort);
+        self.reporting.abort();
+    }
+}
+
 /// Waits until what rules read from caches is known, so that it need not be looked up.
 async fn await_caches(source: &RuleSource) {
     let waiting = async {
