@@ -122,7 +122,7 @@ fn objects(message: &str) -> Vec<PatternObject> {
 }
 
 fn found(message: &str) -> (Pattern, Graph, PatternFindings) {
-    let documents = yaml::read(&Source::new("p.yaml", &PATTERN.replace("MESSAGE", message))).documents;
+    let documents = yaml::read(&Source::new("p.yaml", PATTERN.replace("MESSAGE", message))).documents;
     let (pattern, _) = compile_pattern_document(documents.first().expect("a document"));
     let pattern = pattern.expect("a pattern");
     let objects = yaml::read(&Source::new("o.yaml", PODS)).documents;

@@ -137,7 +137,7 @@ impl ReportHead<'_> {
     fn metadata(&self, name: &str, namespace: &str, digest: &str) -> Map {
         let mut metadata = Map::from([("name", Value::from(name))]);
         if !namespace.is_empty() {
-            metadata.insert("namespace".into(), namespace.into());
+            metadata.insert("namespace".into(), reference_text(namespace));
         }
         metadata.insert("labels".into(), Map::from([(MANAGED_BY_LABEL, Value::from(MANAGED_BY))]).into());
         let mut annotations = Map::from([(DIGEST_ANNOTATION, Value::from(digest))]);
@@ -185,7 +185,7 @@ fn can_own(scope: &ReportScope) -> bool {
         && [&scope.api_version, &scope.kind, &scope.name].iter().all(|text| !text.is_empty())
 }
 
-fn reference_text(text: &Text) -> Value {
+fn reference_text(text: &str) -> Value {
     shorten_text(text, TextLimit::BytesInAll(MAX_REFERENCE_BYTES)).as_ref().into()
 }
 
