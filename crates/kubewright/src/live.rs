@@ -45,7 +45,8 @@ impl LiveCluster {
     /// # Errors
     /// When it is not known where it is or who asks.
     pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
-        let client = find_client(arguments)?.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
+        let client =
+            find_client(arguments)?.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, runtime })
     }

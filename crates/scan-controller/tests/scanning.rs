@@ -20,7 +20,9 @@ fn reports_follow_objects_rules_and_what_rules_look_up() {
     stage.service("shop", "web", "{}");
     stage.service("shop", "api", "{team: a}");
     let scan = stage.scan("one");
-    stage.within("a violation has a row", 30 * SECOND, || stage.rows("web") == ["fail require-team team is missing"]);
+    stage.within("a violation has a row", 30 * SECOND, || {
+        stage.rows("web") == ["fail require-team team is missing"]
+    });
     assert_eq!(stage.rows("api"), Vec::<String>::new(), "what passes has no report");
 
     // The case that Kyverno keeps for ever.
@@ -57,7 +59,9 @@ fn namespaces_config_maps_and_exceptions_judge_again_what_depends_on_them() {
     assert!(stage.reports().is_empty(), "{:?}", stage.reports());
 
     stage.namespace("shop", "{env: prod}");
-    stage.within("a label of the namespace counts", 5 * SECOND, || stage.rows("web") == ["fail in-prod in prod"]);
+    stage.within("a label of the namespace counts", 5 * SECOND, || {
+        stage.rows("web") == ["fail in-prod in prod"]
+    });
     stage.namespace("shop", "{env: test}");
     stage.within("and counts no more", 5 * SECOND, || stage.rows("web").is_empty());
 
@@ -66,7 +70,8 @@ fn namespaces_config_maps_and_exceptions_judge_again_what_depends_on_them() {
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: teams, namespace: shop}, data: {needed: 'yes'}}",
     );
     stage.within("a ConfigMap counts", 5 * SECOND, || {
-        stage.rows("web") == ["fail by-config-map needed"] && stage.rows("test") == ["fail by-config-map needed"]
+        stage.rows("web") == ["fail by-config-map needed"]
+            && stage.rows("test") == ["fail by-config-map needed"]
     });
     std::thread::sleep(2 * SECOND);
     let more = scan.metric("kubewright_scan_judgements_total{cause=\"dependency\"}") - judged;
@@ -92,7 +97,7 @@ fn a_second_start_writes_nothing_and_leaves_reports_of_others_alone() {
         stage.service("shop", &format!("web-{number}"), "{}");
     }
     stage.apply(stage::FOREIGN_REPORT);
-    let foreign = stage.report("kubewright-of-somebody-else");
+    let foreign = stage.report("kubewright-of-another-program");
     let scan = stage.scan("one");
     stage.within("all violations have reports", 30 * SECOND, || stage.reports().len() == 5);
     scan.stop();
@@ -108,7 +113,7 @@ fn a_second_start_writes_nothing_and_leaves_reports_of_others_alone() {
     assert_eq!(written, 0, "writes of a second start");
     assert_eq!(stage.reports(), before, "not even a version has changed");
 
-    // What happens while nobody looks is found out by the next start, and other rows keep their times.
+    // What happens while no scan runs is found out by the next start, and other rows keep their times.
     scan.kill();
     stage.apply(&stage::second_policy("web-1"));
     stage.kubectl(&["delete", "service", "web-0", "-n", "shop"]);
@@ -119,7 +124,7 @@ fn a_second_start_writes_nothing_and_leaves_reports_of_others_alone() {
     });
     let since = |reports: &[Value], policy: &str| stage::since(reports, "web-1", policy);
     assert_eq!(since(&stage.reports(), "require-team"), since(&before, "require-team"));
-    assert_eq!(stage.report("kubewright-of-somebody-else"), foreign);
+    assert_eq!(stage.report("kubewright-of-another-program"), foreign);
     scan.stop();
 }
 
@@ -130,7 +135,9 @@ fn another_replica_takes_over_and_only_one_writes() {
     stage.apply(&policy("require-team", "team is missing", ""));
     stage.service("shop", "web", "{}");
     let one = stage.scan("one");
-    stage.within("the first one leads", 30 * SECOND, || one.metric("kubewright_leader") == 1 && one.is_ready());
+    stage.within("the first one leads", 30 * SECOND, || {
+        one.metric("kubewright_leader") == 1 && one.is_ready()
+    });
     let two = stage.scan("two");
     stage.within("the second one is ready", 30 * SECOND, || two.is_ready());
     assert_eq!(two.metric("kubewright_leader"), 0);

@@ -33,7 +33,7 @@ pub(crate) const EXCEPTION: &str = "{apiVersion: kyverno.io/v2, kind: PolicyExce
 
 /// A report with our label, and a name that we give to none.
 pub(crate) const FOREIGN_REPORT: &str = "{apiVersion: openreports.io/v1alpha1, kind: Report, metadata: {name: \
-     kubewright-of-somebody-else, namespace: shop, labels: {app.kubernetes.io/managed-by: kubewright}}, source: other, \
+     kubewright-of-another-program, namespace: shop, labels: {app.kubernetes.io/managed-by: kubewright}}, source: other, \
      summary: {fail: 1}}";
 
 /// A policy that wants a label `team` on services.
@@ -90,11 +90,15 @@ impl Stage {
     }
 
     pub(crate) fn apply(&self, manifest: &str) {
-        self.cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], manifest).expect_success();
+        self.cluster
+            .kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], manifest)
+            .expect_success();
     }
 
     pub(crate) fn namespace(&self, name: &str, labels: &str) {
-        self.apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {labels}}}}}"));
+        self.apply(&format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {labels}}}}}"
+        ));
     }
 
     pub(crate) fn service(&self, namespace: &str, name: &str, labels: &str) {
@@ -121,7 +125,8 @@ impl Stage {
     /// Returns the rows about the service called `name`, as `result policy message`.
     pub(crate) fn rows(&self, name: &str) -> Vec<String> {
         let reports = self.reports();
-        let rows = reports.iter().filter(|report| report.str_at(&["scope", "name"]) == name).flat_map(rows_of);
+        let rows =
+            reports.iter().filter(|report| report.str_at(&["scope", "name"]) == name).flat_map(rows_of);
         let text = |row: &Value, key: &str| row.str_at(&[key]).to_owned();
         rows.map(|row| {
             let message = text(row, "message");
@@ -146,7 +151,8 @@ impl Stage {
 
     /// Starts a scan.
     pub(crate) fn scan(&self, identity: &str) -> Scan {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let settings = ScanControllerSettings {
             lease: LeaseSettings { identity: identity.to_owned(), ..LeaseSettings::default() },
             health_address: port,
