@@ -82,6 +82,8 @@ impl ScanRuleSet {
             now: options.inputs.now.unwrap_or_default(),
             dialects: options.clone(),
             exception_namespaces: arguments.exceptions_from.clone(),
+            // Like `apply`, where no cluster says which bindings there are.
+            runs_unbound_policies: arguments.no_cluster_rules,
             ..ScanRuleOptions::default()
         };
         let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);
@@ -200,6 +202,10 @@ fn rules_not_listed(resource: &str, error: &Error) -> Diagnostic {
 }
 
 fn no_rules(arguments: &ScanRuleArguments) -> CommandFailure {
+    if arguments.no_cluster_rules && arguments.rules.is_empty() {
+        return CommandFailure::usage("`--no-cluster-rules` leaves no rules")
+            .help("name rules or patterns with `--rules PATH`, or look for all built-in ones with `--built-in-patterns`");
+    }
     let place = match (arguments.no_cluster_rules, arguments.rules.is_empty()) {
         (true, _) => "in what `--rules` names",
         (false, true) => "in the cluster",
