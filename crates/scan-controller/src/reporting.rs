@@ -91,8 +91,16 @@ impl Reporting {
         }
         self.prune();
         self.apply_limits().await;
+        let mut has_logged = false;
         while !self.is_stopping() {
-            match self.write_next().await {
+            let step = self.write_next().await;
+            if let Some(problem) = self.context.writer.take_problem().filter(|_| !has_logged) {
+                let line = self.context.log.line(LogLevel::Warn, "report not written");
+                line.text("problem", &problem).write();
+                // The others fail for the same reason.
+                has_logged = true;
+            }
+            match step {
                 WriteStep::Done => {}
                 WriteStep::Idle => return,
                 WriteStep::Fenced => return tokio::time::sleep(FENCED_PAUSE).await,

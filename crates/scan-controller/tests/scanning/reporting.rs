@@ -1,19 +1,11 @@
 //! Where reports go, how many there may be, and findings of patterns, against a real API server.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
-
-#[expect(dead_code, reason = "other tests use the rest")]
-#[path = "scanning/stage.rs"]
-mod stage;
-
-use std::time::Duration;
-
 use kubewright_report::cluster_report::{ReportApi, ReportCaps};
 use kubewright_scan_controller::ReportGroup;
 use kubewright_value::{Source, Value, yaml};
-use stage::{Stage, policy};
 
-const SECOND: Duration = Duration::from_secs(1);
+use crate::SECOND;
+use crate::stage::{Stage, policy};
 
 #[test]
 fn too_many_reports_are_announced_and_the_totals_stay_true() {
@@ -94,7 +86,7 @@ fn findings_of_patterns_are_objects_and_rows_and_suppression_survives() {
     stage.namespace("shop", "{}");
     stage.apply(FINDING_DEFINITION);
     stage.apply(INGRESS);
-    let pattern = include_str!("../../../patterns/dangling-ingress/pattern.yaml");
+    let pattern = include_str!("../../../../patterns/dangling-ingress/pattern.yaml");
     let pattern = yaml::read(&Source::new("pattern.yaml", pattern)).documents;
     let scan = stage.scan_with("one", |settings| settings.rules = pattern.clone());
     let findings = || stage.list("kubepattern.it", "v1", "k8spatterns");
