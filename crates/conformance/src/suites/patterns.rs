@@ -3,11 +3,14 @@
 //!
 //! Where a scenario says what the contract gives and what the original gave, the contract counts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id, References};
-use kubewright_patterns::{DetectionSettings, Pattern, PatternFinding, compile_pattern_document, detect};
+use kubewright_patterns::{
+    DetectionSettings, LivePatterns, Pattern, PatternFinding, compile_pattern_document, detect,
+};
 use kubewright_value::{Budget, Document, Map, Source, Value, json, yaml};
 
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text, json_files, read_suite};
@@ -118,8 +121,41 @@ fn find_pattern(
     graph: &Graph,
     settings: &DetectionSettings,
 ) -> Result<Vec<PatternFinding>, String> {
-    let found = detect(pattern, graph, settings, &mut Budget::default());
-    found.map(|found| found.findings).map_err(|error| error.to_string())
+    let found =
+        detect(pattern, graph, settings, &mut Budget::default()).map_err(|error| error.to_string())?;
+    compare_live(pattern, graph, settings, &found.findings)?;
+    Ok(found.findings)
+}
+
+/// Compares what is found with what a live search finds that gets the objects one after the other, without the fields that
+/// nothing reads.
+fn compare_live(
+    pattern: &Pattern,
+    graph: &Graph,
+    settings: &DetectionSettings,
+    found: &[PatternFinding],
+) -> Result<(), String> {
+    let mut live = LivePatterns::new(vec![pattern.clone()], &References::default(), settings.clone());
+    let mut known = BTreeMap::new();
+    let objects = graph.ids().filter_map(|id| graph.node(id)?.object.as_ref());
+    for object in objects.map(Some).chain([None]) {
+        object.into_iter().for_each(|object| live.insert(object));
+        let now = if object.is_none() { pattern.lasting_seconds } else { 0 };
+        for change in live.refresh(now) {
+            match change.finding {
+                Some(found) => known.insert(change.actors, describe_finding(&found.finding, live.graph())),
+                None => known.remove(&change.actors),
+            };
+        }
+    }
+    let mut lived: Vec<String> = known.into_values().collect();
+    let mut wanted: Vec<String> = found.iter().map(|finding| describe_finding(finding, graph)).collect();
+    lived.sort_unstable();
+    wanted.sort_unstable();
+    match lived == wanted {
+        true => Ok(()),
+        false => Err(format!("a live search finds {lived:?}, expected {wanted:?}")),
+    }
 }
 
 fn run_pattern_table(name: &str, value: &Value) -> SuiteResult {

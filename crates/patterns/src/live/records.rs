@@ -30,6 +30,8 @@ struct FindingRecord {
     digest: u64,
     /// Whether the caller knows it.
     is_returned: bool,
+    /// Whether its pattern has changed since: its time begins again.
+    is_restarted: bool,
 }
 
 /// A finding of the present search.
@@ -67,9 +69,8 @@ impl FindingRecords {
             return;
         }
         for records in self.by_leader.values_mut() {
-            // A time that no search has: the finding is observed anew.
-            records.iter_mut().for_each(|record| record.since = i64::MAX);
             records.retain(|record| record.is_returned);
+            records.iter_mut().for_each(|record| record.is_restarted = true);
         }
     }
 
@@ -155,12 +156,16 @@ impl<'r> LeaderUpdate<'r> {
             let place = records.iter().position(|record| record.actors == actors)?;
             Some(records.swap_remove(place))
         });
-        let since = known.as_ref().map_or(now, |known| known.since.min(now));
         let was_returned = known.as_ref().is_some_and(|known| known.is_returned);
-        let is_same = known.as_ref().is_some_and(|known| known.digest == digest && known.since != i64::MAX);
+        let known = known.filter(|known| !known.is_restarted);
+        let since = known.as_ref().map_or(now, |known| known.since.min(now));
         // What was returned stays, also if the clock goes back.
-        let is_returned = was_returned || now.saturating_sub(since) >= self.records.lasting_seconds;
-        if is_returned && !(was_returned && is_same) {
+        let is_returned = known.as_ref().is_some_and(|known| known.is_returned)
+            || now.saturating_sub(since) >= self.records.lasting_seconds;
+        if was_returned && !is_returned {
+            self.changes.push(gone_change(self.pattern, actors.clone()));
+        }
+        if is_returned && !(was_returned && known.is_some_and(|known| known.digest == digest)) {
             let finding = Some(LiveFinding { finding, since, suppressed });
             self.changes.push(FindingChange {
                 pattern: self.pattern.clone(),
@@ -168,7 +173,7 @@ impl<'r> LeaderUpdate<'r> {
                 finding,
             });
         }
-        let record = FindingRecord { actors, since, digest, is_returned };
+        let record = FindingRecord { actors, since, digest, is_returned, is_restarted: false };
         self.records.deadlines.extend(self.records.deadline(&record, &leader));
         self.records.by_leader.entry(leader).or_default().push(record);
     }
