@@ -58,12 +58,12 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
     let mut kinds = Vec::new();
     for resource in served.iter().filter(|resource| resource.can("list")) {
         // The preferred version comes first.
-        if is_served_twice(resource, served)
+        if is_served_elsewhere(resource, served)
             || !known.insert((resource.group.clone(), resource.resource.clone()))
         {
             continue;
         }
-        let is_judged = is_judged(resource, readers.rules);
+        let is_judged = is_resource_judged(resource, readers.rules);
         let is_in_graph = (readers.patterns)(&resource.group, &resource.kind);
         if is_judged || is_in_graph {
             kinds.push(ScanKind { resource: resource.clone(), is_judged, is_in_graph });
@@ -74,11 +74,11 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
 }
 
 /// Returns whether a kind is listed only where a rule names it.
-pub(super) fn is_quiet(group: &str, kind: &str) -> bool {
+pub(super) fn is_quiet_kind(group: &str, kind: &str) -> bool {
     QUIET_KINDS.contains(&(group, kind)) || QUIET_GROUPS.contains(&group)
 }
 
-fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool {
+fn is_served_elsewhere(resource: &ApiResource, served: &DiscoveredResources) -> bool {
     SERVED_TWICE.iter().any(|(name, left_out, listed)| {
         resource.resource == *name
             && resource.group == *left_out
@@ -86,8 +86,8 @@ fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool
     })
 }
 
-fn is_judged(resource: &ApiResource, rules: &[Arc<Rule>]) -> bool {
-    let is_quiet = is_quiet(&resource.group, &resource.kind);
+fn is_resource_judged(resource: &ApiResource, rules: &[Arc<Rule>]) -> bool {
+    let is_quiet = is_quiet_kind(&resource.group, &resource.kind);
     rules.iter().any(|rule| match &rule.scope.kinds {
         KindScope::Any => !is_quiet,
         KindScope::Named(kinds) => kinds.contains(&resource.kind),

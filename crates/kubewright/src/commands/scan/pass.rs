@@ -21,8 +21,8 @@ use kubewright_value::Value;
 use super::cluster::ScanCluster;
 use super::extent::ScanExtent;
 use super::judge::ObjectJudge;
-use super::kinds::{KindReaders, ScanKind, is_quiet, scan_kinds};
-use super::lister::{KindLister, ObjectBatch, UnreadKind};
+use super::kinds::{KindReaders, ScanKind, is_quiet_kind, scan_kinds};
+use super::lister::{KindLister, ListedBatch, UnreadKind};
 use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 use crate::arguments::{ScanArguments, Threshold};
@@ -91,8 +91,18 @@ impl PassStore {
             Self::Results(scanner) => {
                 for (object, decision) in batch.decided {
                     let judgement = scanner.judge_decided(&object, decision);
-                    scanner.record(judgement, now_seconds());
+                    scanner.record(judgement, pass_seconds());
                 }
+            }
+        }
+    }
+
+    /// Takes note that all objects are there.
+    fn finish(&mut self) {
+        match self {
+            Self::Graph(live) => live.load(),
+            Self::Results(scanner) => {
+                scanner.refresh_patterns(pass_seconds());
             }
         }
     }
@@ -173,6 +183,7 @@ impl ScanPass<'_> {
         });
         bar.bar.clear();
         let problems = problems?;
+        result.store.finish();
         result.unread = problems.iter().map(|problem| problem.resource.clone()).collect();
         result.diagnostics = problems.into_iter().map(|problem| problem.diagnostic).collect();
         Ok((result, renderers))
@@ -181,7 +192,7 @@ impl ScanPass<'_> {
     /// Returns the kinds that are listed.
     fn kinds(&self, live: Option<&LivePatterns>) -> Vec<ScanKind> {
         let is_read = |group: &str, kind: &str| {
-            !is_quiet(group, kind) && live.is_some_and(|live| live.reads_kind(group, kind))
+            !is_quiet_kind(group, kind) && live.is_some_and(|live| live.reads_kind(group, kind))
         };
         let readers = KindReaders { rules: &self.rules.all, patterns: &is_read };
         let mut kinds = scan_kinds(&self.cluster.resources, &readers);
@@ -220,7 +231,7 @@ impl ScanPass<'_> {
 
     fn run_worker(
         &self,
-        listed: &Mutex<Receiver<ObjectBatch>>,
+        listed: &Mutex<Receiver<ListedBatch>>,
         judge: &ObjectJudge<'_>,
         judged: &SyncSender<JudgedBatch>,
     ) {
@@ -233,8 +244,8 @@ impl ScanPass<'_> {
         }
     }
 
-    fn judge_batch(&self, batch: ObjectBatch, judge: &ObjectJudge<'_>) -> JudgedBatch {
-        let ObjectBatch { number, is_judged, is_in_graph, source, objects } = batch;
+    fn judge_batch(&self, batch: ListedBatch, judge: &ObjectJudge<'_>) -> JudgedBatch {
+        let ListedBatch { number, is_judged, is_in_graph, source, objects } = batch;
         let mut done =
             JudgedBatch { number, listed: objects.len(), rows: Vec::new(), kept: KeptObjects::default() };
         let keeps_results = self.arguments.reports.writes();
@@ -311,7 +322,7 @@ impl ScanPass<'_> {
 }
 
 /// Returns the time in seconds since 1970.
-pub(super) fn now_seconds() -> i64 {
+fn pass_seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
