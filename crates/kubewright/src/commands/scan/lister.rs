@@ -208,7 +208,7 @@ fn kind_not_listed(kind: &ScanKind, error: &Error) -> UnreadKind {
     let message = format!("objects of `{name}` could not be read: {error}");
     let problem = codes::about_path(&KIND_NOT_LISTED, &name, message);
     let diagnostic = match error.is_forbidden() {
-        true => problem.help(format!("allow `list` on `{name}`, or leave it out with `--kinds`")),
+        true => problem.help(format!("allow `list` on `{name}`: nothing is known about these objects")),
         false => problem,
     };
     UnreadKind { resource: kind.resource.clone(), diagnostic }
