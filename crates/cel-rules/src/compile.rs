@@ -8,6 +8,7 @@ use kubewright_cel::{
 };
 use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
@@ -291,7 +292,7 @@ impl<'k> ExpressionCompiler<'k> {
             let unknown = found?.into_iter().next()?;
             let near =
                 path.get(unknown.at).and_then(|step| nearest_word(step, unknown.known.iter().copied()));
-            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            let help = near.map(did_you_mean).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
         let (at, known) = environment::unknown_variable_field(&read.variable, &read.path)?;
@@ -299,7 +300,7 @@ impl<'k> ExpressionCompiler<'k> {
         let help = match (at, field.as_str()) {
             (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
             _ => match nearest_word(field, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => format!("known here: {}", known.join(", ")),
             },
         };

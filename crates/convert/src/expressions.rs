@@ -23,9 +23,9 @@ use kubewright_value::{Step, Text, Value};
 use super::{CelValidation, ConversionRefusal, RuleExpressions};
 use formula::{Formula, MAX_FORMULA_SIZE};
 use kubewright_dialect_kit::fields::{Located, child_path};
-use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::pattern::ValidatePattern;
 use kubewright_kyverno::source::{ContextSource, Method, ResourceFilter, RuleSource};
+use kubewright_kyverno::tainted::Tainted;
 use kubewright_kyverno::template::VariableTemplate;
 use scope::TranslationScope;
 use shape::ValueShape;
@@ -230,7 +230,7 @@ fn pattern_formulas(
         let why = "the pattern has variables in it".to_owned();
         return Err(ConversionRefusal { why, path: pattern.path.clone() });
     };
-    let mixed = Tainted::Own(constant.clone());
+    let mixed = Tainted::Trusted(constant.clone());
     let compiled =
         if is_entry { ValidatePattern::compile_entry(&mixed) } else { ValidatePattern::compile(&mixed) };
     let outcome = pattern::translate_pattern_node(&compiled.node, value, shape).map_err(|inexpressible| {

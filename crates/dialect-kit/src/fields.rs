@@ -3,6 +3,7 @@
 //! A typed document is made field by field, so that every mistake is found at once and has a place.
 
 use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Map, Position, Step, Text, Value, ValueKind};
 
 /// The mistakes that any field can have.
@@ -100,7 +101,7 @@ impl<'d> DocumentReader<'d> {
             let place = elsewhere.iter().find(|(name, _)| *name == key.as_str());
             let help = match (place, nearest_word(key, known.iter().copied())) {
                 (Some((_, place)), _) => (*place).to_owned(),
-                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, Some(near)) => did_you_mean(near),
                 (None, None) => format!("known here: {}", known.join(", ")),
             };
             self.report(
@@ -243,7 +244,7 @@ impl<'d> DocumentReader<'d> {
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let help = match nearest_word(&found.value, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => {
                 let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
                 format!("use one of {}", known.join(", "))

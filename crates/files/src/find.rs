@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::suggest::did_you_mean;
 
 use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
 use crate::{glob, manifest, project, registry};
@@ -216,7 +217,7 @@ fn search_argument(
                 format!("cannot read `{text}`: {}", io_error_text(&error)),
             );
             Err(Box::new(match similar_sibling(path) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                Some(near) => problem.help(did_you_mean(near)),
                 None => problem,
             }))
         }

@@ -3,6 +3,7 @@
 
 use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_k8s::Operation;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};
@@ -182,7 +183,7 @@ impl<'a> InputFieldReader<'a> {
         let word = self.text(field)?;
         if !words.contains(&word.as_str()) {
             let help = match nearest_word(&word, words.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => format!("use one of {}", words.join(", ")),
             };
             self.problem(self.codes.value, field, format!("unknown {what} `{word}`"), help);
@@ -224,7 +225,7 @@ impl<'a> InputFieldReader<'a> {
                 self.document.locate_key(&path),
             );
             self.problems.push(problem.help(match nearest_word(field, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => format!("the fields here are {}", known.join(", ")),
             }));
         }

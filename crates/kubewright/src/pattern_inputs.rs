@@ -12,6 +12,7 @@ use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::{listed_paths, plural};
 use kubewright_report::{FilePosition, FindingContext, shipped_source};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
@@ -157,7 +158,7 @@ impl PatternInputs {
         let near =
             nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
         Err(CommandFailure::usage(format!("there is no pattern `{name}`")).help(match near {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => "`kubewright detect --list` shows all".to_owned(),
         }))
     }

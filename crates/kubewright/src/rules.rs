@@ -11,6 +11,7 @@ use kubewright_modrule::ModRuleOptions;
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
+use kubewright_value::suggest::did_you_mean;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
@@ -180,7 +181,7 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
 fn unknown_rule<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> CommandFailure {
     let failure = CommandFailure::usage(format!("there is no rule `{name}`"));
     match nearest_name(name, ids.clone()) {
-        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        Some(near) => failure.help(did_you_mean(near)),
         None => {
             let known: Vec<String> = ids.take(10).map(|id| format!("`{id}`")).collect();
             failure.help(if known.is_empty() {

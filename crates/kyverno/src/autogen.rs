@@ -6,6 +6,7 @@
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::WorkloadKind;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
@@ -198,7 +199,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
         } else if !is_controller(name) && !["none", "all", ""].contains(&name) {
             let known = CONTROLLERS.map(WorkloadKind::name);
             let help = match nearest_word(name, known) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => {
                     format!("use some of {}, or `none`", known.map(|kind| format!("`{kind}`")).join(", "))
                 }

@@ -12,8 +12,8 @@ use kubewright_value::{Step, Text, Value};
 pub(super) use lint::{ConditionLint, ConditionLintKind};
 
 use super::context::{Unresolved, VariableContext};
-use super::mixed::Tainted;
 use super::operator::{ComparedOperand, ConditionOperator};
+use super::tainted::Tainted;
 use super::template::{VariableProblem, VariableTemplate};
 use kubewright_dialect_kit::fields::{Located, child_path};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -379,7 +379,9 @@ impl ConditionOperand {
     ) -> &'s ComparedOperand {
         match (&self.constant, resolved) {
             (Some(constant), None) => constant,
-            (_, resolved) => place.insert(ComparedOperand::of(resolved.unwrap_or(Tainted::Own(Value::Null)))),
+            (_, resolved) => {
+                place.insert(ComparedOperand::of(resolved.unwrap_or(Tainted::Trusted(Value::Null))))
+            }
         }
     }
 
@@ -432,7 +434,7 @@ impl ConditionReader<'_> {
     fn side(&mut self, value: &Value, at: &[Step]) -> ConditionOperand {
         let template = self.template(value, at);
         let constant =
-            template.constant().map(|value| ComparedOperand::compile(&Tainted::Own(value.clone())));
+            template.constant().map(|value| ComparedOperand::compile(&Tainted::Trusted(value.clone())));
         ConditionOperand { template, constant }
     }
 

@@ -16,7 +16,7 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;
-use super::mixed::Tainted;
+use super::tainted::Tainted;
 use super::template::{CompiledQuery, QueryAlternatives, VariableQuery};
 use given::ValueOverrides;
 pub(super) use sourced::{Sourced, Unresolved};

@@ -16,12 +16,12 @@ mod images;
 mod manifests;
 pub mod matching;
 mod message;
-pub mod mixed;
 pub mod operator;
 pub mod pattern;
 mod pod_security;
 pub mod signing;
 pub mod source;
+pub mod tainted;
 pub mod template;
 mod trace;
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
-use super::mixed::{Tainted, TaintedPart};
+use super::tainted::{Tainted, TaintedPart};
 use compile::PatternCompiler;
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_k8s::PodTemplatePath;
@@ -167,7 +167,7 @@ pub fn charge_pattern(source: &Tainted, budget: &mut Budget) -> Result<(), Exhau
         budget.produce(length.saturating_mul(TEXT_COPIES))
     };
     match source {
-        Tainted::Own(value) | Tainted::Foreign(value) => {
+        Tainted::Trusted(value) | Tainted::Untrusted(value) => {
             bounded::charge_tree(value, NODE_BYTES, TEXT_COPIES, budget)
         }
         Tainted::Text(parts) => {

@@ -23,7 +23,7 @@ use scan::TextSpan;
 pub(super) use variable::TemplateVariable;
 
 use super::context::{Sourced, Unresolved, VariableContext};
-use super::mixed::{Tainted, TaintedPart};
+use super::tainted::{Tainted, TaintedPart};
 use kubewright_k8s::PodTemplatePath;
 
 /// A value with variables in it.
@@ -399,7 +399,7 @@ impl TemplateTree {
 
     fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Tainted, Unresolved> {
         match self {
-            Self::Constant(value) => Ok(Tainted::Own(value.clone())),
+            Self::Constant(value) => Ok(Tainted::Trusted(value.clone())),
             Self::Whole(variable) => variable.resolve(context).map(Sourced::into_mixed),
             Self::Text(pieces) => resolve_pieces(pieces, context),
             Self::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
@@ -504,25 +504,25 @@ fn resolve_pieces(
     context.budget().transient(|budget| budget.produce(length.saturating_mul(TEXT_COPIES)))?;
     context.charge(length)?;
     if parts.iter().all(|part| part.is_own) {
-        return Ok(Tainted::Own(Value::String(super::mixed::join_parts(&parts))));
+        return Ok(Tainted::Trusted(Value::String(super::tainted::join_parts(&parts))));
     }
     Ok(Tainted::Text(parts))
 }
 
 fn tainted_list(items: Vec<Tainted>) -> Tainted {
-    if items.iter().all(|item| matches!(item, Tainted::Own(_))) {
-        return Tainted::Own(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()));
+    if items.iter().all(|item| matches!(item, Tainted::Trusted(_))) {
+        return Tainted::Trusted(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()));
     }
     Tainted::List(items)
 }
 
 fn tainted_map(entries: Vec<(Vec<TaintedPart>, Tainted)>) -> Tainted {
     let is_own = |(key, value): &(Vec<TaintedPart>, Tainted)| {
-        key.iter().all(|part| part.is_own) && matches!(value, Tainted::Own(_))
+        key.iter().all(|part| part.is_own) && matches!(value, Tainted::Trusted(_))
     };
     let is_own = entries.iter().all(is_own);
     let made = Tainted::Map(entries);
-    if is_own { Tainted::Own(made.plain().into_owned()) } else { made }
+    if is_own { Tainted::Trusted(made.plain().into_owned()) } else { made }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use kubewright_engine::nearest_word;
 use kubewright_graph::{EDGE_TYPES, EdgeType, EdgeTypeSpec, KindSet};
 use kubewright_k8s::{PodTemplatePath, WorkloadKind, is_cluster_scoped_name};
 use kubewright_value::Text;
+use kubewright_value::suggest::did_you_mean;
 
 /// A kind of Argo Rollouts, which has a Pod template as a Deployment has.
 const ROLLOUT: &str = "Rollout";
@@ -67,7 +68,7 @@ pub(crate) fn find_edge_type(name: &str, declared: &[Text]) -> Option<Text> {
 /// Returns the help for an unknown type `name`.
 pub(crate) fn edge_type_help(name: &str) -> String {
     if let Some(near) = nearest_word(name, EDGE_TYPES.iter().map(|spec| spec.name)) {
-        return format!("did you mean `{near}`?");
+        return did_you_mean(near);
     }
     let contract = EDGE_TYPES.iter().filter(|spec| spec.is_in_contract).map(|spec| spec.name);
     format!("use one of {}", contract.collect::<Vec<&str>>().join(", "))

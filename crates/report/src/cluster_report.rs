@@ -39,7 +39,7 @@ pub use result::{
     ObjectResults, ReportResult, ReportScope, ReportSource, policy_and_rule, result_of_outcome,
 };
 pub use status_filter::StatusFilter;
-pub use summary::{PolicyTotals, SUMMARY_SOURCE, SummaryTotals, summary_report};
+pub use summary::{LEFT_OUT_OBJECTS_ANNOTATION, PolicyTotals, SUMMARY_SOURCE, SummaryTotals, summary_report};
 
 #[cfg(test)]
 mod tests;

@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Source, Text};
 
 use super::diagnostics as code;
@@ -78,7 +79,7 @@ impl ResourceLibrary {
         } else if self.places.iter().all(|place| place.name() != environment) {
             let known: BTreeSet<&str> = self.places.iter().map(|place| place.name()).collect();
             let help = match nearest_word(environment, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None if known.is_empty() => "add the Environment to the files that are read".to_owned(),
                 None => {
                     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();

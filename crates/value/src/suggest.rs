@@ -21,37 +21,10 @@ pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// The known word that was probably meant; displays as "did you mean `word`?".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Suggestion<'a> {
-    word: &'a str,
-    prefix: &'a str,
-}
-
-impl<'a> Suggestion<'a> {
-    /// Returns the word itself.
-    #[must_use]
-    pub fn word(self) -> &'a str {
-        self.word
-    }
-
-    /// Returns the suggestion with `prefix` in front of the word, such as `variables.`.
-    #[must_use]
-    pub fn with_prefix(self, prefix: &'a str) -> Self {
-        Self { prefix, ..self }
-    }
-}
-
-impl fmt::Display for Suggestion<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "did you mean `{}{}`?", self.prefix, self.word)
-    }
-}
-
-/// Returns the one of `known` that is nearest to `word` as a suggestion, if any is near enough.
+/// Returns the question whether `word` was meant, as the help of a diagnostic asks it.
 #[must_use]
-pub fn suggest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<Suggestion<'a>> {
-    nearest_word(word, known).map(|word| Suggestion { word, prefix: "" })
+pub fn did_you_mean(word: impl fmt::Display) -> String {
+    format!("did you mean `{word}`?")
 }
 
 /// Counts insertions, deletions, replacements and swaps of neighbours from one word to the other.
@@ -81,11 +54,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suggestion_displays_as_a_question() {
-        let suggestion = suggest_word("seelct", ["select", "negate"]).unwrap();
-        assert_eq!(suggestion.to_string(), "did you mean `select`?");
-        assert_eq!(suggestion.with_prefix("spec.").to_string(), "did you mean `spec.select`?");
-        assert_eq!((suggestion.word(), suggest_word("x", ["select"])), ("select", None));
+    fn did_you_mean_is_a_question() {
+        let near = nearest_word("seelct", ["select", "negate"]).map(did_you_mean);
+        assert_eq!(near.as_deref(), Some("did you mean `select`?"));
     }
 
     #[test]

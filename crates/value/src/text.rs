@@ -4,6 +4,6 @@ mod escape;
 mod path;
 mod shorten;
 
-pub use escape::{escape_xml, xml_entity};
+pub use escape::xml_entity;
 pub use path::{PathStyle, path_text, write_path};
 pub use shorten::{TextLimit, shorten_text};

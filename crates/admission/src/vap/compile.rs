@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kubewright_cel_rules::{AvailableVariables, Environments, ParamWords, Params, Wording};
 use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest_word};
 use kubewright_k8s::PodTemplatePath;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text, Value};
 
 use super::DIALECT_NAME;
@@ -72,7 +73,7 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
             let policies = rules.iter().filter(|rule| rule.id.dialect == DIALECT_NAME);
             let help = match nearest_word(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str()))
             {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
             };
             diagnostics.push(Diagnostic::new(&code::BINDS_NOTHING, message, location).help(help));

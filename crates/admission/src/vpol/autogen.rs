@@ -2,6 +2,7 @@
 
 use kubewright_engine::nearest_word;
 use kubewright_k8s::{Operations, WorkloadKind};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Step, Text};
 
 use super::source::ValidatingPolicySettings;
@@ -77,7 +78,7 @@ fn unknown_controller(name: &Located<Text>) -> Option<UnknownController> {
     }
     let known = || CONTROLLERS.iter().map(|kind| kind.resource());
     let help = match nearest_word(&name.value, known()) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => format!(
             "known: {}; write others as `resource.version.group`, such as `jobsets.v1alpha2.jobset.x-k8s.io`",
             known().collect::<Vec<_>>().join(", ")

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use kubewright_cel::{Inputs, Timestamp};
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, TraceVerdict, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
@@ -115,7 +116,7 @@ fn unmatched_policy_diagnostic(
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();
     Some(match nearest_word(&name.value, names) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        Some(near) => diagnostic.help(did_you_mean(near)),
         None => diagnostic,
     })
 }

@@ -13,8 +13,8 @@ use super::scope::{self, ListElements, PathTarget, SingleValue, TranslationScope
 use super::shape::ValueShape;
 use crate::{ConversionRefusal, ConversionResult};
 use kubewright_dialect_kit::fields::{Located, child_path};
-use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::operator::ConditionOperator;
+use kubewright_kyverno::tainted::Tainted;
 use kubewright_kyverno::template::VariableTemplate;
 
 /// When conditions hold, and when they cannot be answered.
@@ -135,7 +135,7 @@ impl ConditionsTranslator<'_> {
             .ok_or_else(|| because("a condition has an unknown operator".to_owned()))?;
         match (key, value) {
             (ConditionSide::Constant(key), ConditionSide::Constant(value)) => Ok(ConditionFormulas::always(
-                operators::compare_constants(operator, &Tainted::Own(key), &value),
+                operators::compare_constants(operator, &Tainted::Trusted(key), &value),
             )),
             (ConditionSide::Found(key), ConditionSide::Constant(value)) => {
                 compare_with_constant(operator, &key, &value).map_err(because)
@@ -258,9 +258,9 @@ fn compare_one(
         let error = if key.is_sure { Formula::False } else { one.missing.clone() };
         return Ok(ConditionFormulas { hold, error });
     };
-    let of_default = operators::compare_constants(operator, &Tainted::Own(default.clone()), value);
+    let of_default = operators::compare_constants(operator, &Tainted::Trusted(default.clone()), value);
     let is_text = matches!(one.shape, ValueShape::Word | ValueShape::Text);
-    let of_empty = || operators::compare_constants(operator, &Tainted::Foreign(Value::from("")), value);
+    let of_empty = || operators::compare_constants(operator, &Tainted::Untrusted(Value::from("")), value);
     if let (true, Some(optional), Value::String(_), Some(literal)) =
         (is_text, &one.optional, default, scope::constant_literal(default))
         && of_default == of_empty()
@@ -327,8 +327,9 @@ fn compare_many(
         Some(is_in) if operator == ConditionOperator::AnyIn => many.exists(is_in),
         Some(is_in) => many.exists(is_in.not()),
     };
-    let of_default = default
-        .is_some_and(|default| operators::compare_constants(operator, &Tainted::Own(default.clone()), value));
+    let of_default = default.is_some_and(|default| {
+        operators::compare_constants(operator, &Tainted::Trusted(default.clone()), value)
+    });
     let hold = match of_default {
         true => many.exists(Formula::True).not().or(hold),
         false => hold,
@@ -403,7 +404,7 @@ fn constant_in_variable(
     Ok(match &value.default {
         None => ConditionFormulas { hold: one.there.clone().and(of_value), error: one.missing.clone() },
         Some(default) => {
-            let (key, value) = (Tainted::Own(key.clone()), default);
+            let (key, value) = (Tainted::Trusted(key.clone()), default);
             let is_true = non_empty_formula(one)?;
             let hold = match operators::compare_constants(operator, &key, value) {
                 true => is_true.not().or(of_value),

@@ -8,13 +8,13 @@ use super::formula::Formula;
 use super::leaf::{DURATION_PATTERN, LeafResult, NUMBER_PATTERN, wildcard_formula};
 use super::shape::ValueShape;
 use super::text::{double_literal, string_literal};
-use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::operator::{ComparedOperand, ConditionOperator, OrderOperator};
+use kubewright_kyverno::tainted::Tainted;
 
 /// Returns whether the constant `key` compares with the constant `value` under `operator`.
 pub(super) fn compare_constants(operator: ConditionOperator, key: &Tainted, value: &Value) -> bool {
     let (key, value) =
-        (ComparedOperand::compile(key), ComparedOperand::compile(&Tainted::Own(value.clone())));
+        (ComparedOperand::compile(key), ComparedOperand::compile(&Tainted::Trusted(value.clone())));
     operator.holds(&key, &value, &mut Budget::default()).unwrap_or(false)
 }
 

@@ -7,9 +7,9 @@ use super::translate_rule;
 use crate::{ConversionRefusal, RuleExpressions};
 use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::notes::TraceNotes;
-use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::pattern::{PatternVerdict, ValidatePattern};
 use kubewright_kyverno::source;
+use kubewright_kyverno::tainted::Tainted;
 
 mod conditions;
 mod random;
@@ -51,7 +51,7 @@ pub(super) fn compiled(pattern: &Value, shape: ValueShape) -> Result<(CelProgram
 }
 
 pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
-    let compiled = ValidatePattern::compile(&Tainted::Own(pattern.clone()));
+    let compiled = ValidatePattern::compile(&Tainted::Trusted(pattern.clone()));
     match compiled.check(object, &mut Budget::default(), &mut TraceNotes::off()).unwrap() {
         PatternVerdict::Pass => "pass",
         PatternVerdict::Skip { .. } => "skip",

@@ -1,6 +1,7 @@
 //! Reading a file of declared references, and saying what is wrong with it and where.
 
 use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{DeclaredReference, KindName, ReferencePath, References, Whereabouts};
@@ -216,8 +217,7 @@ impl ReferencesReader<'_> {
             return Some(text.into());
         }
         let known = nearest_word(text, EDGE_TYPES.iter().map(|spec| spec.name));
-        let help = known
-            .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
+        let help = known.map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), did_you_mean);
         self.wrong(
             &place,
             format!("`{value}` is not a type: types are written in capitals, digits and `_`"),
@@ -276,7 +276,7 @@ impl ReferencesReader<'_> {
             let location = self.document.locate_key(&field_steps(place, key));
             let nearest = nearest_word(key, known.iter().copied());
             let help = match nearest {
-                Some(nearest) => format!("did you mean `{nearest}`?"),
+                Some(nearest) => did_you_mean(nearest),
                 None => format!("the fields are {}", known.join(", ")),
             };
             self.diagnostics

@@ -5,7 +5,7 @@ use clap::Args;
 use super::SharedFlags;
 use super::checked::{check_dns_label, check_image, check_own_namespace, check_readable_resource};
 
-/// Prints the manifests that install the webhook in a cluster.
+/// Prints the manifests that install the webhook and the scanner in a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Webhook configurations are not among the manifests: the running server makes them, repairs them, and they go when its
@@ -45,6 +45,24 @@ pub(crate) struct InstallArguments {
     /// A pull secret in the namespace of the installation that rules may use; grants the server read access; may be repeated
     #[arg(long = "registry-secret", value_name = "NAME", value_parser = check_dns_label)]
     pub(crate) registry_secrets: Vec<String>,
+
+    /// Leave out the scanner, which judges all stored objects and writes reports
+    #[arg(long)]
+    pub(crate) no_scan: bool,
+
+    /// Custom resources that the scanner may read, such as widgets.example.com; it may read the built-in ones except Secrets
+    #[arg(
+        long,
+        value_name = "RESOURCE[,…]",
+        value_delimiter = ',',
+        value_parser = check_readable_resource,
+        conflicts_with = "no_scan"
+    )]
+    pub(crate) scan_can_read: Vec<String>,
+
+    /// Print the CustomResourceDefinitions of reports too, OpenReports and PolicyReport; other programs may have installed them
+    #[arg(long, conflicts_with = "no_crds")]
+    pub(crate) report_crds: bool,
 
     /// Use certificates from cert-manager, which must be installed, instead of self-signed ones
     #[arg(long)]

@@ -9,6 +9,7 @@ use kubewright_files::workers;
 use kubewright_patterns::DetectionSettings;
 use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, shown_diagnostics};
 use kubewright_value::Text;
+use kubewright_value::suggest::did_you_mean;
 
 use crate::arguments::{CompatMode, DetectArguments};
 use crate::failure::{CommandFailure, ExitStatus};
@@ -123,7 +124,7 @@ fn choose_patterns(inputs: &mut PatternInputs, arguments: &DetectArguments) -> R
         if !known.iter().any(|category| category.eq_ignore_ascii_case(wanted)) {
             let failure = CommandFailure::usage(format!("no pattern has the category `{wanted}`"));
             return Err(failure.help(match nearest_word(wanted, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => "`kubewright detect --list` shows all".to_owned(),
             }));
         }

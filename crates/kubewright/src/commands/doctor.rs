@@ -9,6 +9,7 @@ mod exclusions;
 mod finding;
 mod others;
 mod rules;
+mod scan;
 mod selector;
 mod servers;
 mod show;
@@ -52,6 +53,7 @@ fn run_checks(view: &ClusterView) -> DoctorFindings {
     certificates::check_certificates(view, &mut findings);
     rules::check_rule_objects(view, &mut findings);
     admission_policies::check_admission_policies(view, &mut findings);
+    scan::check_scan(view, &mut findings);
     exclusions::check_exclusions(view, &mut findings);
     others::check_other_webhooks(view, &mut findings);
     findings

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use kubewright_engine::nearest_word;
 use kubewright_patterns::shipped::{self, Shipped};
+use kubewright_value::suggest::did_you_mean;
 
 use crate::arguments::ExplainArguments;
 use crate::codes;
@@ -48,7 +49,7 @@ fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
     let names = all.iter().map(|code| code.id).chain(patterns.iter().map(|pattern| pattern.name));
     let failure = CommandFailure::usage(format!("there is no diagnostic and no pattern `{name}`"));
     Err(failure.help(match nearest_word(name, names) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => "`kubewright explain` lists all".to_owned(),
     }))
 }

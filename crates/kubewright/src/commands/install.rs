@@ -8,6 +8,7 @@ mod languages;
 
 use std::io::Write as _;
 
+use kubewright_report::cluster_report::ReportApi;
 use kubewright_value::{Value, yaml};
 
 use crate::arguments::{self, InstallArguments, SHARED_FLAGS};
@@ -33,6 +34,9 @@ pub(crate) fn run_install(arguments: &InstallArguments) -> Result<ExitStatus, Co
         documents
             .extend(names.iter().map(|name| languages::language_crds(name)).filter(|text| !text.is_empty()));
     }
+    if arguments.report_crds {
+        documents.extend(ReportApi::ALL.map(report_crds));
+    }
     if !arguments.crds {
         let mut rendered = chart::render_release(&release, &values)?.into_iter();
         // The namespace first, then the CustomResourceDefinitions, then the server that reads them.
@@ -45,6 +49,12 @@ pub(crate) fn run_install(arguments: &InstallArguments) -> Result<ExitStatus, Co
     Ok(ExitStatus::Clean)
 }
 
+/// Returns the CustomResourceDefinitions of a group of reports as one YAML stream.
+fn report_crds(api: ReportApi) -> String {
+    let text = api.definitions().trim().trim_start_matches("---").trim();
+    format!("{text}\n")
+}
+
 /// Returns the values of the chart with those of the command line.
 fn chart_values(arguments: &InstallArguments, dialects: &[String]) -> Result<Value, CommandFailure> {
     let texts = |texts: &[String]| Value::array(texts.iter().map(|text| text.as_str().into()).collect());
@@ -54,6 +64,8 @@ fn chart_values(arguments: &InstallArguments, dialects: &[String]) -> Result<Val
         (&["registrySecrets"], texts(&arguments.registry_secrets)),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
+        (&["scan", "enabled"], (!arguments.no_scan).into()),
+        (&["scan", "canRead"], texts(&arguments.scan_can_read)),
     ];
     if let Some([repository, tag, digest]) = arguments.image.as_deref().map(split_image) {
         chosen.push((&["image", "repository"], repository.into()));

@@ -2,6 +2,7 @@
 
 use kubewright_engine::nearest_word;
 use kubewright_k8s::Operation;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::operator::ConditionOperator;
@@ -98,7 +99,7 @@ fn check_condition(findings: &mut PolicyChecks<'_>, condition: &Value, path: &[S
 /// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
 fn ignored(findings: &mut PolicyChecks<'_>, key: &str, path: &[Step], known: &[&str]) {
     let help = match nearest_word(key, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => format!("known here: {}", known.join(", ")),
     };
     findings.at_key(&code::IGNORED_FIELD, path, format!("unknown field `{key}`, which is ignored"), help);
@@ -109,7 +110,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
         return;
     }
     let help = match nearest_word(operator, ConditionOperator::names()) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
                  `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"
             .to_owned(),

@@ -1,6 +1,7 @@
 //! Checks of `podSecurity`: an exclusion must name something that is checked.
 
 use kubewright_engine::nearest_word;
+use kubewright_value::suggest::did_you_mean;
 
 use super::super::diagnostics as code;
 use super::super::pod_security::{PodSecurityLevel, StandardsVersion};
@@ -67,7 +68,7 @@ fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusio
         return;
     }
     let help = match nearest_word(&field.value, known.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => format!(
             "it has {}",
             known.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")

@@ -1,6 +1,7 @@
 //! Checks of variables, and of texts that look as if they had some.
 
 use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::super::source::RuleSource;
@@ -83,7 +84,7 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
     };
     let names = GIVEN.into_iter().filter(|name| *name != "@").chain(declared.iter().copied());
     let help = match nearest_word(first, names) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),
     };

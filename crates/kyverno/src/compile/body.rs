@@ -13,10 +13,10 @@ use crate::diagnostics as code;
 use crate::evaluate::patterns::{AnyPattern, OnePattern, PatternSource, compile_pattern};
 use crate::evaluate::{ForeachLoop, Rooted, RuleBody, ValidateCheck};
 use crate::manifests::ManifestCheck;
-use crate::mixed::Tainted;
 use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
+use crate::tainted::Tainted;
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
@@ -173,7 +173,7 @@ impl PolicyCompiler<'_> {
         let template = self.template(pattern);
         let constant = template
             .constant()
-            .map(|value| Arc::new(compile_pattern(&Tainted::Own(value.clone()), is_entry)));
+            .map(|value| Arc::new(compile_pattern(&Tainted::Trusted(value.clone()), is_entry)));
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 

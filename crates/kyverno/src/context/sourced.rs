@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Text, Value};
 
-use super::super::mixed::{Tainted, join_parts};
+use super::super::tainted::{Tainted, join_parts};
 
 /// A value, and whether someone other than the policy's author may have written it.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +62,8 @@ impl Sourced {
     pub(in super::super) fn into_mixed(self) -> Tainted {
         match self.parts {
             Some(parts) => Arc::unwrap_or_clone(parts),
-            None if self.is_foreign => Tainted::Foreign(self.value),
-            None => Tainted::Own(self.value),
+            None if self.is_foreign => Tainted::Untrusted(self.value),
+            None => Tainted::Trusted(self.value),
         }
     }
 }
@@ -71,8 +71,8 @@ impl Sourced {
 impl From<Tainted> for Sourced {
     fn from(mixed: Tainted) -> Self {
         match mixed {
-            Tainted::Own(value) => Self::own(value),
-            Tainted::Foreign(value) => Self::foreign(value),
+            Tainted::Trusted(value) => Self::own(value),
+            Tainted::Untrusted(value) => Self::foreign(value),
             mixed => {
                 Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
             }
@@ -127,8 +127,8 @@ impl From<Unresolved> for EvalError {
 /// Returns the value under `key`.
 fn entry_of(mixed: &Tainted, key: &str) -> Option<Tainted> {
     match mixed {
-        Tainted::Own(value) => value.get(key).cloned().map(Tainted::Own),
-        Tainted::Foreign(value) => value.get(key).cloned().map(Tainted::Foreign),
+        Tainted::Trusted(value) => value.get(key).cloned().map(Tainted::Trusted),
+        Tainted::Untrusted(value) => value.get(key).cloned().map(Tainted::Untrusted),
         Tainted::Map(entries) => {
             entries.iter().find(|(name, _)| join_parts(name) == key).map(|(_, value)| value.clone())
         }

@@ -147,7 +147,7 @@ impl Setting {
 fn shown(text: &str, context: &mut VariableContext<'_>) -> String {
     let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     match template.resolve(context) {
-        Ok(Tainted::Own(value)) => value.to_string(),
+        Ok(Tainted::Trusted(value)) => value.to_string(),
         Ok(mixed) => format!("foreign {}", mixed.plain()),
         Err(Unresolved::Missing(message)) => format!("missing: {message}"),
         Err(Unresolved::Error(error)) => format!("error: {}", error.message),

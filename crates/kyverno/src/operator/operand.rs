@@ -13,7 +13,7 @@ use kubewright_value::semver::Version;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
 
 use super::range::ValueRange;
-use crate::mixed::{Tainted, TaintedPart, join_parts};
+use crate::tainted::{Tainted, TaintedPart, join_parts};
 
 /// One side of a condition.
 #[derive(Debug, Clone)]
@@ -121,24 +121,26 @@ impl ComparedOperand {
     #[must_use]
     pub fn of(value: Tainted) -> Self {
         let shape = match value {
-            Tainted::Own(Value::Null) | Tainted::Foreign(Value::Null) => OperandShape::Null,
-            Tainted::Own(Value::Bool(bool)) | Tainted::Foreign(Value::Bool(bool)) => OperandShape::Bool(bool),
-            Tainted::Own(Value::Number(number)) | Tainted::Foreign(Value::Number(number)) => {
+            Tainted::Trusted(Value::Null) | Tainted::Untrusted(Value::Null) => OperandShape::Null,
+            Tainted::Trusted(Value::Bool(bool)) | Tainted::Untrusted(Value::Bool(bool)) => {
+                OperandShape::Bool(bool)
+            }
+            Tainted::Trusted(Value::Number(number)) | Tainted::Untrusted(Value::Number(number)) => {
                 OperandShape::Number(number)
             }
-            Tainted::Own(Value::String(text)) => {
+            Tainted::Trusted(Value::String(text)) => {
                 OperandShape::Text(ParsedText::new(OperandItem::own(&text), Author::Own))
             }
-            Tainted::Foreign(Value::String(text)) => {
+            Tainted::Untrusted(Value::String(text)) => {
                 OperandShape::Text(ParsedText::new(OperandItem::foreign(text), Author::Foreign))
             }
             Tainted::Text(parts) => {
                 OperandShape::Text(ParsedText::new(OperandItem::of_parts(&parts), Author::Both(parts)))
             }
-            Tainted::Own(Value::Array(_)) | Tainted::Foreign(Value::Array(_)) | Tainted::List(_) => {
+            Tainted::Trusted(Value::Array(_)) | Tainted::Untrusted(Value::Array(_)) | Tainted::List(_) => {
                 OperandShape::List(OperandList { source: value, items: None })
             }
-            Tainted::Own(Value::Object(_)) | Tainted::Foreign(Value::Object(_)) | Tainted::Map(_) => {
+            Tainted::Trusted(Value::Object(_)) | Tainted::Untrusted(Value::Object(_)) | Tainted::Map(_) => {
                 OperandShape::Map(value)
             }
         };
@@ -342,8 +344,8 @@ impl OperandList {
 impl OperandItems {
     fn of(source: &Tainted, budget: &mut Budget) -> Result<Self, Exhausted> {
         let (values, is_own) = match source {
-            Tainted::Own(Value::Array(values)) => (values, true),
-            Tainted::Foreign(Value::Array(values)) => (values, false),
+            Tainted::Trusted(Value::Array(values)) => (values, true),
+            Tainted::Untrusted(Value::Array(values)) => (values, false),
             Tainted::List(values) => return Self::of_mixed(values, budget),
             _ => return Ok(Self::default()),
         };
@@ -355,8 +357,8 @@ impl OperandItems {
     fn of_mixed(values: &[Tainted], budget: &mut Budget) -> Result<Self, Exhausted> {
         budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
         let items = values.iter().map(|value| match value {
-            Tainted::Own(value) => OperandItem::of(value, true, budget),
-            Tainted::Foreign(value) => OperandItem::of(value, false, budget),
+            Tainted::Trusted(value) => OperandItem::of(value, true, budget),
+            Tainted::Untrusted(value) => OperandItem::of(value, false, budget),
             Tainted::Text(parts) => Ok(OperandItem::of_parts(parts)),
             Tainted::List(_) | Tainted::Map(_) => OperandItem::of(&value.plain(), false, budget),
         });

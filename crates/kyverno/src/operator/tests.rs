@@ -1,13 +1,13 @@
 use kubewright_value::{Value, yaml};
 
 use super::*;
-use crate::mixed::{Tainted, TaintedPart};
+use crate::tainted::{Tainted, TaintedPart};
 
 /// Reads YAML in which a text behind `~` is not the author's.
 fn mixed(text: &str) -> Tainted {
     let (text, wrap): (_, fn(Value) -> Tainted) = match text.strip_prefix('~') {
-        Some(text) => (text, Tainted::Foreign),
-        None => (text, Tainted::Own),
+        Some(text) => (text, Tainted::Untrusted),
+        None => (text, Tainted::Trusted),
     };
     wrap(yaml::parse(text).expect("YAML"))
 }
@@ -248,8 +248,8 @@ fn names_are_known_and_deprecated_ones_have_replacements() {
 
 #[test]
 fn a_wildcard_of_an_object_is_never_to_its_advantage() {
-    let object = || ComparedOperand::of(Tainted::Foreign("*".into()));
-    let list = || ComparedOperand::of(Tainted::Own(vec!["a", "b"].into()));
+    let object = || ComparedOperand::of(Tainted::Untrusted("*".into()));
+    let list = || ComparedOperand::of(Tainted::Trusted(vec!["a", "b"].into()));
     let mut budget = Budget::default();
     for (operator, accuses, excuses) in [
         (ConditionOperator::AnyIn, true, false),

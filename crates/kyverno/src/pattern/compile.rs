@@ -8,7 +8,7 @@ use super::leaf::Leaf;
 use super::node::{Exists, MapNode, MetadataRole, PatternAnchor, PatternEntry, PatternNode};
 use super::written::{TaintedText, merge_parts};
 use crate::gotext;
-use crate::mixed::{Tainted, TaintedPart};
+use crate::tainted::{Tainted, TaintedPart};
 
 /// How deep a pattern may be.
 pub(super) const DEPTH: u32 = 256;
@@ -51,16 +51,16 @@ impl PatternCompiler {
 
     fn leaf(self, source: &Tainted) -> Option<Leaf> {
         match source {
-            Tainted::Own(Value::String(text)) => Some(Leaf::text(&TaintedText::own(text))),
-            Tainted::Foreign(Value::String(text)) => Some(Leaf::text(&TaintedText::foreign(text))),
+            Tainted::Trusted(Value::String(text)) => Some(Leaf::text(&TaintedText::own(text))),
+            Tainted::Untrusted(Value::String(text)) => Some(Leaf::text(&TaintedText::foreign(text))),
             Tainted::Text(parts) => Some(Leaf::text(&TaintedText::of_parts(&merge_parts(parts)))),
-            Tainted::Own(Value::Null) | Tainted::Foreign(Value::Null) => Some(Leaf::Null),
-            Tainted::Own(Value::Bool(boolean)) | Tainted::Foreign(Value::Bool(boolean)) => {
+            Tainted::Trusted(Value::Null) | Tainted::Untrusted(Value::Null) => Some(Leaf::Null),
+            Tainted::Trusted(Value::Bool(boolean)) | Tainted::Untrusted(Value::Bool(boolean)) => {
                 Some(Leaf::Bool(*boolean))
             }
-            Tainted::Own(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
+            Tainted::Trusted(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
             // Numbers that were looked up or computed are doubles.
-            Tainted::Foreign(Value::Number(number)) => Some(Leaf::number(*number, true)),
+            Tainted::Untrusted(Value::Number(number)) => Some(Leaf::number(*number, true)),
             _ => None,
         }
     }
@@ -176,7 +176,7 @@ impl PatternCompiler {
 /// Returns whether the author wrote `"*"`.
 fn is_star(value: &Tainted) -> bool {
     match value {
-        Tainted::Own(Value::String(text)) => text == "*",
+        Tainted::Trusted(Value::String(text)) => text == "*",
         Tainted::Text(parts) => TaintedText::of_parts(&merge_parts(parts)).is_own("*"),
         _ => false,
     }
@@ -186,13 +186,13 @@ fn is_star(value: &Tainted) -> bool {
 fn tainted_entries(source: &Tainted) -> Option<Vec<(TaintedKey<'_>, Cow<'_, Tainted>)>> {
     let whole = |text: &Text, is_own| Cow::Owned(vec![TaintedPart { text: text.clone(), is_own }]);
     let made = match source {
-        Tainted::Own(Value::Object(map)) => map
+        Tainted::Trusted(Value::Object(map)) => map
             .iter()
-            .map(|(key, value)| (whole(key, true), Cow::Owned(Tainted::Own(value.clone()))))
+            .map(|(key, value)| (whole(key, true), Cow::Owned(Tainted::Trusted(value.clone()))))
             .collect(),
-        Tainted::Foreign(Value::Object(map)) => map
+        Tainted::Untrusted(Value::Object(map)) => map
             .iter()
-            .map(|(key, value)| (whole(key, false), Cow::Owned(Tainted::Foreign(value.clone()))))
+            .map(|(key, value)| (whole(key, false), Cow::Owned(Tainted::Untrusted(value.clone()))))
             .collect(),
         Tainted::Map(entries) => {
             entries.iter().map(|(key, value)| (merge_parts(key), Cow::Borrowed(value))).collect()
@@ -205,11 +205,11 @@ fn tainted_entries(source: &Tainted) -> Option<Vec<(TaintedKey<'_>, Cow<'_, Tain
 /// Returns the elements of a list; nothing for anything else.
 fn tainted_items(source: &Tainted) -> Option<Vec<Cow<'_, Tainted>>> {
     let made = match source {
-        Tainted::Own(Value::Array(items)) => {
-            items.iter().map(|item| Cow::Owned(Tainted::Own(item.clone()))).collect()
+        Tainted::Trusted(Value::Array(items)) => {
+            items.iter().map(|item| Cow::Owned(Tainted::Trusted(item.clone()))).collect()
         }
-        Tainted::Foreign(Value::Array(items)) => {
-            items.iter().map(|item| Cow::Owned(Tainted::Foreign(item.clone()))).collect()
+        Tainted::Untrusted(Value::Array(items)) => {
+            items.iter().map(|item| Cow::Owned(Tainted::Untrusted(item.clone()))).collect()
         }
         Tainted::List(items) => items.iter().map(Cow::Borrowed).collect(),
         _ => return None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kubewright_value::{Budget, Limits, Value, yaml};
 
-use super::super::mixed::Tainted;
+use super::super::tainted::Tainted;
 use super::{PatternVerdict, ValidatePattern};
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_k8s::PodTemplatePath;
@@ -34,7 +34,7 @@ fn told(pattern: &ValidatePattern, object: &Value) -> String {
 /// Compares `object` with `pattern`, both YAML.
 #[track_caller]
 fn check(pattern: &str, object: &str, want: &str) {
-    let compiled = ValidatePattern::compile(&Tainted::Own(value(pattern)));
+    let compiled = ValidatePattern::compile(&Tainted::Trusted(value(pattern)));
     assert_eq!(told(&compiled, &value(object)), want, "{pattern} against {object}");
 }
 
@@ -86,7 +86,7 @@ fn lists_of_lists_are_compared_in_order() {
 
 #[test]
 fn a_pattern_for_pods_is_used_for_what_makes_them() {
-    let pattern = Arc::new(ValidatePattern::compile(&Tainted::Own(value(
+    let pattern = Arc::new(ValidatePattern::compile(&Tainted::Trusted(value(
         "{metadata: {labels: {a*: x}}, spec: {(b): '*', c: x}}",
     ))));
     let template = Arc::clone(&pattern).under(PodTemplatePath::Template);
@@ -112,7 +112,7 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
 
 #[test]
 fn a_pattern_that_takes_too_long_is_stopped() {
-    let pattern = ValidatePattern::compile(&Tainted::Own(value("{a: [{b: 'x*y*z'}]}")));
+    let pattern = ValidatePattern::compile(&Tainted::Trusted(value("{a: [{b: 'x*y*z'}]}")));
     let object = value(&format!("{{a: [{}]}}", vec!["{b: xyz}"; 500].join(",")));
     let mut budget = Budget::new(Limits { steps: 100, ..Limits::default() });
     assert!(pattern.check(&object, &mut budget, &mut TraceNotes::off()).is_err());
@@ -121,6 +121,6 @@ fn a_pattern_that_takes_too_long_is_stopped() {
 #[test]
 fn a_pattern_that_is_too_deep_is_an_error_and_not_a_crash() {
     let deep = (0..2000).fold(Value::Null, |inner, _| Value::array(vec![inner]));
-    let pattern = ValidatePattern::compile(&Tainted::Own(deep.clone()));
+    let pattern = ValidatePattern::compile(&Tainted::Trusted(deep.clone()));
     assert!(pattern.check(&deep, &mut Budget::default(), &mut TraceNotes::off()).is_err());
 }

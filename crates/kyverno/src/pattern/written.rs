@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use kubewright_golib::glob::WildcardPattern;
 
-use crate::mixed::TaintedPart;
+use crate::tainted::TaintedPart;
 
 /// Returns the parts without empty ones, neighbours by the same author as one, so that `>` and `=5` are `>=5`.
 pub(super) fn merge_parts(parts: &[TaintedPart]) -> Cow<'_, [TaintedPart]> {

@@ -43,8 +43,8 @@ fn show(mixed: &Tainted) -> String {
             .collect()
     };
     match mixed {
-        Tainted::Own(value) => value.to_string(),
-        Tainted::Foreign(value) => format!("foreign {value}"),
+        Tainted::Trusted(value) => value.to_string(),
+        Tainted::Untrusted(value) => format!("foreign {value}"),
         Tainted::Text(text) => parts(text),
         Tainted::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", ")),
         Tainted::Map(entries) => {

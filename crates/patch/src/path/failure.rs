@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::suggest::nearest_word;
 use kubewright_value::{Exhausted, Map, Step, Text, Value, ValueKind, bounded};
 
@@ -72,7 +73,7 @@ fn filter_help(items: &[Value], field: &[Text], wanted: &Text) -> String {
         };
     }
     if let Some(near) = nearest_word(wanted, texts.iter().map(String::as_str)) {
-        return format!("did you mean `{near}`?");
+        return did_you_mean(near);
     }
     let mut told = String::new();
     for (number, text) in texts.iter().take(MAX_LISTED_VALUES).enumerate() {
@@ -108,7 +109,7 @@ pub(super) fn missing_key(
     let mut error = path_error(path, number, PathPatchErrorKind::Missing, message);
     let near = nearest_word(key, siblings.keys().take(MAX_COMPARED_ENTRIES).map(Text::as_str));
     error.help = Some(match near {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None if leads_into_a_list(path, number) => {
             format!("`replace` needs something that is there; `add` a whole `{key}`")
         }

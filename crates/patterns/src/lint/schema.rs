@@ -5,6 +5,7 @@
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text};
 
 use super::super::criteria::CriterionOrigin;
@@ -59,7 +60,7 @@ fn check_path(
     let Some((wrong, near)) = wrong.and_then(|wrong| wrong.into_iter().next()) else { return };
     let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
     let message = format!("no {} has `{wrong}` in `{}`", kinds.join(" or "), key.text);
-    let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+    let help = near.map(did_you_mean).unwrap_or_default();
     diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
 }
 

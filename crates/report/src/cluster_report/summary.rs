@@ -13,6 +13,8 @@ use crate::OutcomeCounts;
 /// The source of the report with the totals. It is not that of the other reports, so that a dashboard that adds up a
 /// source counts no result twice.
 pub const SUMMARY_SOURCE: &str = "kubewright-summary";
+/// The annotation that counts the objects with results and without reports, because of the caps.
+pub const LEFT_OUT_OBJECTS_ANNOTATION: &str = "kubewright.dev/left-out-objects";
 /// How many policies have a row of their own.
 const MAX_SUMMARY_POLICIES: usize = 500;
 /// The room for the row of all other policies.
@@ -50,7 +52,7 @@ pub struct SummaryTotals {
 pub fn summary_report(api: ReportApi, totals: &SummaryTotals) -> ReportObject {
     let annotations = [
         ("kubewright.dev/reported-objects", totals.reported_objects.to_string()),
-        ("kubewright.dev/left-out-objects", totals.left_out_objects.to_string()),
+        (LEFT_OUT_OBJECTS_ANNOTATION, totals.left_out_objects.to_string()),
     ];
     let head =
         ReportHead { api, scope: None, source: SUMMARY_SOURCE, statuses: None, annotations: &annotations };

@@ -6,6 +6,7 @@ use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
 use kubewright_patch::path::{PatchPath, PathError, PathPiece};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::scope::TypeScope;
@@ -120,7 +121,7 @@ impl<'d> ExpressionChecker<'d> {
             let message =
                 format!("`{}` is not declared in the schema of `{}`", unknown.name, unknown.variable);
             let help = match unknown.nearest {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => "declare it, with its type and a default".to_owned(),
             };
             let diagnostic = Diagnostic::new(&code::UNDECLARED_PARAMETER, message, location).help(help);

@@ -1,6 +1,7 @@
 //! The variable `configurations`: environment variables and files, plain ones apart from those in a secret store.
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Map, Value};
 
 use super::super::diagnostics as code;
@@ -70,7 +71,7 @@ fn find_secret_source<'s>(
 ) -> Result<&'s SecretSource, (String, String)> {
     let Some(reference) = secrets.all.find(name, secrets.namespace) else {
         let help = match secrets.all.nearest(name) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => "add the SecretReference to the files that are read".to_owned(),
         };
         return Err((format!("there is no SecretReference `{name}`"), help));

@@ -1,6 +1,7 @@
 //! The manifests that a target matches, and the reason if there are none.
 
 use kubewright_engine::{TraceVerdict, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text, Value};
 
 use super::trace::TraceEntry;
@@ -215,7 +216,7 @@ pub(super) fn explain_no_target(
     kinds.sort_unstable();
     kinds.dedup();
     let help = match nearest_word(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => {
             let more = if kinds.len() > MAX_LISTED_MANIFESTS { ", …" } else { "" };
             kinds.truncate(MAX_LISTED_MANIFESTS);

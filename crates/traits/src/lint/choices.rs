@@ -2,6 +2,7 @@
 
 use kubewright_cel::FieldComparison;
 use kubewright_engine::nearest_word;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Text, Value};
 
 use super::Linter;
@@ -34,7 +35,7 @@ impl Linter<'_> {
         }
         let message = format!("`{}.{}` is never `{text}`", read.variable, read.path.join("."));
         let help = match nearest_word(text, choices.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => format!("its schema allows {}", list_choices(&choices)),
         };
         let length = u32::try_from(text.chars().count()).unwrap_or(0).saturating_add(2);

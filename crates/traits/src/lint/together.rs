@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text};
 
 use crate::diagnostics as code;
@@ -67,7 +68,7 @@ impl<'d> KnownTraits<'d> {
             format!("there is a {0} of that name: write `kind: {0}`", trait_kind(!is_cluster))
         } else {
             let near = nearest_word(name, same_kind.map(|(_, name)| name.as_str()))?;
-            format!("did you mean `{near}`?")
+            did_you_mean(near)
         };
         let message = format!("no {} is called `{name}`", trait_kind(*is_cluster));
         let location = document.locate(&child_path(&used.path, "name"));

@@ -2,6 +2,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::Location;
+use kubewright_value::suggest::did_you_mean;
 
 use super::super::diagnostics as code;
 use super::super::named_resources::NamedResources;
@@ -42,7 +43,7 @@ impl<T> ScopedResources<T> {
             let help = if found(!is_cluster).is_some() {
                 format!("there is a {} of this name; write `kind: {0}`", kind(!is_cluster))
             } else if let Some(near) = shelf(is_cluster).nearest(name) {
-                format!("did you mean `{near}`?")
+                did_you_mean(near)
             } else {
                 format!("add the {} to the files that are read", kind(is_cluster))
             };

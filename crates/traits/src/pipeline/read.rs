@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Step, Text, Value, json};
 
 use super::super::admission::{PROXY, check_trait_uses};
@@ -310,7 +311,7 @@ impl<'m> LibraryReader<'m> {
             if self.names.components.find(&component, binding.found.metadata.namespace.as_deref()).is_none() {
                 let message = format!("there is no Component `{component}`");
                 let help = match self.names.components.nearest(&component) {
-                    Some(near) => format!("did you mean `{near}`?"),
+                    Some(near) => did_you_mean(near),
                     None => "add the Component to the files that are read".to_owned(),
                 };
                 let location = binding.document.locate(&key_path(&["spec", "owner", "componentName"]));
@@ -362,7 +363,7 @@ impl<'m> LibraryReader<'m> {
         if self.names.environments.find(&name, namespace).is_none() {
             let message = format!("there is no Environment `{name}`");
             let help = match self.names.environments.nearest(&name) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => "add the Environment to the files that are read".to_owned(),
             };
             let location = binding.document.locate(&key_path(&["spec", "environment"]));
@@ -383,7 +384,7 @@ impl<'m> LibraryReader<'m> {
                 _ if is_embedded => {
                     "it is built into the component type, which gives it its values".to_owned()
                 }
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => String::new(),
             };
             let message = format!("the component `{component}` has no trait with the instance name `{name}`");

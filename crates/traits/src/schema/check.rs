@@ -5,6 +5,7 @@
 mod numbers;
 
 use kubewright_engine::{DiagnosticLevel, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
@@ -111,7 +112,7 @@ impl ValueChecker<'_> {
         let listed: Vec<String> = node.choices.iter().take(20).map(ToString::to_string).collect();
         let near =
             value.as_str().and_then(|text| nearest_word(text, node.choices.iter().filter_map(Value::as_str)));
-        let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+        let help = near.map(did_you_mean).unwrap_or_default();
         let message = format!("should be one of [{}], got {}", listed.join(", "), shorten_value(value));
         self.report(&message, help, DiagnosticLevel::Error);
         Ok(())
@@ -200,7 +201,7 @@ impl ValueChecker<'_> {
 
     fn unknown(&mut self, node: &SchemaNode, name: &Text, said: &str, severity: DiagnosticLevel) {
         let help = match nearest_word(name, node.properties.names()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => {
                 let known: Vec<&str> = node.properties.names().take(12).collect();
                 match known.is_empty() {

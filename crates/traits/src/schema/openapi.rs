@@ -2,6 +2,7 @@
 
 use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind};
 
 use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
@@ -199,7 +200,7 @@ impl JsonSchemaReader {
             return;
         }
         let help = match nearest_word(key, KEYWORDS) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => "it is not checked; parameters are declared under `properties`".to_owned(),
         };
         let message = format!("unknown field `{key}` in a schema");
@@ -211,7 +212,7 @@ impl JsonSchemaReader {
         let kind = SchemaType::of(&name);
         if kind.is_none() {
             let help = match nearest_word(&name, SchemaType::ALL.map(|(name, _)| name)) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => "use one of `string`, `integer`, `number`, `boolean`, `array`, `object`".to_owned(),
             };
             self.problems.push(SchemaProblem::new(at.to_vec(), format!("unknown type `{name}`")).help(help));

@@ -11,6 +11,7 @@ mod values;
 use std::collections::HashMap;
 
 use kubewright_engine::{DiagnosticLevel, nearest_word};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
 use super::node::{AdditionalProperties, SchemaNode, SchemaType};
@@ -350,7 +351,7 @@ impl<'v> ShorthandReader<'v> {
         };
         let known = ["string", "integer", "number", "boolean"].into_iter().chain(self.types.keys().copied());
         mistake.help(match plain.or_else(|| nearest_word(name.text, known)) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => {
                 "use `string`, `integer`, `number`, `boolean`, `[]T`, `map<T>`, or declare it under `types`"
                     .to_owned()

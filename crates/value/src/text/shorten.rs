@@ -13,8 +13,6 @@ pub enum TextLimit {
     BytesInAll(usize),
     /// A number of bytes that includes the mark, which is the length of the whole text: `…[4096 bytes]`.
     BytesWithLength(usize),
-    /// The first bytes of a text, followed by the number of the others, which does not count: `… (96 more bytes)`.
-    BytesWithRest(usize),
 }
 
 /// Returns `text`, or the characters of it that `limit` allows and a mark. Cuts only between characters.
@@ -31,19 +29,13 @@ pub fn shorten_text(text: &str, limit: TextLimit) -> Cow<'_, str> {
                 _ => Cow::Borrowed(text),
             }
         }
-        TextLimit::BytesInAll(max) | TextLimit::BytesWithLength(max) | TextLimit::BytesWithRest(max)
-            if text.len() <= max =>
-        {
+        TextLimit::BytesInAll(max) | TextLimit::BytesWithLength(max) if text.len() <= max => {
             Cow::Borrowed(text)
         }
         TextLimit::BytesInAll(max) => Cow::Owned(marked(text, max.saturating_sub("…".len()), "…")),
         TextLimit::BytesWithLength(max) => {
             let mark = format!("…[{} bytes]", text.len());
             Cow::Owned(marked(text, max.saturating_sub(mark.len()), &mark))
-        }
-        TextLimit::BytesWithRest(max) => {
-            let end = floor_boundary(text, max);
-            Cow::Owned(marked(text, end, &format!("… ({} more bytes)", text.len() - end)))
         }
     }
 }
@@ -83,7 +75,6 @@ mod tests {
             TextLimit::CharsInAll(3),
             TextLimit::BytesInAll(6),
             TextLimit::BytesWithLength(6),
-            TextLimit::BytesWithRest(6),
         ] {
             assert!(matches!(shorten_text("äöü", limit), Cow::Borrowed("äöü")), "{limit:?}");
         }
@@ -98,7 +89,6 @@ mod tests {
             (TextLimit::CharsInAll(0), "…"),
             (TextLimit::BytesInAll(5), "ä…"),
             (TextLimit::BytesInAll(4), "…"),
-            (TextLimit::BytesWithRest(3), "ä… (4 more bytes)"),
         ] {
             assert_eq!(shorten_text("äöü", limit), want, "{limit:?}");
         }

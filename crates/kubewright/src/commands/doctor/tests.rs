@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{ApiStatus, DiscoveredResources, Error};
+use kubewright_cluster::{ApiResource, ApiStatus, DiscoveredResources, Error};
 use kubewright_dialects::DialectOptions;
 use kubewright_value::{Map, Value, yaml};
 
@@ -12,6 +12,17 @@ use super::{run_checks, webhooks};
 
 fn value(text: &str) -> Value {
     yaml::parse(text).unwrap()
+}
+
+/// The resource of OpenReports about the cluster.
+fn report_resource() -> ApiResource {
+    ApiResource {
+        group: "openreports.io".into(),
+        version: "v1alpha1".into(),
+        resource: "clusterreports".into(),
+        kind: "ClusterReport".into(),
+        ..ApiResource::default()
+    }
 }
 
 /// An installation in which all is well but what needs certificates, which are left out.
@@ -34,12 +45,17 @@ fn healthy() -> ClusterView {
             "spec: {{replicas: 3, template: {{spec: {{containers: [{{image: '{image}', args: [serve, --tls-dir=/tls]}}]}}}}}}\n\
              status: {{readyReplicas: 3}}"
         )))),
+        scan_deployment: Ok(Some(value("{spec: {replicas: 2}, status: {readyReplicas: 2}}"))),
+        scan_lease: Ok(Some(value(
+            "spec: {holderIdentity: kubewright-scan-a, renewTime: '1970-01-01T00:00:00.000000Z'}",
+        ))),
+        summary_report: Ok(None),
         pods: Ok(vec![pod("a"), pod("b"), pod("c")]),
         budgets: Ok(vec![value("spec: {maxUnavailable: 1}")]),
         role: Ok(Some(value("metadata: {name: kubewright, uid: '1'}"))),
         secret: Ok(None),
         namespaces: Ok(Vec::new()),
-        resources: Ok(Arc::new(DiscoveredResources::of(Vec::new()))),
+        resources: Ok(Arc::new(DiscoveredResources::of(vec![report_resource()]))),
         kinds,
         dialects,
         answer: Some(Ok(())),
@@ -270,4 +286,19 @@ fn webhooks_of_others_that_may_lock_the_cluster_are_told() {
         Well,
         "none",
     );
+}
+
+#[test]
+fn absent_or_inactive_scanner_is_reported() {
+    check(|view| view.scan_deployment = Ok(None), "scan", Warn, "there is no scanner");
+    let none_ready = value("{spec: {replicas: 2}, status: {}}");
+    check(|view| view.scan_deployment = Ok(Some(none_ready)), "scan", Bad, "none of 2");
+    check(|view| view.scan_lease = Ok(None), "scan leader", Bad, "ever been active");
+    check(|view| view.now = 100, "scan leader", Bad, "has not renewed its Lease for 100 s");
+    let released = value("spec: {holderIdentity: '', renewTime: '1970-01-01T00:00:00.000000Z'}");
+    check(|view| view.scan_lease = Ok(Some(released)), "scan leader", Bad, "no replica is active");
+    let nothing = Arc::new(DiscoveredResources::of(Vec::new()));
+    check(|view| view.resources = Ok(nothing), "reports", Warn, "cannot be stored");
+    let full = value("metadata: {annotations: {kubewright.dev/left-out-objects: '3'}}");
+    check(|view| view.summary_report = Ok(Some(full)), "report cap", Warn, "more failing objects");
 }

@@ -7,6 +7,7 @@ use kubewright_cluster::{DiscoveredResources, Error, GroupVersionResource};
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Dialect, WatchRole, WatchedResource};
 use kubewright_k8s::ApiPath;
+use kubewright_report::cluster_report::{ReportApi, SUMMARY_REPORT_NAME};
 use kubewright_value::{Map, Value};
 
 use crate::live::LiveCluster;
@@ -32,6 +33,12 @@ pub(super) struct ClusterView {
     /// All webhook configurations, kubewright's and others.
     pub(super) configurations: ReadResult<Vec<Value>>,
     pub(super) deployment: ReadResult<Option<Value>>,
+    /// The Deployment of the scanner.
+    pub(super) scan_deployment: ReadResult<Option<Value>>,
+    /// The Lease of the active replica of the scanner.
+    pub(super) scan_lease: ReadResult<Option<Value>>,
+    /// The report with the totals, which says whether there are more results than reports.
+    pub(super) summary_report: ReadResult<Option<Value>>,
     pub(super) pods: ReadResult<Vec<Value>>,
     pub(super) budgets: ReadResult<Vec<Value>>,
     pub(super) role: ReadResult<Option<Value>>,
@@ -62,6 +69,9 @@ impl ClusterView {
         let kinds = read_kinds(live, &dialects);
         let roles = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
         let budgets = GroupVersionResource::new("policy", "v1", "poddisruptionbudgets");
+        let leases = GroupVersionResource::new("coordination.k8s.io", "v1", "leases");
+        let scan_name = format!("{name}-scan");
+        let resources = seen(live.resources());
         let core = |plural| GroupVersionResource::new("", "v1", plural);
         Ok(Self {
             now: seconds_since_epoch(),
@@ -72,7 +82,10 @@ impl ClusterView {
             role: seen(live.find_one(&roles, "", name)),
             secret: seen(live.find_one(&core("secrets"), namespace, &format!("{name}-tls"))),
             namespaces: seen(live.list(core("namespaces").all(), "")),
-            resources: seen(live.resources()),
+            scan_deployment: seen(live.find_one(&deployments, namespace, &scan_name)),
+            scan_lease: seen(live.find_one(&leases, namespace, &scan_name)),
+            summary_report: read_summary_report(live, resources.as_deref().ok()),
+            resources,
             answer: dry_run_update(live, &kinds),
             name: name.to_owned(),
             namespace: namespace.to_owned(),
@@ -148,6 +161,22 @@ fn seconds_since_epoch() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
+/// Reads the report with the totals from the first group that the cluster serves.
+fn read_summary_report(
+    live: &LiveCluster,
+    resources: Option<&DiscoveredResources>,
+) -> ReadResult<Option<Value>> {
+    let Some(api) = resources.and_then(served_report_api) else { return Ok(None) };
+    let resource = GroupVersionResource::new(api.group(), api.version(), api.resource(false));
+    seen(live.find_one(&resource, "", SUMMARY_REPORT_NAME))
+}
+
+/// Returns the group in which reports are stored, if the cluster serves one.
+pub(super) fn served_report_api(resources: &DiscoveredResources) -> Option<ReportApi> {
+    let is_served = |api: &ReportApi| resources.of_resource(api.group(), api.resource(false)).is_some();
+    ReportApi::ALL.into_iter().find(is_served)
+}
+
 fn read_configurations(live: &LiveCluster) -> ReadResult<Vec<Value>> {
     let mut all = Vec::new();
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
@@ -159,7 +188,7 @@ fn read_configurations(live: &LiveCluster) -> ReadResult<Vec<Value>> {
 
 /// Returns the languages that the servers are configured to serve, or all.
 fn served_dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
-    let named = container_flag(deployment, "dialect");
+    let named = container_flag(deployment, "dialects");
     let mut options = DialectOptions::default();
     options.modrule.targets = container_flag(deployment, "targets");
     let mut dialects = kubewright_dialects::all_dialects(&options);

@@ -7,6 +7,7 @@ use kubewright_engine::nearest_word;
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
+use kubewright_value::suggest::did_you_mean;
 
 use super::overlay::Overlay;
 use super::{focus, words_as_texts};
@@ -81,7 +82,7 @@ fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, CommandFailure> {
     let names: Vec<&str> = graph.edge_types().map(|kind| graph.edge_type_name(kind)).collect();
     Err(CommandFailure::usage(format!("there is no edge type `{name}`")).help(
         match nearest_word(&upper, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => format!("use one of {}", names.join(", ")),
         },
     ))
@@ -93,7 +94,7 @@ fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), CommandFailur
     let Some(word) = words.iter().find(is_strange) else { return Ok(()) };
     Err(CommandFailure::usage(format!("no object has the {what} `{word}`")).help(
         match nearest_word(word, all.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None => format!("there are {}", all.join(", ")),
         },
     ))

@@ -17,7 +17,7 @@ macro_rules! templates {
 
 /// The templates, in the order in which their objects are created. The CustomResourceDefinitions are not among them: they
 /// come from the rule languages.
-pub(super) const TEMPLATES: [(&str, &str); 9] = templates![
+pub(super) const TEMPLATES: [(&str, &str); 13] = templates![
     "namespace.yaml",
     "serviceaccount.yaml",
     "rbac.yaml",
@@ -27,9 +27,15 @@ pub(super) const TEMPLATES: [(&str, &str); 9] = templates![
     "poddisruptionbudget.yaml",
     "deployment.yaml",
     "podmonitor.yaml",
+    "scan-rbac.yaml",
+    "scan-flowcontrol.yaml",
+    "scan.yaml",
+    "prometheusrule.yaml",
 ];
 
 const NAMES: &str = include_str!("../../../chart/templates/_names.tpl");
+
+const SCAN_NAMES: &str = include_str!("../../../chart/templates/_scan.tpl");
 
 /// What Helm calls a release.
 pub(super) struct HelmRelease<'a> {
@@ -65,7 +71,7 @@ pub(super) fn render_chart_template(
         .native("Values", values.clone())
         .native("Release", release.value())
         .native("Chart", string_map([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
-    let defined = format!("{NAMES}{}{}", languages::rbac_template(), flags::arguments_template());
+    let defined = format!("{NAMES}{SCAN_NAMES}{}{}", languages::rbac_template(), flags::arguments_template());
     let text = GoTemplate::parse(name, &format!("{defined}{text}"), &FunctionSet::rules())
         .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
         .map_err(|error| broken_chart(&error))?;

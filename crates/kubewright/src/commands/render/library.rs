@@ -4,6 +4,7 @@ use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, CompiledTrait};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text};
 
 use super::stack::{KINDS, StackInstance};
@@ -77,7 +78,7 @@ impl TraitLibrary {
         }
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
         match nearest_word(&used.of, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => did_you_mean(near),
             None if names.is_empty() => "list the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
 use kubewright_value::Document;
+use kubewright_value::suggest::did_you_mean;
 
 use crate::failure::CommandFailure;
 
@@ -54,7 +55,7 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
     let failure = CommandFailure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
     Err(failure.help(match nearest_word(name, known()).filter(|near| *near != name) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => format!("the components are {}", known().collect::<Vec<_>>().join(", ")),
     }))
 }

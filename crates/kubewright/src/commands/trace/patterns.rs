@@ -15,6 +15,7 @@ use kubewright_report::trace::patterns::{
     document_text, graph_object_path, leader_trace, left_out_trace, pattern_summary,
 };
 use kubewright_report::trace::{LeaderReport, candidacy_nodes};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Document, Value};
 
 use crate::arguments::{TraceArguments, TraceFormat};
@@ -120,7 +121,7 @@ fn find_named_objects(name: &str, graph: &Graph) -> Result<Vec<Id>, CommandFailu
     let names: Vec<String> = nodes.map(spelt).collect();
     let failure = CommandFailure::usage(format!("there is no object `{name}`"));
     Err(match nearest_word(name, names.iter().map(String::as_str)) {
-        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        Some(near) => failure.help(did_you_mean(near)),
         None => failure.help("write `Kind/namespace/name`, or `Kind/name`"),
     })
 }

@@ -1,7 +1,7 @@
 //! Foreign values are matched literally.
 
 use super::{Tainted, ValidatePattern, told, value};
-use crate::mixed::TaintedPart;
+use crate::tainted::TaintedPart;
 
 fn text(parts: &[(&str, bool)]) -> Tainted {
     Tainted::Text(
@@ -20,16 +20,16 @@ fn against(pattern: Tainted, found: &str) -> bool {
 #[test]
 fn wildcards_and_operators_from_elsewhere_are_text() {
     for foreign in ["'*'", "'?*'", "'!x'", "'a|b'", "'>3'", "'1-9'", "' x '", "''"] {
-        let pattern = Tainted::Foreign(value(foreign));
+        let pattern = Tainted::Untrusted(value(foreign));
         assert!(against(pattern.clone(), foreign), "{foreign}");
         assert!(!against(pattern.clone(), "b"), "{foreign}");
         assert!(!against(pattern, "5"), "{foreign}");
     }
-    assert!(against(Tainted::Foreign(value("null")), "null"));
-    assert!(against(Tainted::Foreign(value("5")), "5"));
-    assert!(against(Tainted::Foreign(value("5")), "'5.0'"));
-    assert!(!against(Tainted::Own(value("5")), "'5.0'"));
-    assert!(against(Tainted::Foreign(value("5000m")), "5"));
+    assert!(against(Tainted::Untrusted(value("null")), "null"));
+    assert!(against(Tainted::Untrusted(value("5")), "5"));
+    assert!(against(Tainted::Untrusted(value("5")), "'5.0'"));
+    assert!(!against(Tainted::Trusted(value("5")), "'5.0'"));
+    assert!(against(Tainted::Untrusted(value("5000m")), "5"));
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn neighbouring_and_empty_parts_do_not_hide_an_operator() {
 
 #[test]
 fn objects_and_lists_from_elsewhere_keep_their_shape_but_have_no_anchors() {
-    let pattern = Tainted::Foreign(value("{b: x, l: [{c: '*'}]}"));
+    let pattern = Tainted::Untrusted(value("{b: x, l: [{c: '*'}]}"));
     assert!(against(pattern.clone(), "{b: x, l: [{c: '*'}], more: 1}"));
     assert!(!against(pattern, "{b: x, l: [{c: w}]}"));
-    assert!(!against(Tainted::Foreign(value("{(b): x}")), "{}"));
-    assert!(against(Tainted::Foreign(value("{(b): x}")), "{(b): x}"));
-    assert!(!against(Tainted::Foreign(value("{b: '*'}")), "{b: w}"));
+    assert!(!against(Tainted::Untrusted(value("{(b): x}")), "{}"));
+    assert!(against(Tainted::Untrusted(value("{(b): x}")), "{(b): x}"));
+    assert!(!against(Tainted::Untrusted(value("{b: '*'}")), "{b: w}"));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_key_is_an_anchor_only_if_the_author_wrote_the_brackets() {
             .iter()
             .map(|(text, is_own)| TaintedPart { text: (*text).into(), is_own: *is_own })
             .collect();
-        ValidatePattern::compile(&Tainted::Map(vec![(key, Tainted::Own(value("x")))]))
+        ValidatePattern::compile(&Tainted::Map(vec![(key, Tainted::Trusted(value("x")))]))
     };
     assert_eq!(told(&keyed(&[("=(", true), ("a", false), (")", true)]), &value("{}")), "pass");
     assert_eq!(told(&keyed(&[("=(a)", false)]), &value("{}")), "fail /=(a)/");

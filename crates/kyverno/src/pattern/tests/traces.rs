@@ -15,14 +15,14 @@ fn path(steps: &[&str]) -> Vec<Step> {
 
 fn notes(pattern: &str, object: &str) -> Vec<TraceNote> {
     let mut notes = TraceNotes::on();
-    let compiled = ValidatePattern::compile(&Tainted::Own(value(pattern)));
+    let compiled = ValidatePattern::compile(&Tainted::Trusted(value(pattern)));
     compiled.check(&value(object), &mut Budget::default(), &mut notes).expect("a budget");
     notes.take()
 }
 
 #[test]
 fn a_failure_says_what_was_wanted_and_found_and_where() {
-    let pattern = ValidatePattern::compile(&Tainted::Own(value("{spec: {=(l): [{image: 'a | b'}]}}")));
+    let pattern = ValidatePattern::compile(&Tainted::Trusted(value("{spec: {=(l): [{image: 'a | b'}]}}")));
     let object = value("{spec: {l: [{image: a}, {image: c}]}}");
     let verdict = pattern.check(&object, &mut Budget::default(), &mut TraceNotes::off()).expect("a budget");
     let PatternVerdict::Fail(mismatch) = verdict else { panic!("{verdict:?}") };
@@ -34,7 +34,7 @@ fn a_failure_says_what_was_wanted_and_found_and_where() {
 
 #[test]
 fn a_skip_says_which_condition_did_not_hold() {
-    let pattern = ValidatePattern::compile(&Tainted::Own(value("{l: [{(a): {b: x}}]}")));
+    let pattern = ValidatePattern::compile(&Tainted::Trusted(value("{l: [{(a): {b: x}}]}")));
     let verdict = pattern.check(&value("{l: [{a: {b: w}}]}"), &mut Budget::default(), &mut TraceNotes::off());
     let Ok(PatternVerdict::Skip { at, .. }) = verdict else { panic!("{verdict:?}") };
     assert_eq!(at, path(&["l", "0", "(a)"]));
@@ -67,7 +67,7 @@ fn notes_name_what_is_missing_under_a_condition_too() {
 
 #[test]
 fn every_branch_has_the_place_that_its_note_has() {
-    let pattern = ValidatePattern::compile(&Tainted::Own(value(
+    let pattern = ValidatePattern::compile(&Tainted::Trusted(value(
         "{(a): {=(b): x}, l: [{^(c): [{X(d): null}]}, {(e): x}]}",
     )));
     let branches = pattern.branches();

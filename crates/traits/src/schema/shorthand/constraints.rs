@@ -2,6 +2,7 @@
 
 use kubewright_engine::nearest_word;
 use kubewright_golib::regex;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Text, Value};
 
 use super::super::node::{SchemaNode, SchemaType};
@@ -183,7 +184,7 @@ fn unknown_constraint(name: TextPiece<'_>) -> ShorthandMistake {
     let mistake = ShorthandMistake::new(name, format!("unknown constraint marker `{}`", name.text));
     let known = CONSTRAINTS.iter().map(|(known, _)| *known);
     mistake.help(match nearest_word(name.text, known) {
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => did_you_mean(near),
         None => {
             let known: Vec<&str> = CONSTRAINTS.iter().map(|(known, _)| *known).collect();
             format!("use one of {}", known.join(", "))

@@ -1,4 +1,4 @@
-//! A value in which the parts of the policy's author are told apart from foreign parts.
+//! A value in which the parts of the policy's author are distinguished from those that came from data.
 //!
 //! Wildcards and operators count where the author wrote them. A text from an object, be it a name, a label or an
 //! image, is compared literally, so that the author of the object cannot change the rule.
@@ -10,10 +10,10 @@ use kubewright_value::{Map, Text, Value};
 /// A value, perhaps made from several sources.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tainted {
-    /// All of it is the author's.
-    Own(Value),
-    /// None of it is.
-    Foreign(Value),
+    /// The author wrote all of it.
+    Trusted(Value),
+    /// All of it came from data.
+    Untrusted(Value),
     /// A text with parts of both.
     Text(Vec<TaintedPart>),
     /// An array in which something is not the author's.
@@ -36,7 +36,7 @@ impl Tainted {
     #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         match self {
-            Self::Own(value) | Self::Foreign(value) => Cow::Borrowed(value),
+            Self::Trusted(value) | Self::Untrusted(value) => Cow::Borrowed(value),
             Self::Text(parts) => Cow::Owned(Value::String(join_parts(parts))),
             Self::List(items) => {
                 Cow::Owned(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()))
@@ -55,10 +55,10 @@ impl Tainted {
     #[must_use]
     pub fn parts(&self) -> Option<Cow<'_, [TaintedPart]>> {
         match self {
-            Self::Own(Value::String(text)) => {
+            Self::Trusted(Value::String(text)) => {
                 Some(Cow::Owned(vec![TaintedPart { text: text.clone(), is_own: true }]))
             }
-            Self::Foreign(Value::String(text)) => {
+            Self::Untrusted(Value::String(text)) => {
                 Some(Cow::Owned(vec![TaintedPart { text: text.clone(), is_own: false }]))
             }
             Self::Text(parts) => Some(Cow::Borrowed(parts)),
