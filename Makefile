@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch test-faults test-versions build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -93,6 +93,11 @@ PROFILE ?= dist
 
 bench-webhook:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
+
+# Compares lists and watches of crates/cluster with those of the crate `kube` on a real API server with 100,000 Pods.
+# Builds for minutes; `make bench-watch WATCH="--pods 5000"` runs shorter.
+bench-watch:
+	cargo run --release --locked -q --manifest-path bench/kube-comparison/Cargo.toml --target-dir target/kube-comparison -- $(WATCH)
 
 # Fault tests with realistic durations; `make test` has short versions. `make test-faults FAULT=certificates` runs those
 # whose names contain the word.

@@ -1,7 +1,7 @@
 //! One client in a process of its own.
 
 use std::io::{BufRead, BufReader, Lines};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,9 @@ pub(crate) const CLIENTS: [&str; 9] = [
     "kube Store<DynamicObject>",
     "kube Store<Pod>",
 ];
+
+/// How long a client may take.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What was seen when a client had all objects.
 #[derive(Debug, Clone, Copy)]
@@ -41,13 +44,18 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Counts an object of the first list.
+    /// A list begins, or begins again.
+    pub(crate) fn list_started(&mut self) {
+        self.objects = 0;
+    }
+
+    /// Counts an object of the list.
     pub(crate) fn listed(&mut self) {
         self.objects += 1;
     }
 
     /// The first list is whole.
-    pub(crate) async fn synced(&mut self) {
+    pub(crate) fn synced(&mut self) {
         let (seconds, usage) = (self.started.elapsed().as_secs_f64(), ProcessUsage::now());
         println!("{} {seconds} {} {} {}", self.objects, usage.cpu, usage.memory, usage.peak);
         self.synced = Some(usage);
@@ -68,16 +76,18 @@ pub(crate) fn run(client: &str, kubeconfig: &str, expected_changes: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let progress =
         Progress { started: Instant::now(), objects: 0, changes: 0, expected_changes, synced: None };
+    let (client, kubeconfig) = (client.to_owned(), PathBuf::from(kubeconfig));
+    // Spawned, as in a server: what `block_on` runs itself wakes the main thread for every event.
+    let work = async move {
+        match client.as_str() {
+            "kubewright Store" => own_clients::store(&kubeconfig, progress).await,
+            own if own.starts_with("kubewright") => own_clients::watch(own, &kubeconfig, progress).await,
+            other => kube_clients::watch(other, &kubeconfig, progress).await,
+        }
+    };
     runtime.expect("a runtime").block_on(async {
-        let kubeconfig = Path::new(kubeconfig);
-        let work = async {
-            match client {
-                "kubewright Store" => own_clients::store(kubeconfig, progress).await,
-                own if own.starts_with("kubewright") => own_clients::watch(own, kubeconfig, progress).await,
-                other => kube_clients::watch(other, kubeconfig, progress).await,
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(600), work).await.expect("ten minutes are enough");
+        let ended = tokio::time::timeout(CLIENT_TIMEOUT, tokio::spawn(work)).await;
+        ended.expect("the client is in time").expect("the client does not panic");
     });
 }
 

@@ -49,7 +49,7 @@ async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config.expect("a config")).expect("a client")
 }
 
-fn trimmed<K: ResourceExt + 'static>(
+fn trimmed<K: ResourceExt + Send + 'static>(
     events: impl Stream<Item = Result<Event<K>, Error>> + Send,
 ) -> impl Stream<Item = Result<Event<K>, Error>> + Send {
     events.modify(|object| object.managed_fields_mut().clear())
@@ -61,20 +61,21 @@ async fn keep<K>(
     progress: Progress,
 ) where
     K: ResourceExt + Lookup + Clone + Debug + Send + Sync + 'static,
-    <K as Lookup>::DynamicType: Eq + Hash + Clone,
+    <K as Lookup>::DynamicType: Eq + Hash + Clone + Send + Sync,
 {
     let _store = writer.as_reader();
     count(reflector(writer, trimmed(events)), progress).await;
 }
 
-async fn count<K>(events: impl Stream<Item = Result<Event<K>, Error>>, mut progress: Progress) {
+async fn count<K: Send>(events: impl Stream<Item = Result<Event<K>, Error>> + Send, mut progress: Progress) {
     let mut events = pin!(events);
     while let Some(event) = events.next().await {
-        match event.expect("the API server answers") {
-            Event::Init => {}
-            Event::InitApply(_) => progress.listed(),
-            Event::InitDone => progress.synced().await,
-            Event::Apply(_) | Event::Delete(_) => progress.changed(1),
+        match event {
+            Ok(Event::Init) => progress.list_started(),
+            Ok(Event::InitApply(_)) => progress.listed(),
+            Ok(Event::InitDone) => progress.synced(),
+            Ok(Event::Apply(_) | Event::Delete(_)) => progress.changed(1),
+            Err(error) => eprintln!("kube: {error}"),
         }
     }
 }

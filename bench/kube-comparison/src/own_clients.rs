@@ -29,11 +29,11 @@ pub(crate) async fn watch(name: &str, kubeconfig: &Path, mut progress: Progress)
     tokio::spawn(watch_resource(client(kubeconfig), watch, sender));
     while let Some(event) = events.recv().await {
         match event {
-            ResourceEvent::InitialListStarted => {}
+            ResourceEvent::InitialListStarted => progress.list_started(),
             ResourceEvent::InitialObject(_) => progress.listed(),
-            ResourceEvent::InitialListEnded => progress.synced().await,
+            ResourceEvent::InitialListEnded => progress.synced(),
             ResourceEvent::Applied(_) | ResourceEvent::Deleted(_) => progress.changed(1),
-            ResourceEvent::Failed(error) => panic!("{error}"),
+            ResourceEvent::Failed(error) => eprintln!("{name}: {error}"),
         }
     }
 }
@@ -48,7 +48,7 @@ pub(crate) async fn store(kubeconfig: &Path, mut progress: Progress) {
     for _ in 0..store.len() {
         progress.listed();
     }
-    progress.synced().await;
+    progress.synced();
     loop {
         changes.changed().await.expect("the store lives");
         let now = *changes.borrow_and_update();

@@ -10,7 +10,7 @@ pub use exceptions::{AdmittedExceptions, admitted_exceptions};
 pub use kubewright_admission::is_missing_binding;
 pub use kubewright_dialect_kit::bounded::compile_within_budget;
 pub use kubewright_gotemplate::{Inputs, KeySource};
-pub use load::{LoadedRules, load_documents, load_documents_within, rule_file_codes};
+pub use load::{LoadedRules, list_documents, load_documents, load_documents_within, rule_file_codes};
 
 use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};

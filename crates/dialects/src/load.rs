@@ -49,7 +49,7 @@ pub fn load_documents_within(
     let mut budget = CompileBudget::new(limits);
     let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
-        match kubernetes_list_items(document) {
+        match list_documents(document) {
             Some(items) => {
                 items.for_each(|item| {
                     sort_by_dialect(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries);
@@ -117,7 +117,7 @@ fn compile_one(
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.
-fn kubernetes_list_items(document: &Document) -> Option<impl Iterator<Item = Document>> {
+pub fn list_documents(document: &Document) -> Option<impl Iterator<Item = Document>> {
     let kind = document.value.get("kind").and_then(Value::as_str)?;
     document.value.get("items").and_then(Value::as_array)?;
     kind.ends_with("List").then(|| document.items(&["items".into()]))

@@ -6,6 +6,7 @@
 //! names.
 
 mod bucket;
+mod follow;
 mod ledger;
 mod ours;
 mod send;
@@ -24,6 +25,7 @@ use crate::ScanMetrics;
 use crate::lease::LeaseFence;
 use crate::metrics::{ScanMetric, WriteVerb};
 use bucket::TokenBucket;
+pub(crate) use follow::follow_reports;
 pub(crate) use ledger::ReportId;
 use ledger::{ReportLedger, ReportTask};
 use send::WriteEnd;

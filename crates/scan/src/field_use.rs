@@ -29,12 +29,12 @@ pub(crate) fn parts_read_by(document: &Value) -> ReadParts {
 
 fn walk(value: &Value, is_message: bool, parts: &mut ReadParts) {
     match value {
-        Value::String(text) if is_message => templates_in(text).for_each(|part| read_text(part, parts)),
-        Value::String(text) => read_text(text, parts),
+        Value::String(text) if is_message => templates_in(text).for_each(|part| note_text(part, parts)),
+        Value::String(text) => note_text(text, parts),
         Value::Array(items) => items.iter().for_each(|item| walk(item, is_message, parts)),
         Value::Object(map) => {
             for (key, item) in map.iter() {
-                read_key(key, parts);
+                note_key(key, parts);
                 walk(item, MESSAGE_FIELDS.contains(&key.as_str()), parts);
             }
         }
@@ -43,13 +43,13 @@ fn walk(value: &Value, is_message: bool, parts: &mut ReadParts) {
 }
 
 /// Adds what a key of a pattern reads. `manifests` are compared with the whole object.
-fn read_key(key: &str, parts: &mut ReadParts) {
+fn note_key(key: &str, parts: &mut ReadParts) {
     let is_whole = key.contains(['*', '?', '@']) || key == "manifests";
     parts.status |= is_whole || is_status(key);
     parts.bookkeeping |= is_whole || is_bookkeeping(key);
 }
 
-fn read_text(text: &str, parts: &mut ReadParts) {
+fn note_text(text: &str, parts: &mut ReadParts) {
     let is_whole = names_whole(WHOLE_OBJECT_NAMES, text)
         || WHOLE_OBJECT_PATHS.iter().any(|path| text.contains(path))
         || has_root_reference(text);

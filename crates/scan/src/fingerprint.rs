@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use kubewright_value::Value;
 
-use crate::value_hash::{hash_map_without, hash_value};
+use crate::value_hash::{hash_map_without, hash_parts};
 
 /// Fields that the API server writes by itself whenever an object is written.
 const BOOKKEEPING_FIELDS: &[&str] = &["managedFields", "resourceVersion", "generation"];
@@ -38,7 +38,7 @@ impl Fingerprinter {
     pub(crate) fn fingerprint(&self, object: &Value, parts: ReadParts) -> u64 {
         let mut hasher = self.keys.build_hasher();
         let Some(map) = object.as_object() else {
-            hash_value(object, &mut hasher);
+            hash_parts(object, &mut hasher);
             return hasher.finish();
         };
         let status: &[&str] = if parts.status { &["metadata"] } else { &["metadata", "status"] };
@@ -47,7 +47,7 @@ impl Fingerprinter {
             Some((_, Some(metadata))) if !parts.bookkeeping => {
                 hash_map_without(metadata, BOOKKEEPING_FIELDS, &mut hasher);
             }
-            Some((metadata, _)) => hash_value(metadata, &mut hasher),
+            Some((metadata, _)) => hash_parts(metadata, &mut hasher),
             None => {}
         }
         hasher.finish()

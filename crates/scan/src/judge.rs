@@ -251,7 +251,7 @@ struct RowSelection<'a> {
 impl RowSelection<'_> {
     fn record(&self, mut outcome: RuleOutcome) -> OutcomeRecord {
         if !outcome.patch.is_empty() {
-            outcome = would_change(outcome);
+            outcome = would_change(outcome, self.object.str_at(&["kind"]) == "Secret");
         }
         let statuses: StatusFilter = self.settings.report_results;
         let belongs_to_owner = || {

@@ -86,7 +86,7 @@ impl RescanTarget {
 }
 
 impl ScanRules {
-    /// Compiles `documents`: rules, and documents that change how they work, such as bindings. A document that no
+    /// Compiles `documents`: rules, documents that change how they work, such as bindings, and lists of both. A document that no
     /// language claims is left out, and so is one that was generated from a rule; one that cannot be compiled does not
     /// affect the others.
     ///

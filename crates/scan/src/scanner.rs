@@ -9,7 +9,7 @@ mod results;
 mod since;
 mod tracked;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use kubewright_engine::{Query, World};
@@ -28,7 +28,7 @@ use list::ListState;
 use patterns::PatternFindingRows;
 pub use results::{ChangedResults, RuleTotals, ScanTotals};
 use since::SinceTimes;
-use tracked::{KindObjects, ObjectUid, TrackedObject};
+use tracked::{ObjectUid, TrackedKind, TrackedObject};
 
 /// The settings of a scan.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ pub struct Scanner {
     /// Counts the rules that were set.
     generation: u64,
     fingerprinter: Fingerprinter,
-    kinds: BTreeMap<KindKey, KindObjects>,
+    kinds: BTreeMap<KindKey, TrackedKind>,
     outcomes: OutcomeTable,
     inputs: InputTable,
     lists: BTreeMap<KindKey, ListState>,
@@ -116,6 +116,8 @@ pub struct Scanner {
     /// Rows of stored reports.
     stored: HashMap<(ReportSource, Text), Vec<ReportResult>>,
     patterns: PatternFindingRows,
+    /// Long names of namespaces, of which all objects share one text.
+    namespaces: HashSet<Text>,
     last_full_pass: Option<i64>,
 }
 
@@ -239,7 +241,7 @@ impl Scanner {
                     self.remove(&key);
                     return Observation::NotMatched;
                 }
-                let identity = ObjectIdentity { uid, api_version, fingerprint };
+                let identity = JudgedIdentity { uid, api_version, fingerprint };
                 self.store(&key, &identity, judged, now);
                 Observation::Judged
             }
@@ -294,7 +296,7 @@ impl Scanner {
         } += 1;
     }
 
-    fn store(&mut self, key: &ObjectKey, identity: &ObjectIdentity, judged: JudgedOutcomes, now: i64) {
+    fn store(&mut self, key: &ObjectKey, identity: &JudgedIdentity, judged: JudgedOutcomes, now: i64) {
         let previous = self.take_tracked(key);
         let due = self.due_after(key, &judged, now);
         let outcomes = self.outcomes.acquire(judged.outcomes);
@@ -322,7 +324,7 @@ impl Scanner {
 }
 
 /// What an object says about itself.
-struct ObjectIdentity {
+struct JudgedIdentity {
     uid: Text,
     api_version: Text,
     fingerprint: u64,

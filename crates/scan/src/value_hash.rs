@@ -6,7 +6,7 @@ use kubewright_value::{Map, Value};
 
 /// Feeds all of `value` to `hasher`. Equal values give equal hashes if their keys have the same order, in which the API
 /// server always sends them.
-pub(crate) fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+pub(crate) fn hash_parts(value: &Value, hasher: &mut impl Hasher) {
     match value {
         Value::Null => hasher.write_u8(0),
         Value::Bool(flag) => (1_u8, flag).hash(hasher),
@@ -17,7 +17,7 @@ pub(crate) fn hash_value(value: &Value, hasher: &mut impl Hasher) {
         Value::String(text) => (4_u8, text.as_str()).hash(hasher),
         Value::Array(items) => {
             (5_u8, items.len()).hash(hasher);
-            items.iter().for_each(|item| hash_value(item, hasher));
+            items.iter().for_each(|item| hash_parts(item, hasher));
         }
         Value::Object(map) => hash_map_without(map, &[], hasher),
     }
@@ -29,7 +29,7 @@ pub(crate) fn hash_map_without(map: &Map, left_out: &[&str], hasher: &mut impl H
     for (key, value) in map.iter().filter(|(key, _)| !left_out.contains(&key.as_str())) {
         hasher.write_u8(7);
         key.as_str().hash(hasher);
-        hash_value(value, hasher);
+        hash_parts(value, hasher);
     }
     hasher.write_u8(8);
 }

@@ -1,6 +1,6 @@
 //! What a rule that would change a stored object means for a report.
 
-use kubewright_engine::{RuleOutcome, RuleStatus};
+use kubewright_engine::{RuleOutcome, RuleStatus, SECRET_MARK};
 use kubewright_patch::JsonPatchOperation;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, bounded};
@@ -10,12 +10,12 @@ const MAX_SHOWN_OPERATIONS: usize = 10;
 const MAX_OPERATION_CHARACTERS: usize = 200;
 
 /// Returns the outcome of a rule that would change the object: a warning, because the object is not as the rule would
-/// have it, and no rule is violated. The changes are in the property `patch`.
-pub(crate) fn would_change(mut outcome: RuleOutcome) -> RuleOutcome {
+/// have it, and no rule is violated. The changes are in the property `patch`, without values if the object is a Secret.
+pub(crate) fn would_change(mut outcome: RuleOutcome, is_secret: bool) -> RuleOutcome {
     let count = outcome.patch.len();
     let noun = if count == 1 { "change" } else { "changes" };
-    let operations: Vec<Value> =
-        outcome.patch.iter().take(MAX_SHOWN_OPERATIONS).map(JsonPatchOperation::to_value).collect();
+    let shown = outcome.patch.iter().take(MAX_SHOWN_OPERATIONS);
+    let operations: Vec<Value> = shown.map(|operation| shown_operation(operation, is_secret)).collect();
     let paths: Vec<&str> = operations.iter().take(3).map(|operation| operation.str_at(&["path"])).collect();
     let more = if count > paths.len() { ", …" } else { "" };
     let message = format!("the rule would change the object ({count} {noun}): {}{more}", paths.join(", "));
@@ -26,6 +26,14 @@ pub(crate) fn would_change(mut outcome: RuleOutcome) -> RuleOutcome {
     outcome.metadata = metadata.into();
     outcome.patch.clear();
     outcome
+}
+
+fn shown_operation(operation: &JsonPatchOperation, is_secret: bool) -> Value {
+    let mut shown = operation.to_value();
+    if let Some(value) = shown.as_object_mut().filter(|_| is_secret).and_then(|map| map.get_mut("value")) {
+        *value = SECRET_MARK.into();
+    }
+    shown
 }
 
 /// Returns the first operations, one on each line.

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kubewright_dialects::{
     AdmittedExceptions, admitted_exceptions, all_dialects, compile_within_budget, is_missing_binding,
+    list_documents,
 };
 use kubewright_engine::{
     CompiledPolicy, Diagnostic, Dialect, Engine, GENERATED_LABEL, Recompile, Rule, RuleAction, RuleId,
@@ -39,9 +40,13 @@ pub(super) fn compile_rules(
     let dialects = all_dialects(&dialect_options);
     let mut auxiliaries = vec![Vec::new(); dialects.len()];
     let mut rules = Vec::new();
-    for document in documents.iter().filter(|document| !is_generated(document)) {
-        let dialect = dialects.iter().position(|dialect| dialect.is_auxiliary(document));
-        dialect.and_then(|dialect| auxiliaries.get_mut(dialect)).unwrap_or(&mut rules).push(document.clone());
+    let documents = documents.iter().flat_map(|document| match list_documents(document) {
+        Some(items) => items.collect(),
+        None => vec![document.clone()],
+    });
+    for document in documents.filter(|document| !is_written_from_rule(document)) {
+        let dialect = dialects.iter().position(|dialect| dialect.is_auxiliary(&document));
+        dialect.and_then(|dialect| auxiliaries.get_mut(dialect)).unwrap_or(&mut rules).push(document);
     }
     let mut compiler = RuleSetCompiler {
         dialects: &dialects,
@@ -59,7 +64,7 @@ pub(super) fn compile_rules(
 }
 
 /// Returns whether we wrote the document from a rule, which is judged itself.
-fn is_generated(document: &Document) -> bool {
+fn is_written_from_rule(document: &Document) -> bool {
     document.value.str_at(&["metadata", "labels", GENERATED_LABEL]) == "true"
 }
 

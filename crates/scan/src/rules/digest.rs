@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use kubewright_value::Value;
 
 use crate::ObjectKey;
-use crate::value_hash::{hash_map_without, hash_value};
+use crate::value_hash::{hash_map_without, hash_parts};
 
 /// The digest of a policy and of the documents that change how it works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) fn hash_document(document: &Value) -> u64 {
     }
     match document.get("metadata") {
         Some(Value::Object(metadata)) => hash_map_without(metadata, LEFT_OUT, &mut hasher),
-        Some(other) => hash_value(other, &mut hasher),
+        Some(other) => hash_parts(other, &mut hasher),
         None => {}
     }
     hasher.finish()

@@ -1,6 +1,7 @@
 //! Which objects must be judged again because something that their judgements looked up has changed.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kubewright_engine::Query;
 use kubewright_value::Text;
@@ -12,9 +13,15 @@ use crate::{ObjectKey, WatchedInput};
 /// How many changes are remembered for judgements that are not recorded yet.
 const MAX_RECENT_CHANGES: usize = 4096;
 
-/// The latest changes, so that a judgement that was made before one and recorded after it is noticed.
+/// The latest changes, so that a judgement that was made before one and recorded after it is noticed. Behind a lock, so
+/// that a change can be announced while objects are judged.
 #[derive(Debug, Default)]
 pub(super) struct RecentChanges {
+    latest: Mutex<LatestChanges>,
+}
+
+#[derive(Debug, Default)]
+struct LatestChanges {
     changes: VecDeque<ChangedInput>,
     /// How many changes there have been.
     count: u64,
@@ -23,31 +30,33 @@ pub(super) struct RecentChanges {
 impl RecentChanges {
     /// Returns how many changes there have been.
     pub(super) fn count(&self) -> u64 {
-        self.count
+        self.lock().count
     }
 
     /// Returns whether one of `queries` may have another answer since there had been `before` changes.
     pub(super) fn affect(&self, queries: &[Query], before: u64) -> bool {
-        let later = usize::try_from(self.count - before).unwrap_or(usize::MAX);
-        if later == 0 || queries.is_empty() {
+        if queries.is_empty() {
             return false;
         }
+        let latest = self.lock();
+        let later = usize::try_from(latest.count - before).unwrap_or(usize::MAX);
+        let mut changes = latest.changes.iter().rev().take(later);
         // What is not remembered any more may be anything.
-        later > self.changes.len()
-            || self
-                .changes
-                .iter()
-                .rev()
-                .take(later)
-                .any(|change| queries.iter().any(|query| change.is_read_by(query)))
+        later > latest.changes.len()
+            || changes.any(|change| queries.iter().any(|query| change.is_read_by(query)))
     }
 
-    fn add(&mut self, change: ChangedInput) {
-        self.count += 1;
-        self.changes.push_back(change);
-        if self.changes.len() > MAX_RECENT_CHANGES {
-            self.changes.pop_front();
+    fn add(&self, change: ChangedInput) {
+        let mut latest = self.lock();
+        latest.count += 1;
+        latest.changes.push_back(change);
+        if latest.changes.len() > MAX_RECENT_CHANGES {
+            latest.changes.pop_front();
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LatestChanges> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,12 +64,14 @@ impl Scanner {
     /// Returns the objects whose last judgement looked up `changed`, or a list that can contain it. They are to be
     /// observed again. The world must answer with the changed object already: a judgement that was made before this call
     /// and looked the object up is not recorded any more.
-    pub fn dependents_of(&mut self, changed: &ObjectKey) -> Vec<ObjectKey> {
+    #[must_use]
+    pub fn dependents_of(&self, changed: &ObjectKey) -> Vec<ObjectKey> {
         self.dependents(ChangedInput::Object(changed.clone()))
     }
 
     /// Returns the objects whose last judgement looked up the cluster-wide shared entry called `name`.
-    pub fn dependents_of_shared(&mut self, name: &Text) -> Vec<ObjectKey> {
+    #[must_use]
+    pub fn dependents_of_shared(&self, name: &Text) -> Vec<ObjectKey> {
         self.dependents(ChangedInput::Shared(name.clone()))
     }
 
@@ -71,7 +82,7 @@ impl Scanner {
         self.inputs.watched()
     }
 
-    fn dependents(&mut self, changed: ChangedInput) -> Vec<ObjectKey> {
+    fn dependents(&self, changed: ChangedInput) -> Vec<ObjectKey> {
         let sets = self.inputs.sets_reading(&changed);
         self.recent.add(changed);
         let namespaces = self.inputs.namespaces_of(&sets);

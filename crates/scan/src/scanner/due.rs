@@ -55,13 +55,13 @@ impl Scanner {
             (true, false) => self.settings.clock_interval,
             (false, false) => return 0,
         };
-        let spread = i64::try_from(hash_of(key) % 1024).unwrap_or_default() * interval / 4096;
+        let spread = i64::try_from(stable_hash(key) % 1024).unwrap_or_default() * interval / 4096;
         u32::try_from(now + interval + spread).unwrap_or(u32::MAX).max(1)
     }
 }
 
 /// Returns a number that is the same for the same key in every process.
-pub(super) fn hash_of(key: &impl Hash) -> u64 {
+pub(super) fn stable_hash(key: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()

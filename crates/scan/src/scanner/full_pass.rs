@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Scanner;
-use super::due::hash_of;
+use super::due::stable_hash;
 use crate::{KindKey, RescanTarget};
 
 /// Up to how many objects of a kind are listed at once.
@@ -31,7 +31,7 @@ impl Scanner {
         // After a jump of the clock, or a long pause, everything is listed once and not several times.
         let passed = (now - last).clamp(0, period);
         let is_now = |list: &FullPassList| {
-            let moment = i64::try_from(hash_of(&(&list.kind, &list.target)) % period.unsigned_abs())
+            let moment = i64::try_from(stable_hash(&(&list.kind, &list.target)) % period.unsigned_abs())
                 .unwrap_or_default();
             (now - moment).rem_euclid(period) < passed
         };

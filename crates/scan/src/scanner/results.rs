@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use kubewright_report::OutcomeCounts;
-use kubewright_report::cluster_report::{ObjectResults, ReportResult, ReportScope, ReportSource};
+use kubewright_report::cluster_report::{
+    ObjectResults, ReportResult, ReportScope, ReportSource, policy_and_rule,
+};
 
-use super::tracked::{KindObjects, NameKey};
+use super::tracked::{NameKey, TrackedKind};
 use super::{Scanner, TrackedObject};
 use crate::{KindKey, ObjectKey};
 use kubewright_value::Text;
@@ -30,7 +32,7 @@ pub struct ScanTotals {
     pub rules: BTreeMap<RuleTotals, OutcomeCounts>,
 }
 
-/// A rule in the totals.
+/// A rule in the totals, as rows name it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleTotals {
     /// The rule language.
@@ -84,11 +86,10 @@ impl Scanner {
     #[must_use]
     pub fn totals(&self) -> ScanTotals {
         let mut totals =
-            ScanTotals { objects: self.kinds.values().map(KindObjects::len).sum(), rules: BTreeMap::new() };
+            ScanTotals { objects: self.kinds.values().map(TrackedKind::len).sum(), rules: BTreeMap::new() };
         for (outcome, objects) in self.outcomes.all() {
-            let rule = &outcome.rule;
-            let rule =
-                RuleTotals { dialect: rule.dialect, policy: rule.policy.clone(), rule: rule.rule.clone() };
+            let (policy, rule) = policy_and_rule(&outcome.rule);
+            let rule = RuleTotals { dialect: outcome.rule.dialect, policy, rule };
             *totals.rules.entry(rule).or_default().of_mut(outcome.status) += objects as usize;
         }
         self.add_finding_totals(&mut totals.rules);
@@ -98,7 +99,7 @@ impl Scanner {
     fn object_results(
         &self,
         kind: &KindKey,
-        objects: &KindObjects,
+        objects: &TrackedKind,
         (key, object): (&NameKey, &TrackedObject),
     ) -> Option<ObjectResults> {
         let rows = self.outcomes.rows(object.outcomes).enumerate();

@@ -12,7 +12,7 @@ use crate::{KindKey, ObjectKey};
 
 /// The objects of one kind.
 #[derive(Debug, Default)]
-pub(super) struct KindObjects {
+pub(super) struct TrackedKind {
     objects: BTreeMap<NameKey, TrackedObject>,
     /// The `apiVersion`s in which objects were seen.
     versions: Vec<Text>,
@@ -101,7 +101,7 @@ impl NameKey {
     }
 }
 
-impl KindObjects {
+impl TrackedKind {
     pub(super) fn len(&self) -> usize {
         self.objects.len()
     }
@@ -163,7 +163,19 @@ impl Scanner {
     }
 
     pub(super) fn put_tracked(&mut self, key: &ObjectKey, object: TrackedObject) {
-        self.kinds.entry(KindKey::of(key)).or_default().objects.insert(NameKey::of(key), object);
+        let name = NameKey { namespace: self.shared_namespace(&key.namespace), name: key.name.clone() };
+        self.kinds.entry(KindKey::of(key)).or_default().objects.insert(name, object);
+    }
+
+    /// Returns `namespace` as the text that all objects in it share.
+    fn shared_namespace(&mut self, namespace: &Text) -> Text {
+        if !namespace.is_heap_allocated() {
+            return namespace.clone();
+        }
+        if !self.namespaces.contains(namespace) {
+            self.namespaces.insert(namespace.clone());
+        }
+        self.namespaces.get(namespace).unwrap_or(namespace).clone()
     }
 
     /// Returns the number of an `apiVersion` of the kind of `key`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{OpenWorld, Query, QueryAnswer, RuleId, World};
+use kubewright_engine::{OpenWorld, Query, QueryAnswer, RuleId, RuleStatus, World};
 use kubewright_report::cluster_report::{ReportResult, ReportSource};
 use kubewright_scan::{JudgementCause, KindKey, Observation, ScanRuleOptions, ScanRules, Scanner};
 
@@ -143,7 +143,7 @@ fn rule_that_would_change_an_object_warns_and_hides_nothing_from_other_rules() {
     let cluster = SimulatedCluster::new(settings(), &all, &privileged);
     assert_eq!(cluster.rows(), ["Pod a/p1 a/annotate warn", "Pod a/p1 a/no-privileges fail"]);
     let results = cluster.scanner.results_of(&key("Pod", "a", "p1")).expect("results");
-    let row = results.results.iter().find(|row| row.rule == "annotate").expect("a row");
+    let row = results.results.iter().find(|row| row.result == RuleStatus::Warn).expect("a row");
     assert_eq!(row.message, "the rule would change the object (1 change): /metadata/annotations/owner");
     let patch = row.properties.iter().find(|(name, _)| name == "patch").map(|(_, text)| text.as_str());
     assert_eq!(patch, Some(r#"{"op":"add","path":"/metadata/annotations/owner","value":"somewhere"}"#));
@@ -365,9 +365,9 @@ fn judgement_of_what_has_changed_since_is_not_recorded() {
     let judge =
         |cluster: &SimulatedCluster| cluster.scanner.judge(&pod, JudgementCause::Object, &cluster.world());
     let (one, other) = (judge(&cluster), judge(&cluster));
-    cluster.scanner.dependents_of(&key("ConfigMap", "a", "another"));
+    assert_eq!(cluster.scanner.dependents_of(&key("ConfigMap", "a", "another")), []);
     assert_eq!(cluster.scanner.record(one, 0), Observation::Judged);
-    cluster.scanner.dependents_of(&key("ConfigMap", "a", "registries"));
+    assert_eq!(cluster.scanner.dependents_of(&key("ConfigMap", "a", "registries")), [key("Pod", "a", "p1")]);
     assert_eq!(cluster.scanner.record(other, 0), Observation::Outdated);
     let again = judge(&cluster);
     assert_eq!(cluster.scanner.record(again, 0), Observation::Unchanged);
@@ -377,4 +377,50 @@ fn judgement_of_what_has_changed_since_is_not_recorded() {
 fn objects_can_be_judged_on_several_threads() {
     fn is_shared<T: Send + Sync>(_: &T) {}
     is_shared(&Scanner::new(settings()));
+}
+
+#[test]
+fn rule_that_needs_too_much_is_an_error_and_stops_no_other() {
+    let numbers = (0..40).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+    let nested = ["a", "b", "c", "d", "e"]
+        .iter()
+        .rfold("true".to_owned(), |inner, name| format!("[{numbers}].all({name}, {inner})"));
+    let costly =
+        rules::TEAM.replace("object.metadata.?labels.team.orValue('') ==", &format!("{nested} && '' =="));
+    let all = [rules::REQUIRE_APP, &costly].join("---\n");
+    let cluster = SimulatedCluster::new(settings(), &all, &pod("a", "p1"));
+    assert_eq!(cluster.rows(), ["Pod a/p1 require-app/app fail", "Pod a/p1 team error"]);
+}
+
+#[test]
+fn enormous_message_is_cut() {
+    let rule =
+        rules::REQUIRE_APP.replace("give the label app", "{{ request.object.metadata.annotations.long }}");
+    let long = pod("a", "p1")
+        .replace("namespace: a", &format!("namespace: a, annotations: {{long: {}}}", "x".repeat(100_000)));
+    let cluster = SimulatedCluster::new(settings(), &rule, &long);
+    let results = cluster.scanner.results_of(&key("Pod", "a", "p1")).expect("results");
+    let length = results.results.first().map(|row| row.message.len()).expect("a row");
+    assert!((1_000..5_000).contains(&length), "{length}");
+}
+
+#[test]
+fn rules_in_a_list_are_compiled() {
+    let items: String = rules::REQUIRE_APP.trim().lines().map(|line| format!("  {line}\n")).collect();
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n-{}", items.split_at(1).1);
+    let (rules, _) = ScanRules::compile(&documents(&list), &[], &ScanRuleOptions::default());
+    assert!(rules.rule_ids().any(|id| id.policy == "require-app"));
+}
+
+#[test]
+fn values_of_a_secret_are_not_in_its_report() {
+    let patch = rules::PATCH
+        .replace("matchValue: Pod", "matchValue: Secret")
+        .replace("value: somewhere", "value: '{{ .Target.data.password }}'");
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: a}\ndata: {password: aHVudGVyMg==}\n";
+    let cluster = SimulatedCluster::new(settings(), &patch, secret);
+    let results = cluster.scanner.results_of(&key("Secret", "a", "s")).expect("results");
+    assert_eq!(cluster.rows(), ["Secret a/s a/annotate warn"]);
+    assert!(!format!("{results:?}").contains("aHVudGVyMg"), "{results:?}");
 }
