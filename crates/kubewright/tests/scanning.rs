@@ -76,6 +76,8 @@ fn an_api_server_that_was_away_is_followed_again() {
     assert!(scan.log().contains("lease not renewed"), "{}", scan.log());
     stage.within("it is the leader", 20 * SECOND, || scan.metric("kubewright_leader") == 1);
     scan.terminate();
-    let lease = stage.cluster.kubectl(&["get", "lease", "kubewright-scan", "-o", "jsonpath={.spec.holderIdentity}"], "");
+    let lease = stage
+        .cluster
+        .kubectl(&["get", "lease", "kubewright-scan", "-o", "jsonpath={.spec.holderIdentity}"], "");
     assert_eq!(lease.success(), "", "the Lease is given back");
 }

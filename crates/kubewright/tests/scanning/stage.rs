@@ -91,10 +91,18 @@ impl Stage {
 
     /// Starts a scan.
     pub(crate) fn serve(&self, name: &str, flags: &[&str]) -> ScanProcess {
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let address =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let log = self.cluster.folder().join(format!("scan-{name}.log"));
         let child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .args(["scan", "--serve", "--lease-namespace", "default", "--health-address", &address.to_string()])
+            .args([
+                "scan",
+                "--serve",
+                "--lease-namespace",
+                "default",
+                "--health-address",
+                &address.to_string(),
+            ])
             .args(flags)
             .arg("--kubeconfig")
             .arg(self.cluster.kubeconfig())
