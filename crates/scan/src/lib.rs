@@ -9,6 +9,7 @@
 //! judge on several threads; [`Scanner::record`] then stores each judgement.
 
 mod clock_use;
+mod decision;
 mod field_use;
 mod fingerprint;
 mod input;
@@ -22,8 +23,9 @@ mod scanner;
 mod shard;
 mod value_hash;
 
+pub use decision::ObjectDecision;
 pub use input::WatchedInput;
-pub use judge::{Judgement, JudgementCause, ObjectDecision};
+pub use judge::{Judgement, JudgementCause};
 pub use key::{KindKey, ObjectKey};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
 pub use rules::{RescanTarget, ScanRuleOptions, ScanRules};

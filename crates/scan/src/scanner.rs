@@ -6,14 +6,15 @@ mod full_pass;
 mod list;
 mod patterns;
 mod results;
+mod settings;
 mod since;
 mod tracked;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use kubewright_engine::{Query, World};
-use kubewright_report::cluster_report::{ReportResult, ReportScope, ReportSource, StatusFilter};
+use kubewright_engine::World;
+use kubewright_report::cluster_report::{ReportResult, ReportScope, ReportSource};
 use kubewright_value::{Text, Value};
 
 use crate::fingerprint::Fingerprinter;
@@ -27,74 +28,9 @@ pub use full_pass::FullPassList;
 use list::ListState;
 use patterns::PatternFindingRows;
 pub use results::{ChangedResults, RuleTotals, ScanTotals};
+pub use settings::{JudgementCounts, Observation, ReportOn, ScanSettings};
 use since::SinceTimes;
 use tracked::{ObjectUid, TrackedKind, TrackedObject};
-
-/// The settings of a scan.
-#[derive(Debug, Clone)]
-pub struct ScanSettings {
-    /// Which objects have rows.
-    pub report_on: ReportOn,
-    /// Which outcomes have rows. All are counted.
-    pub report_results: StatusFilter,
-    /// After how many seconds an object whose rules read the clock is judged again.
-    pub clock_interval: i64,
-    /// After how many seconds an object for which a lookup failed is judged again.
-    pub retry_interval: i64,
-}
-
-impl Default for ScanSettings {
-    fn default() -> Self {
-        Self {
-            report_on: ReportOn::default(),
-            report_results: StatusFilter::default(),
-            clock_interval: 600,
-            retry_interval: 60,
-        }
-    }
-}
-
-/// Which objects have rows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ReportOn {
-    /// Of a workload, what it made of it and the Pods: only the first, as far as a rule covers both.
-    #[default]
-    Roots,
-    /// Every object.
-    All,
-}
-
-/// What observing an object led to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Observation {
-    /// No rule can see a change since it was judged last.
-    Unchanged,
-    /// It was judged.
-    Judged,
-    /// The caller must look these up and observe the object again. What was said of the object before stays.
-    NeedsAnswers(Vec<Query>),
-    /// No rule is about it, and none looked anything up to find that out: nothing is kept of it.
-    NotMatched,
-    /// The rules, or something that they looked up, changed between judging and recording: it must be judged again.
-    Outdated,
-}
-
-/// How many objects were judged, by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct JudgementCounts {
-    /// Because they were listed or have changed.
-    pub object: u64,
-    /// Because a rule has changed.
-    pub rule: u64,
-    /// Because something that was looked up has changed.
-    pub dependency: u64,
-    /// Because of the time.
-    pub clock: u64,
-    /// In a full pass.
-    pub full_pass: u64,
-    /// Not judged, because no rule can see a change.
-    pub unchanged: u64,
-}
 
 /// What the rules said about every object, kept up to date.
 #[derive(Debug, Default)]
@@ -193,6 +129,8 @@ impl Scanner {
         decide: impl FnOnce() -> ObjectDecision,
     ) -> Judgement {
         let key = ObjectKey::of(object);
+        // Before anything is looked up, so that a change meanwhile is noticed.
+        let changes = self.recent.count();
         let parts = self.rules.parts_read_of(&key.kind);
         let fingerprint = self.fingerprinter.fingerprint(object, parts);
         let known = self.tracked(&key).filter(|known| !known.is_stale && known.fingerprint == fingerprint);
@@ -207,7 +145,7 @@ impl Scanner {
             key,
             cause,
             generation: self.generation,
-            changes: self.recent.count(),
+            changes,
             fingerprint,
             pattern_object: is_in_graph.then(|| object.clone()),
             verdict,
@@ -235,7 +173,7 @@ impl Scanner {
                 Observation::NeedsAnswers(queries)
             }
             Verdict::Judged(judged) => {
-                self.count(cause);
+                self.counts.add(cause);
                 // What is in the graph is kept here too, so that the end of a list finds what is gone.
                 if judged.is_empty() && pattern_object.is_none() {
                     self.remove(&key);
@@ -284,16 +222,6 @@ impl Scanner {
             Verdict::Judged(judged) => self.recent.affect(&judged.inputs, judgement.changes),
             Verdict::Unchanged | Verdict::NeedsAnswers(_) => false,
         }
-    }
-
-    fn count(&mut self, cause: JudgementCause) {
-        *match cause {
-            JudgementCause::Object => &mut self.counts.object,
-            JudgementCause::Rule => &mut self.counts.rule,
-            JudgementCause::Dependency => &mut self.counts.dependency,
-            JudgementCause::Clock => &mut self.counts.clock,
-            JudgementCause::FullPass => &mut self.counts.full_pass,
-        } += 1;
     }
 
     fn store(&mut self, key: &ObjectKey, identity: &JudgedIdentity, judged: JudgedOutcomes, now: i64) {

@@ -1,0 +1,138 @@
+//! The decision of all rules about one stored object.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use kubewright_engine::{
+    Decision, DecisionSettings, Engine, EvaluationMode, Query, Rule, RuleOutcome, RuleStatus, World,
+};
+use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_value::{Text, Value};
+
+use crate::{RecordedInput, RecordingWorld, ScanRules};
+
+/// Everything that the rules say about one object, also what is in no report.
+#[derive(Debug, Clone)]
+pub struct ObjectDecision {
+    /// Whether no rule would refuse the object at admission.
+    pub is_allowed: bool,
+    /// What each rule says: first the rules that would change the object, then those that judge it as it is.
+    pub outcomes: Vec<RuleOutcome>,
+    /// The object with all changes that rules would make.
+    pub object: Value,
+    /// The queries that the caller must answer before the decision is complete.
+    pub queries: Vec<Query>,
+    pub(crate) inputs: Vec<RecordedInput>,
+}
+
+/// What is said of an object if there are no rules.
+impl Default for ObjectDecision {
+    fn default() -> Self {
+        Self {
+            is_allowed: true,
+            outcomes: Vec::new(),
+            object: Value::Null,
+            queries: Vec::new(),
+            inputs: Vec::new(),
+        }
+    }
+}
+
+impl ScanRules {
+    /// Decides on `object` as it is stored. Rules that would change it run apart, so that no other rule sees the changes.
+    #[must_use]
+    pub fn decide(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
+        let recording = RecordingWorld::new(world);
+        let mut decision = ObjectDecision::default();
+        for engine in [&self.judging, &self.changing] {
+            let mut decided = match engine.rules().is_empty() {
+                true => Decision { object: object.clone(), ..nothing_decided() },
+                false => decide(engine, &request, &recording),
+            };
+            decision.is_allowed &= decided.is_allowed;
+            decision.queries.append(&mut decided.queries);
+            decided.outcomes.append(&mut decision.outcomes);
+            decision.outcomes = decided.outcomes;
+            decision.object = decided.object;
+        }
+        decision.queries.sort();
+        decision.queries.dedup();
+        decision.inputs = recording.into_inputs();
+        decision
+    }
+}
+
+fn nothing_decided() -> Decision {
+    Decision {
+        is_allowed: true,
+        outcomes: Vec::new(),
+        object: Value::Null,
+        queries: Vec::new(),
+        is_unfinished: false,
+    }
+}
+
+/// Decides with all rules at once. If one of them panics, each is asked alone, so that the others are heard.
+fn decide(engine: &Engine, request: &AdmissionRequest, world: &RecordingWorld<'_>) -> Decision {
+    decide_caught(engine, request, world).unwrap_or_else(|| {
+        let mut whole = Decision { object: request.object.clone(), ..nothing_decided() };
+        for rules in engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
+            // The rules of a policy are asked together where that is possible: of some policies only one rule counts.
+            let alone = Engine::sharing(rules.to_vec());
+            match decide_caught(&alone, request, world) {
+                Some(decision) => {
+                    whole.outcomes.extend(decision.outcomes);
+                    whole.queries.extend(decision.queries);
+                }
+                None => rules.iter().for_each(|rule| decide_alone(rule, request, world, &mut whole)),
+            }
+        }
+        whole
+    })
+}
+
+fn decide_alone(
+    rule: &Arc<Rule>,
+    request: &AdmissionRequest,
+    world: &RecordingWorld<'_>,
+    whole: &mut Decision,
+) {
+    match decide_caught(&Engine::sharing(vec![Arc::clone(rule)]), request, world) {
+        Some(decision) => {
+            whole.outcomes.extend(decision.outcomes);
+            whole.queries.extend(decision.queries);
+        }
+        None => whole.outcomes.push(panicked_outcome(rule)),
+    }
+}
+
+fn decide_caught(
+    engine: &Engine,
+    request: &AdmissionRequest,
+    world: &RecordingWorld<'_>,
+) -> Option<Decision> {
+    // Objects are as the API server sent them.
+    let settings =
+        DecisionSettings { evaluation_mode: Some(EvaluationMode::Background), ..DecisionSettings::default() };
+    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, &settings))).ok()
+}
+
+fn panicked_outcome(rule: &Rule) -> RuleOutcome {
+    RuleOutcome {
+        rule: Arc::clone(&rule.id),
+        status: RuleStatus::Error,
+        error: None,
+        message: "the rule could not be evaluated: internal error (panic)".into(),
+        template: Text::default(),
+        path: Vec::new(),
+        location: Some(rule.location.clone()),
+        patch: Vec::new(),
+        denial: None,
+        is_judged: true,
+        is_refusal: false,
+        exceptions: Vec::new(),
+        metadata: Arc::clone(&rule.metadata),
+        trace: None,
+    }
+}
