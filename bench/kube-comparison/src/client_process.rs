@@ -97,6 +97,14 @@ pub(crate) struct ClientProcess {
     lines: Lines<BufReader<ChildStdout>>,
 }
 
+impl Drop for ClientProcess {
+    fn drop(&mut self) {
+        // One that has ended already cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl ClientProcess {
     pub(crate) fn start(client: &str, kubeconfig: &Path, churn: usize) -> Self {
         let program = std::env::current_exe().expect("this program has a path");
@@ -120,7 +128,6 @@ impl ClientProcess {
     /// Waits until the client has seen all changes; returns the CPU seconds they took.
     pub(crate) fn churned(mut self) -> f64 {
         let cpu = self.numbers();
-        self.child.wait().expect("the client ends");
         *cpu.first().expect("a number is expected")
     }
 

@@ -8,7 +8,6 @@ use kubewright_cluster::{
     WatchPolicy, run_reflector, watch_resource,
 };
 use kubewright_k8s::ApiPath;
-use kubewright_value::Value;
 
 use crate::client_process::Progress;
 
@@ -22,7 +21,7 @@ pub(crate) async fn watch(name: &str, kubeconfig: &Path, mut progress: Progress)
     let watch = ResourceWatch {
         initial_list,
         is_metadata_only,
-        trim: remove_managed_fields,
+        has_managed_fields: false,
         ..ResourceWatch::new(pods())
     };
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
@@ -64,12 +63,4 @@ fn pods() -> ApiPath {
 fn client(kubeconfig: &Path) -> Client {
     let config = Config::of_files(&[kubeconfig.to_owned()], None).expect("a kubeconfig");
     Client::new(config).expect("a client")
-}
-
-fn remove_managed_fields(object: &mut Value) {
-    if let Some(metadata) =
-        object.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut)
-    {
-        metadata.remove("managedFields");
-    }
 }

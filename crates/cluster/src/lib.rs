@@ -15,6 +15,7 @@ mod discovery;
 mod error;
 mod jitter;
 mod list_splitter;
+mod managed_fields;
 mod reflector;
 mod resource;
 mod resource_watch;

@@ -3,9 +3,10 @@
 //! A page of Pods has megabytes, and a whole list hundreds of them. Here one item at a time becomes a value: bytes are
 //! pushed as they come, and what is held is the part that has not ended yet.
 
-use kubewright_value::{Text, Value, json};
+use kubewright_value::{Text, Value};
 
 use crate::Error;
+use crate::managed_fields::{parse_json, parse_without_managed_fields};
 
 /// A part of a list that has arrived whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,7 @@ pub struct ListSplitter {
     nesting: ValueNesting,
     key: Text,
     max_part_bytes: usize,
+    has_managed_fields: bool,
 }
 
 /// What comes next.
@@ -51,7 +53,7 @@ enum ExpectedToken {
 
 /// Where within a value the last byte that was looked at stands.
 #[derive(Debug, Clone, Copy, Default)]
-struct ValueNesting {
+pub(crate) struct ValueNesting {
     depth: usize,
     is_string: bool,
     is_escaped: bool,
@@ -69,7 +71,14 @@ impl ListSplitter {
             nesting: ValueNesting::default(),
             key: Text::default(),
             max_part_bytes,
+            has_managed_fields: true,
         }
+    }
+
+    /// Returns a splitter whose items lack `metadata.managedFields` where it can be cut out before an item is parsed.
+    #[must_use]
+    pub fn without_managed_fields(self) -> Self {
+        Self { has_managed_fields: false, ..self }
     }
 
     /// Adds the next bytes of the list. They may end anywhere, also within a character.
@@ -164,8 +173,10 @@ impl ListSplitter {
             return Ok(None);
         }
         let bytes = self.bytes.get(self.start..self.at).unwrap_or_default();
-        let text = std::str::from_utf8(bytes).map_err(|error| Error::Unreadable(error.to_string()))?;
-        let value = json::parse(text).map_err(|error| Error::Unreadable(error.to_string()))?;
+        let value = match self.expected == ExpectedToken::Item && !self.has_managed_fields {
+            true => parse_without_managed_fields(bytes, 1)?,
+            false => parse_json(bytes)?,
+        };
         self.nesting = ValueNesting::default();
         self.start = self.at;
         Ok(Some(value))
@@ -175,7 +186,7 @@ impl ListSplitter {
 impl ValueNesting {
     /// Returns where the value ends in `bytes`, which go on from those looked at before. What is between is not
     /// checked: the parser does that.
-    fn end_of_value(&mut self, bytes: &[u8], is_begun: bool) -> Option<usize> {
+    pub(crate) fn end_of_value(&mut self, bytes: &[u8], is_begun: bool) -> Option<usize> {
         let Self { mut depth, mut is_string, mut is_escaped } = *self;
         for (at, byte) in bytes.iter().enumerate() {
             if is_string {

@@ -56,7 +56,12 @@ pub async fn run_reflector(
     pace: WatchPolicy,
 ) -> Infallible {
     let max_object_bytes = client.limits().size;
-    let watch = ResourceWatch { policy: pace, max_object_bytes, ..ResourceWatch::new(path) };
+    let watch = ResourceWatch {
+        policy: pace,
+        max_object_bytes,
+        has_managed_fields: false,
+        ..ResourceWatch::new(path)
+    };
     ResourceWatcher::new(&client, watch, StoreSink { store, pending: PendingList::default() }).run().await
 }
 

@@ -191,12 +191,7 @@ impl Store {
     }
 
     fn prepare(&self, object: &mut Value) {
-        if object.at(&["metadata", "managedFields"]).is_some()
-            && let Some(map) = object.as_object_mut()
-            && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut)
-        {
-            metadata.remove("managedFields");
-        }
+        remove_managed_fields(object);
         (self.trim)(object);
     }
 
@@ -248,6 +243,16 @@ impl WatchEvent {
             "ERROR" => Err(ApiStatus::of_object(&object).into()),
             other => Err(Error::Unreadable(format!("unknown event type `{other}`"))),
         }
+    }
+}
+
+/// Removes `metadata.managedFields`.
+pub(crate) fn remove_managed_fields(object: &mut Value) {
+    if object.at(&["metadata", "managedFields"]).is_some()
+        && let Some(map) = object.as_object_mut()
+        && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("managedFields");
     }
 }
 

@@ -18,7 +18,7 @@ use self::backoff::Backoff;
 pub(crate) use self::support::WatchListSupport;
 use crate::client::keep_only_metadata;
 use crate::jitter::jitter_around;
-use crate::store::{advance_version, resource_version};
+use crate::store::{advance_version, remove_managed_fields, resource_version};
 use crate::{CallLimits, Client, Error, ResourceWatch, WatchEvent, WatchLines};
 
 /// How often a resource that is not there is looked for.
@@ -167,8 +167,7 @@ impl<S: WatchSink> ResourceWatcher<S> {
             Some(lines) => lines,
             None => {
                 let path = self.watch_path(life, [("resourceVersion", self.version.as_str())]);
-                let idle = self.watch.policy.idle;
-                let lines = self.client.watch_as(&path, self.watch.is_metadata_only, idle).await?;
+                let lines = self.open_watch(&path, self.watch.policy.idle).await?;
                 // A quiet resource sends no events, so the accepted watch already counts as contact.
                 self.sink.take(WatchStep::Connected).await;
                 lines
@@ -179,6 +178,14 @@ impl<S: WatchSink> ResourceWatcher<S> {
             self.take_event(WatchEvent::of_line(line)?).await;
         }
         Ok(())
+    }
+
+    async fn open_watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
+        let mut lines = self.client.watch_as(path, self.watch.is_metadata_only, idle).await?;
+        if !self.watch.has_managed_fields {
+            lines.drop_managed_fields();
+        }
+        Ok(lines)
     }
 
     /// Hands an event on. The version moves when it is taken, not before.
@@ -201,6 +208,9 @@ impl<S: WatchSink> ResourceWatcher<S> {
     fn prepare(&self, object: &mut Value) {
         if self.watch.is_metadata_only {
             keep_only_metadata(object);
+        }
+        if !self.watch.has_managed_fields {
+            remove_managed_fields(object);
         }
         (self.watch.trim)(object);
     }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use kubewright_value::{Value, json};
+use kubewright_value::Value;
 
 use super::chunks::BodyChunks;
 use super::connection::ApiAnswer;
 use crate::Error;
+use crate::managed_fields::{parse_json, parse_without_managed_fields};
 
 /// The events of a watch.
 pub struct WatchLines {
@@ -18,6 +19,7 @@ pub struct WatchLines {
     looked_at: usize,
     limit: usize,
     idle: Duration,
+    has_managed_fields: bool,
 }
 
 impl std::fmt::Debug for WatchLines {
@@ -29,7 +31,7 @@ impl std::fmt::Debug for WatchLines {
 impl WatchLines {
     pub(super) fn of(answer: ApiAnswer, limit: usize, idle: Duration, server: &str) -> Self {
         let chunks = BodyChunks::of(answer, server);
-        Self { chunks, bytes: Vec::new(), start: 0, looked_at: 0, limit, idle }
+        Self { chunks, bytes: Vec::new(), start: 0, looked_at: 0, limit, idle, has_managed_fields: true }
     }
 
     /// Changes for how long nothing may come.
@@ -37,12 +39,17 @@ impl WatchLines {
         self.idle = idle;
     }
 
+    /// Cuts `metadata.managedFields` out of events where it can be done before they are parsed.
+    pub(crate) fn drop_managed_fields(&mut self) {
+        self.has_managed_fields = false;
+    }
+
     /// Returns the next event, or `None` at the end. A call that is cancelled loses nothing.
     ///
     /// # Errors
     /// When the connection breaks, nothing comes for too long, or an event is too large or no JSON.
     pub async fn next(&mut self) -> Result<Option<Value>, Error> {
-        let limit = self.limit;
+        let (limit, has_managed_fields) = (self.limit, self.has_managed_fields);
         loop {
             while let Some(line) = self.line() {
                 if line.len() > limit {
@@ -51,8 +58,10 @@ impl WatchLines {
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
-                let text = std::str::from_utf8(line).map_err(|error| Error::Unreadable(error.to_string()))?;
-                return json::parse(text).map(Some).map_err(|error| Error::Unreadable(error.to_string()));
+                return match has_managed_fields {
+                    true => parse_json(line).map(Some),
+                    false => parse_without_managed_fields(line, 2).map(Some),
+                };
             }
             if self.bytes.len() - self.start > limit {
                 return Err(Error::TooLarge(limit));

@@ -43,6 +43,7 @@ pub(crate) struct ListRequest {
     /// How many objects a page has; 0 for all of them.
     pub(crate) page_size: u32,
     pub(crate) is_metadata_only: bool,
+    pub(crate) has_managed_fields: bool,
 }
 
 /// The items of a list, in the order in which they arrive.
@@ -76,8 +77,12 @@ impl Client {
     /// # Errors
     /// When there is no such resource, or no answer, or one object is larger than the limit of this client.
     pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
-        let request =
-            ListRequest { path: path.clone(), page_size: LIST_PAGE_OBJECTS, is_metadata_only: false };
+        let request = ListRequest {
+            path: path.clone(),
+            page_size: LIST_PAGE_OBJECTS,
+            is_metadata_only: false,
+            has_managed_fields: true,
+        };
         let mut restarts = 0;
         loop {
             let mut items = Vec::new();
@@ -104,7 +109,8 @@ impl Client {
         is_metadata_only: bool,
         mut visit: impl FnMut(Value) -> ControlFlow<()>,
     ) -> Result<ListEnd, Error> {
-        let request = ListRequest { path: path.clone(), page_size, is_metadata_only };
+        let request =
+            ListRequest { path: path.clone(), page_size, is_metadata_only, has_managed_fields: true };
         let mut items = self.list_items(request).await?;
         let mut is_consistent = true;
         loop {
@@ -134,7 +140,12 @@ impl Client {
             seen += 1;
             ControlFlow::Continue(())
         };
-        let request = ListRequest { path: path.clone(), page_size: 1, is_metadata_only: true };
+        let request = ListRequest {
+            path: path.clone(),
+            page_size: 1,
+            is_metadata_only: true,
+            has_managed_fields: true,
+        };
         let mut items = self.list_items(request).await?;
         items.visit_page(visit).await?;
         Ok(match items.page.has_more() {
@@ -184,7 +195,10 @@ impl Client {
         let answer = self.answer(&call, false).await?;
         Ok(ListPage {
             chunks: Some(BodyChunks::of(answer, self.server())),
-            splitter: ListSplitter::new(self.limits.size),
+            splitter: match request.has_managed_fields {
+                true => ListSplitter::new(self.limits.size),
+                false => ListSplitter::new(self.limits.size).without_managed_fields(),
+            },
             api_version: Text::default(),
             kind: Text::default(),
             metadata: Value::Null,

@@ -72,8 +72,7 @@ impl<S: WatchSink> ResourceWatcher<S> {
             ("resourceVersion", ""),
         ];
         let path = self.watch_path(jitter_around(policy.life), query);
-        let idle = policy.initial_idle;
-        let mut lines = self.client.watch_as(&path, self.watch.is_metadata_only, idle).await?;
+        let mut lines = self.open_watch(&path, policy.initial_idle).await?;
         self.sink.take(WatchStep::ListStarted).await;
         // Counted from here: a server that is away is no reason to read pages.
         self.broken_streams += 1;
@@ -117,6 +116,7 @@ impl<S: WatchSink> ResourceWatcher<S> {
             path: self.watch.path.clone(),
             page_size,
             is_metadata_only: self.watch.is_metadata_only,
+            has_managed_fields: self.watch.has_managed_fields,
         };
         // The items borrow the client, and the sink is used meanwhile.
         let client = self.client.clone();

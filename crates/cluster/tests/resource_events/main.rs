@@ -381,3 +381,33 @@ fn a_list_may_name_its_kind_after_items_that_name_theirs() {
     assert_eq!(visit(&server, 0, false).1, ["a@1"]);
     assert_eq!(server.requests(), ["list"]);
 }
+
+#[test]
+fn managed_fields_do_not_come_where_they_are_not_asked_for() {
+    let with = r#"{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","managedFields":[{"manager":"x"}],"resourceVersion":"1"}}"#;
+    let listed = format!(r#"{{"kind":"ThingList","metadata":{{"resourceVersion":"5"}},"items":[{with}]}}"#);
+    let event = format!(r#"{{"type":"ADDED","object":{with}}}"#);
+    for has_managed_fields in [true, false] {
+        let answers = vec![
+            Answer::status(422),
+            Answer::Whole(200, listed.clone()),
+            Answer::Silence(vec![event.clone()]),
+        ];
+        let server = ScriptedServer::start(answers);
+        run(async {
+            let (sender, mut receiver) = mpsc::channel(4);
+            let watch = ResourceWatch { has_managed_fields, ..watch_of_things() };
+            tokio::spawn(watch_resource(client(&server), watch, sender));
+            let mut seen = 0;
+            while seen < 2 {
+                if let ResourceEvent::InitialObject(object) | ResourceEvent::Applied(object) =
+                    receiver.recv().await.unwrap()
+                {
+                    assert_eq!(object.at(&["metadata", "managedFields"]).is_some(), has_managed_fields);
+                    assert_eq!(word(&object), "a@1");
+                    seen += 1;
+                }
+            }
+        });
+    }
+}
