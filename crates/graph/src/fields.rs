@@ -10,14 +10,14 @@ use kubewright_value::{Map, Text, Value};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldTree {
     /// How much of the value at this path is read.
-    read: Option<FieldRead>,
+    read: Option<FieldExtent>,
     names: Vec<(Text, FieldTree)>,
     each: Option<Box<FieldTree>>,
 }
 
 /// How much of a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FieldRead {
+pub enum FieldExtent {
     /// Whether it is there, whether it is empty, and how many elements an array has.
     Presence,
     /// The value if it is a scalar, the scalars of an array, the keys of an object.
@@ -42,20 +42,17 @@ pub enum FieldStep<'p> {
 /// The beginning of the names of volumes that Kubernetes adds to Pods, each with an end of its own.
 const TOKEN_VOLUME_PREFIX: &str = "kube-api-access-";
 
-/// The length from which on a text that is only asked for is not kept.
-const MAX_PRESENT_TEXT_BYTES: usize = 23;
-
 /// What a reference may say, see `derive/guessed.rs`.
 const REFERENCE_FIELDS: [&str; 6] = ["kind", "name", "namespace", "group", "apiGroup", "apiVersion"];
 
 impl FieldTree {
     /// Adds the value at the end of `steps`.
-    pub fn add(&mut self, steps: &[FieldStep<'_>], read: FieldRead) {
+    pub fn add(&mut self, steps: &[FieldStep<'_>], read: FieldExtent) {
         let Some((first, rest)) = steps.split_first() else {
             self.read = Some(match self.read {
                 // Each asks for something that the other does not.
-                Some(known) if is_particular(known) && known != read => FieldRead::Whole,
-                Some(known) if is_particular(read) && known != read => FieldRead::Whole,
+                Some(known) if is_particular(known) && known != read => FieldExtent::Whole,
+                Some(known) if is_particular(read) && known != read => FieldExtent::Whole,
                 known => known.map_or(read, |known| known.max(read)),
             });
             return;
@@ -73,7 +70,7 @@ impl FieldTree {
     }
 
     /// Adds the value at a path that is written as `spec.containers[*].image`; no name in it has a dot or a bracket.
-    pub(crate) fn add_path(&mut self, prefix: &[&str], path: &str, read: FieldRead) {
+    pub(crate) fn add_path(&mut self, prefix: &[&str], path: &str, read: FieldExtent) {
         let mut steps: Vec<FieldStep<'_>> = prefix.iter().map(|name| FieldStep::Name(name)).collect();
         for part in path.split('.').filter(|part| !part.is_empty()) {
             match part.strip_suffix("[*]") {
@@ -104,19 +101,21 @@ impl FieldTree {
     #[must_use]
     pub fn kept(&self, value: &Value) -> Option<Value> {
         match (self.read, value) {
-            (Some(FieldRead::Whole), _) => Some(value.clone()),
-            (Some(FieldRead::VolumeName), Value::String(text)) => Some(volume_name(text).into()),
-            (Some(FieldRead::References), Value::Object(_) | Value::Array(_)) => {
+            (Some(FieldExtent::Whole), _) => Some(value.clone()),
+            (Some(FieldExtent::VolumeName), Value::String(text)) => Some(volume_name(text).into()),
+            (Some(FieldExtent::References), Value::Object(_) | Value::Array(_)) => {
                 let mut kept = kept_references(value, &mut GuessLimits::default());
                 if let (Some(kept), Some(more)) = (&mut kept, self.kept_inside(value)) {
-                    merge_values(kept, &more);
+                    merge_kept(kept, &more);
                 }
                 kept.or_else(|| self.kept_inside(value))
             }
             (_, Value::Object(_) | Value::Array(_)) => self.kept_inside(value),
-            (Some(FieldRead::Presence), Value::String(text)) if text.len() > MAX_PRESENT_TEXT_BYTES => {
+            // The same for all that have it, so that what is around it can be shared.
+            (Some(FieldExtent::Presence), Value::String(text)) if !text.is_empty() => {
                 Some(Value::String(Text::new_static("…")))
             }
+            (Some(FieldExtent::Presence), Value::Bool(_) | Value::Number(_)) => Some(Value::Bool(true)),
             (Some(_), _) => Some(value.clone()),
             (None, _) => None,
         }
@@ -130,7 +129,7 @@ impl FieldTree {
 
     /// Returns whether it is read what the value is like, whatever is read inside of it.
     fn reads_shape(&self) -> bool {
-        matches!(self.read, Some(FieldRead::Presence | FieldRead::Scalars))
+        matches!(self.read, Some(FieldExtent::Presence | FieldExtent::Scalars))
     }
 
     fn kept_inside(&self, value: &Value) -> Option<Value> {
@@ -156,11 +155,11 @@ impl FieldTree {
             if let Some(each) = &self.each {
                 let more = each.kept(value).unwrap_or_else(|| self.place_of(value));
                 match &mut found {
-                    Some(found) => merge_values(found, &more),
+                    Some(found) => merge_kept(found, &more),
                     None => found = Some(more),
                 }
             }
-            if self.read == Some(FieldRead::Scalars) && found.is_none() {
+            if self.read == Some(FieldExtent::Scalars) && found.is_none() {
                 found = Some(self.place_of(value));
             }
             kept.extend(found.map(|found| (key.clone(), found)));
@@ -178,15 +177,15 @@ impl FieldTree {
             Value::Null => Value::Null,
             Value::Object(_) => Value::object(Map::new()),
             Value::Array(_) => Value::array(Vec::new()),
-            scalar if self.read == Some(FieldRead::Scalars) => scalar.clone(),
+            scalar if self.read == Some(FieldExtent::Scalars) => scalar.clone(),
             _ => Value::Bool(true),
         }
     }
 }
 
 /// Returns whether a read keeps something else than the ones that come before it.
-fn is_particular(read: FieldRead) -> bool {
-    matches!(read, FieldRead::References | FieldRead::VolumeName)
+fn is_particular(read: FieldExtent) -> bool {
+    matches!(read, FieldExtent::References | FieldExtent::VolumeName)
 }
 
 /// Returns the name of a volume without the part that differs from Pod to Pod.
@@ -229,7 +228,7 @@ fn kept_references(value: &Value, limits: &mut GuessLimits) -> Option<Value> {
                     };
                     let kept = match (named, found) {
                         (Some(mut named), Some(found)) => {
-                            merge_values(&mut named, &found);
+                            merge_kept(&mut named, &found);
                             Some(named)
                         }
                         (named, found) => named.or(found),
@@ -267,20 +266,20 @@ fn reference_fields(value: &Value) -> Value {
 }
 
 /// Adds what `more` has of the same value to `kept`.
-fn merge_values(kept: &mut Value, more: &Value) {
+fn merge_kept(kept: &mut Value, more: &Value) {
     match (&mut *kept, more) {
         (Value::Object(_), Value::Object(more)) => {
             let Some(map) = kept.as_object_mut() else { return };
             for (key, value) in more.iter() {
                 match map.get_mut(key) {
-                    Some(known) => merge_values(known, value),
+                    Some(known) => merge_kept(known, value),
                     None => drop(map.insert(key.clone(), value.clone())),
                 }
             }
         }
         (Value::Array(_), Value::Array(more)) => {
             let items = kept.as_array_mut().into_iter().flatten();
-            items.zip(more.iter()).for_each(|(known, value)| merge_values(known, value));
+            items.zip(more.iter()).for_each(|(known, value)| merge_kept(known, value));
         }
         // What only holds the place of a value gives way to the value.
         (Value::Null | Value::Bool(true), value) => *kept = value.clone(),

@@ -18,7 +18,7 @@ mod references;
 mod selector;
 
 pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSet, EdgeTypeSpec, KindSet, Strength};
-pub use fields::{FieldRead, FieldStep, FieldTree};
+pub use fields::{FieldExtent, FieldStep, FieldTree};
 pub use graph::{Graph, GraphChanges, SelectionKey};
 pub use node::{GraphNode, Id, Sort};
 pub use references::{References, codes};

@@ -33,8 +33,8 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 pub(super) use all::{DetectionFailure, WholeSearch};
 pub use all::{detect_all, detection_budget, exhausted_diagnostic};
 pub(super) use on_demand::OnDemandRole;
-pub(super) use plan::is_local;
-pub(super) use some::{contain_panic, detect_leaders};
+pub(super) use plan::{binding_joins, is_local};
+pub(super) use some::{LeaderFindings, contain_panic, detect_leaders};
 
 use super::diagnostics as code;
 use super::finding::{LeaderTrace, PatternFindings};

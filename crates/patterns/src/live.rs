@@ -8,6 +8,7 @@
 //! It has no clock and no threads: the caller says what time it is.
 
 mod change;
+mod exchanged;
 mod fields;
 mod interner;
 mod locality;
@@ -57,6 +58,8 @@ pub struct LivePatterns {
 #[derive(Debug)]
 struct LivePattern {
     pattern: Arc<Pattern>,
+    /// For a pattern that counts exchanged roles as one finding: the same one that does not.
+    ordered: Option<Arc<Pattern>>,
     locality: Locality,
     records: FindingRecords,
     incomplete: Option<IncompleteReason>,
@@ -202,6 +205,9 @@ impl LivePatterns {
 impl LivePattern {
     fn new(pattern: Pattern, references: &References) -> Self {
         Self {
+            ordered: pattern
+                .is_unordered
+                .then(|| Arc::new(Pattern { is_unordered: false, ..pattern.clone() })),
             locality: Locality::of(&pattern, references),
             records: FindingRecords::new(pattern.lasting_seconds),
             pattern: Arc::new(pattern),

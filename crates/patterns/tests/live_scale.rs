@@ -17,8 +17,9 @@ use kubewright_patterns::shipped::shipped_patterns;
 use kubewright_patterns::{DetectionSettings, LivePatterns, Pattern, compile_pattern_document};
 use kubewright_value::{Source, Value, json, yaml};
 
-/// The memory that an object may take, with what was found of it.
-const MAX_BYTES_PER_OBJECT: usize = 1_536;
+/// The memory that an object may take: all that the process has more than before, with what was found, what the first search
+/// has left to the allocator, and in a debug build.
+const MAX_BYTES_PER_OBJECT: usize = 3_500;
 
 /// The objects of one application: a Deployment, its present ReplicaSet and two old ones, Pods and what they need.
 const PODS: usize = 6;
@@ -297,14 +298,12 @@ fn timed(name: &str, times: &mut Vec<Duration>) {
 }
 
 #[test]
-fn objects_take_little_memory_and_changes_little_time() {
+fn live_objects_take_little_memory_and_changes_little_time() {
     let count = std::env::var("KUBEWRIGHT_LIVE_OBJECTS").ok().and_then(|text| text.parse().ok());
     let Loaded { mut live, objects, applications, bytes } = loaded(count.unwrap_or(10_000));
     if let Some(bytes) = bytes {
         println!("{} bytes an object, {} findings", bytes / objects, live.finding_count());
-        if bytes / objects > MAX_BYTES_PER_OBJECT {
-            println!("TOO MUCH");
-        }
+        assert!(bytes / objects <= MAX_BYTES_PER_OBJECT, "{} bytes an object", bytes / objects);
     }
     let before = live.redetections();
     let mut times = Vec::new();

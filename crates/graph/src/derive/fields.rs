@@ -6,7 +6,7 @@
 use kubewright_k8s::PodTemplatePath;
 
 use super::volume::{VOLUME_IDENTITY_FIELDS, VOLUME_SECRET_FIELDS};
-use crate::fields::{FieldRead, FieldStep, FieldTree};
+use crate::fields::{FieldExtent, FieldStep, FieldTree};
 use crate::graph::{Graph, is_widget_group};
 use crate::{EdgeType, References};
 
@@ -39,26 +39,26 @@ struct KindFields<'g> {
 
 impl KindFields<'_> {
     fn whole(&mut self, path: &str) {
-        self.tree.add_path(&[], path, FieldRead::Whole);
+        self.tree.add_path(&[], path, FieldExtent::Whole);
     }
 
     fn metadata(&mut self, map: &str, key: &str) {
         let steps = [FieldStep::Name("metadata"), FieldStep::Name(map), FieldStep::Name(key)];
-        self.tree.add(&steps, FieldRead::Whole);
+        self.tree.add(&steps, FieldExtent::Whole);
     }
 
     fn identity(&mut self, group: &str, kind: &str) {
         for path in ["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid"] {
             self.whole(path);
         }
-        self.tree.add_path(&["metadata"], "generateName", FieldRead::Whole);
+        self.tree.add_path(&["metadata"], "generateName", FieldExtent::Whole);
         if self.graph.has_edges_of(EdgeType::OWNS) {
             for field in ["apiVersion", "kind", "name", "uid", "controller"] {
                 self.whole(&format!("metadata.ownerReferences[*].{field}"));
             }
         } else {
             // Selectors may leave out what has an owner.
-            self.tree.add_path(&["metadata"], "ownerReferences", FieldRead::Presence);
+            self.tree.add_path(&["metadata"], "ownerReferences", FieldExtent::Presence);
         }
         let is_namespace = group.is_empty() && kind == "Namespace";
         if is_namespace || !self.graph.references.classes(group, kind).is_empty() {
@@ -75,19 +75,19 @@ impl KindFields<'_> {
     fn pod_template(&mut self, path: PodTemplatePath) {
         let template = path.keys();
         // Selectors compare any label of the Pods.
-        self.tree.add_path(template, "metadata.labels", FieldRead::Whole);
+        self.tree.add_path(template, "metadata.labels", FieldExtent::Whole);
         let spec = path.spec_keys();
         // Whether this is a Pod template at all, and whether its list of containers is one.
-        self.tree.add_path(spec, "containers", FieldRead::Presence);
-        self.tree.add_path(template, "", FieldRead::Presence);
+        self.tree.add_path(spec, "containers", FieldExtent::Presence);
+        self.tree.add_path(template, "", FieldExtent::Presence);
         if path != PodTemplatePath::Pod {
-            self.tree.add_path(spec, "", FieldRead::Presence);
+            self.tree.add_path(spec, "", FieldExtent::Presence);
             self.whole("spec.selector");
         }
         for (kinds, fields) in TEMPLATE_FIELDS {
             if kinds.iter().any(|kind| self.graph.has_edges_of(*kind)) {
                 for field in *fields {
-                    self.tree.add_path(spec, field, FieldRead::Whole);
+                    self.tree.add_path(spec, field, FieldExtent::Whole);
                 }
             }
         }
@@ -103,30 +103,30 @@ impl KindFields<'_> {
         for (kind, fields) in CONTAINER_FIELDS {
             if self.graph.has_edges_of(*kind) {
                 for field in *fields {
-                    self.tree.add_path(spec, &format!("{list}[*].{field}"), FieldRead::Whole);
+                    self.tree.add_path(spec, &format!("{list}[*].{field}"), FieldExtent::Whole);
                 }
             }
         }
         if self.graph.has_edges_of(EdgeType::MOUNTS) || self.graph.has_edges_of(EdgeType::USES_CONFIG) {
             for mounts in ["volumeMounts", "volumeDevices"] {
-                self.tree.add_path(spec, &format!("{list}[*].{mounts}[*].name"), FieldRead::VolumeName);
+                self.tree.add_path(spec, &format!("{list}[*].{mounts}[*].name"), FieldExtent::VolumeName);
             }
         }
     }
 
     fn volumes(&mut self, spec: &[&str]) {
-        self.tree.add_path(spec, "volumes[*].name", FieldRead::VolumeName);
-        self.tree.add_path(spec, "volumes[*].ephemeral", FieldRead::Presence);
+        self.tree.add_path(spec, "volumes[*].name", FieldExtent::VolumeName);
+        self.tree.add_path(spec, "volumes[*].ephemeral", FieldExtent::Presence);
         for field in VOLUME_SOURCE_FIELDS {
-            self.tree.add_path(spec, &format!("volumes[*].{field}"), FieldRead::Whole);
+            self.tree.add_path(spec, &format!("volumes[*].{field}"), FieldExtent::Whole);
         }
         for (source, keys) in VOLUME_IDENTITY_FIELDS {
             for key in *keys {
-                self.tree.add_path(spec, &format!("volumes[*].{source}.{key}"), FieldRead::Whole);
+                self.tree.add_path(spec, &format!("volumes[*].{source}.{key}"), FieldExtent::Whole);
             }
         }
         for (source, keys) in VOLUME_SECRET_FIELDS {
-            self.tree.add_path(spec, &format!("volumes[*].{source}.{}", keys.join(".")), FieldRead::Whole);
+            self.tree.add_path(spec, &format!("volumes[*].{source}.{}", keys.join(".")), FieldExtent::Whole);
         }
     }
 
@@ -143,15 +143,15 @@ impl KindFields<'_> {
         let mut is_described = false;
         for reference in references.of_kind(group, kind) {
             is_described |= reference.from.kind != "*";
-            self.tree.add(&reference.path.field_steps(), FieldRead::Whole);
+            self.tree.add(&reference.path.field_steps(), FieldExtent::Whole);
             if reference.is_selector {
-                self.tree.add_path(&[], "spec.namespaceSelector", FieldRead::Whole);
+                self.tree.add_path(&[], "spec.namespaceSelector", FieldExtent::Whole);
             }
         }
         let is_guessed = super::is_foreign(group) && !is_widget_group(group) && !is_described;
         if is_guessed && self.graph.has_edges_of(EdgeType::REFERS_TO) {
             for part in ["spec", "data"] {
-                self.tree.add_path(&[], part, FieldRead::References);
+                self.tree.add_path(&[], part, FieldExtent::References);
             }
         }
     }
@@ -230,7 +230,14 @@ const KIND_FIELDS: &[KindRow] = &[
     KindRow {
         group: "",
         kind: "Endpoints",
-        paths: &["subsets[*].addresses[*].targetRef", "subsets[*].notReadyAddresses[*].targetRef"],
+        paths: &[
+            "subsets[*].addresses[*].targetRef.kind",
+            "subsets[*].addresses[*].targetRef.name",
+            "subsets[*].addresses[*].targetRef.namespace",
+            "subsets[*].notReadyAddresses[*].targetRef.kind",
+            "subsets[*].notReadyAddresses[*].targetRef.name",
+            "subsets[*].notReadyAddresses[*].targetRef.namespace",
+        ],
     },
     KindRow { group: "", kind: "ServiceAccount", paths: &["imagePullSecrets", "secrets"] },
     KindRow { group: "", kind: "Secret", paths: &["type", "metadata.annotations"] },
@@ -253,7 +260,12 @@ const KIND_FIELDS: &[KindRow] = &[
     KindRow {
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
-        paths: &["metadata.labels", "endpoints[*].targetRef"],
+        paths: &[
+            "metadata.labels",
+            "endpoints[*].targetRef.kind",
+            "endpoints[*].targetRef.name",
+            "endpoints[*].targetRef.namespace",
+        ],
     },
     KindRow { group: "networking.k8s.io", kind: "Ingress", paths: INGRESS_FIELDS },
     KindRow { group: "extensions", kind: "Ingress", paths: INGRESS_FIELDS },

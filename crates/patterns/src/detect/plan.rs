@@ -144,6 +144,13 @@ pub(crate) fn is_local(pattern: &Pattern) -> bool {
     is_reached && pattern.entries.iter().all(is_anchored)
 }
 
+/// Returns for each role that is bound after the leader the relationships by which it is found, each with the role that is
+/// bound before it at the other end. An object fills the role only if all of them hold.
+pub(crate) fn binding_joins(pattern: &Pattern) -> Vec<(usize, Vec<(usize, usize)>)> {
+    let steps = BindingPlan::of(pattern).steps.into_iter().skip(1);
+    steps.map(|step| (step.role, step.joins)).collect()
+}
+
 /// Returns whether the role of step `at` goes with roles behind it by criteria alone, and has no forbidden or counted
 /// relationship by edges.
 fn is_told_by_criteria(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {

@@ -1,6 +1,6 @@
 //! The fields and edge types that patterns read.
 
-use kubewright_graph::{EDGE_TYPES, EdgeType, EdgeTypeSet, FieldRead, FieldStep, FieldTree, References};
+use kubewright_graph::{EDGE_TYPES, EdgeType, EdgeTypeSet, FieldExtent, FieldStep, FieldTree, References};
 use kubewright_k8s::PodTemplatePath;
 
 use super::super::criteria::{Basis, Criteria, CriterionOrigin, CriterionSide};
@@ -20,7 +20,7 @@ pub(super) fn pattern_fields(pattern: &Pattern, group: &str, kind: &str) -> Opti
     // A finding names its objects, and a role may be of one version only.
     for path in [&["apiVersion"][..], &["kind"], &["metadata", "uid"]] {
         let path: Vec<FieldStep<'_>> = path.iter().map(|name| FieldStep::Name(name)).collect();
-        fields.tree.add(&path, FieldRead::Whole);
+        fields.tree.add(&path, FieldExtent::Whole);
     }
     for (at, role) in roles() {
         for condition in role.filter.all.iter().chain(&role.filter.any).chain(&role.filter.none) {
@@ -32,12 +32,12 @@ pub(super) fn pattern_fields(pattern: &Pattern, group: &str, kind: &str) -> Opti
         if at == pattern.leader {
             for annotation in [IGNORED_PATTERNS_ANNOTATION, IGNORE_REASON_ANNOTATION] {
                 let path = ["metadata", "annotations", annotation].map(FieldStep::Name);
-                fields.tree.add(&path, FieldRead::Whole);
+                fields.tree.add(&path, FieldExtent::Whole);
             }
         }
         let descriptions = pattern.entries.iter().filter_map(|entry| entry.description.as_ref());
         for text in std::iter::once(&pattern.message).chain(descriptions) {
-            text.keys(at).for_each(|key| fields.key(key, FieldRead::Whole));
+            text.keys(at).for_each(|key| fields.key(key, FieldExtent::Whole));
         }
     }
     Some(fields.tree)
@@ -114,8 +114,8 @@ impl PatternFields<'_> {
             ConditionOperator::Exists
             | ConditionOperator::NotExists
             | ConditionOperator::IsEmpty
-            | ConditionOperator::Size(_) => FieldRead::Presence,
-            _ => FieldRead::Scalars,
+            | ConditionOperator::Size(_) => FieldExtent::Presence,
+            _ => FieldExtent::Scalars,
         };
         self.key(&condition.key, read);
         if let Some(each) = &condition.each {
@@ -123,7 +123,7 @@ impl PatternFields<'_> {
             self.steps(&steps, read);
         }
         if let Operands::From(key) = &condition.operands {
-            self.key(key, FieldRead::Scalars);
+            self.key(key, FieldExtent::Scalars);
         }
     }
 
@@ -150,26 +150,26 @@ impl PatternFields<'_> {
             Basis::Custom | Basis::Owns | Basis::OwnedBy => return,
         };
         if selects {
-            self.key(key, FieldRead::Whole);
+            self.key(key, FieldExtent::Whole);
         }
         if is_selected {
-            self.tree.add(&["metadata", "labels"].map(FieldStep::Name), FieldRead::Whole);
+            self.tree.add(&["metadata", "labels"].map(FieldStep::Name), FieldExtent::Whole);
         }
     }
 
     fn side(&mut self, side: &CriterionSide) {
         for origin in std::iter::once(&side.origin).chain(&side.default) {
             if let CriterionOrigin::Paths(keys) = origin {
-                keys.iter().for_each(|key| self.key(key, FieldRead::Whole));
+                keys.iter().for_each(|key| self.key(key, FieldExtent::Whole));
             }
         }
     }
 
-    fn key(&mut self, key: &FieldKey, read: FieldRead) {
+    fn key(&mut self, key: &FieldKey, read: FieldExtent) {
         self.steps(&key.steps, read);
     }
 
-    fn steps(&mut self, steps: &[KeyStep], read: FieldRead) {
+    fn steps(&mut self, steps: &[KeyStep], read: FieldExtent) {
         let mut path: Vec<FieldStep<'_>> = Vec::with_capacity(steps.len() + 4);
         for step in steps {
             match step {
@@ -184,7 +184,7 @@ impl PatternFields<'_> {
         if matches!(steps.first(), Some(KeyStep::PodTemplate)) {
             // Whether this is a Pod template at all.
             let containers = ["spec", "template", "spec", "containers"].map(FieldStep::Name);
-            self.tree.add(&containers, FieldRead::Presence);
+            self.tree.add(&containers, FieldExtent::Presence);
         }
         self.tree.add(&path, read);
     }

@@ -10,7 +10,7 @@ use kubewright_value::{Map, Text, Value};
 #[derive(Debug, Default)]
 pub(super) struct ValueInterner {
     known: HashSet<InternedValue>,
-    /// How many there may be before those that nothing uses any more are dropped.
+    /// How many there may be before those that are not shared are dropped.
     sweep_at: usize,
 }
 
@@ -61,27 +61,32 @@ impl ValueInterner {
     }
 
     fn sweep_if_due(&mut self) {
-        if self.known.len() < self.sweep_at.max(MIN_PARTS_BEFORE_SWEEP) {
-            return;
+        if self.known.len() >= self.sweep_at.max(MIN_PARTS_BEFORE_SWEEP) {
+            self.sweep();
         }
+    }
+
+    /// Drops the parts that are not shared.
+    pub(super) fn sweep(&mut self) {
         for _ in 0..MAX_SWEEP_ROUNDS {
             let before = self.known.len();
-            self.known.retain(|part| part.is_used());
+            self.known.retain(|part| part.is_shared());
             if self.known.len() == before {
                 break;
             }
         }
         self.known.shrink_to_fit();
-        self.sweep_at = self.known.len().saturating_mul(2);
+        self.sweep_at = self.known.len() + self.known.len() / 4 + MIN_PARTS_BEFORE_SWEEP;
     }
 }
 
 impl InternedValue {
-    /// Returns whether something but the interner holds it.
-    fn is_used(&self) -> bool {
+    /// Returns whether several hold it besides the interner. What one holds takes less room without an entry here, and those
+    /// that are equal mostly come one after the other.
+    fn is_shared(&self) -> bool {
         match &self.0 {
-            Value::Array(items) => Arc::strong_count(items) > 1,
-            Value::Object(map) => Arc::strong_count(map) > 1,
+            Value::Array(items) => Arc::strong_count(items) > 2,
+            Value::Object(map) => Arc::strong_count(map) > 2,
             _ => false,
         }
     }

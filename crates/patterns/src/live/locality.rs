@@ -12,8 +12,8 @@ use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 
 use super::super::criteria::Basis;
-use super::super::detect::{DetectionSettings, OnDemandRole, is_local};
-use super::super::pattern::{KindRef, Pattern, Presence, RelationshipLink};
+use super::super::detect::{DetectionSettings, OnDemandRole, binding_joins, is_local};
+use super::super::pattern::{KindRef, Pattern, Presence, RelationshipEffect, RelationshipLink};
 use super::fields::{entry_edge_types, may_fill, pattern_edge_types};
 
 /// How many objects are visited to find the leaders of one pattern; with more, all leaders are looked at again.
@@ -27,12 +27,12 @@ const UNFOLLOWED_TYPES: [EdgeType; 3] = [EdgeType::TOLERATES, EdgeType::DEFINES_
 pub(super) struct Locality {
     leader: usize,
     entries: Vec<EntryReach>,
+    /// For each role, the relationships that are followed from it towards the leader, and the roles that they lead to.
+    ways: Vec<Vec<(usize, usize)>>,
     /// The types whose changes matter.
     pub(super) types: EdgeTypeSet,
     /// Whether the way back leads to all leaders that a change can matter to.
     is_local: bool,
-    /// Whether leaders cannot be looked at one by one: what one finds, another one does not.
-    are_leaders_joined: bool,
     /// Whether it is a finding that there is no leader.
     emits_on_empty: bool,
     /// Whether any change of a set matters, also one that no role and no followed type has.
@@ -111,16 +111,22 @@ impl Locality {
                 }
             },
         });
+        let entries: Vec<EntryReach> = entries.collect();
         Self {
             leader: pattern.leader,
-            entries: entries.collect(),
+            ways: (0..pattern.roles.len()).map(|role| ways_from(pattern, &entries, role)).collect(),
+            entries,
             types: types.with_sources(),
             is_local: is_local(pattern),
-            are_leaders_joined: pattern.is_unordered,
             emits_on_empty: pattern.emits_on_empty,
             is_about_all: has_unfollowed || has_categories,
             if_listed: pattern.roles.iter().flat_map(|role| role.if_listed.iter().cloned()).collect(),
         }
+    }
+
+    fn ways_of(&self, role: usize) -> impl Iterator<Item = (&EntryReach, usize)> {
+        let ways = self.ways.get(role).map_or(&[][..], Vec::as_slice);
+        ways.iter().filter_map(|(entry, to)| Some((self.entries.get(*entry)?, *to)))
     }
 
     /// Returns whether it matters that `kind` has its first object, or has none any more.
@@ -139,13 +145,12 @@ impl Locality {
         if seeds.is_empty() && !types().any(|kind| walk.changes.has_edges_of(kind)) {
             return Affected::Leaders(HashSet::new());
         }
-        let is_joined = self.are_leaders_joined || self.emits_on_empty;
-        if !self.is_local || (is_joined && seeds.has_leader(self.leader)) {
+        if !self.is_local || (self.emits_on_empty && seeds.has_leader(self.leader)) {
             return Affected::All;
         }
         let mut search = LeaderSearch::new(self, walk);
         let is_found = search.start(seeds) && search.follow();
-        match is_found && (!self.are_leaders_joined || search.leaders.is_empty()) {
+        match is_found {
             true => Affected::Leaders(search.leaders),
             false => Affected::All,
         }
@@ -270,7 +275,7 @@ impl<'a> LeaderSearch<'a> {
     fn follow(&mut self) -> bool {
         while let Some((role, id)) = self.open.pop() {
             let locality = self.locality;
-            for (entry, to) in locality.entries.iter().flat_map(|entry| entry.from_role(role)) {
+            for (entry, to) in locality.ways_of(role) {
                 if !self.step(&entry.reach, id, to) {
                     return false;
                 }
@@ -313,7 +318,7 @@ impl<'a> LeaderSearch<'a> {
     /// Follows the relationships of an object that is gone, as far as no edge shows them.
     fn step_from_gone(&mut self, role: usize, namespace: &Text) -> bool {
         let locality = self.locality;
-        for (entry, to) in locality.entries.iter().flat_map(|entry| entry.from_role(role)) {
+        for (entry, to) in locality.ways_of(role) {
             match &entry.reach {
                 Reach::Everywhere => return false,
                 Reach::Namespace => self.visit_namespace(to, namespace),
@@ -391,15 +396,39 @@ impl<'a> LeaderSearch<'a> {
     }
 }
 
-impl EntryReach {
-    /// Returns the roles that the relationship leads to from `role`.
-    fn from_role(&self, role: usize) -> impl Iterator<Item = (&Self, usize)> {
-        self.pairs.iter().flat_map(move |(one, other)| {
-            let there = (*one == role).then_some((self, *other));
-            let back = (*other == role).then_some((self, *one));
-            there.into_iter().chain(back)
-        })
+impl Reach {
+    /// Returns a number that is smaller where fewer objects are reached.
+    fn width(&self) -> usize {
+        match self {
+            Self::Edges(types) if !types.contains(&EdgeType::IS_NAMESPACE_OF) => types.len(),
+            Self::Ownership => 100,
+            Self::Shared(_) => 200,
+            Self::Edges(_) | Self::Namespace => 300,
+            Self::Everywhere => 400,
+        }
     }
+}
+
+/// Returns the relationships that are followed from `role`, and the roles that they lead to.
+///
+/// An object fills a role only if all required relationships with roles bound before hold, so one of them leads to every
+/// leader that it can matter to. Relationships that are looked for by themselves are all followed.
+fn ways_from(pattern: &Pattern, entries: &[EntryReach], role: usize) -> Vec<(usize, usize)> {
+    let joins = binding_joins(pattern).into_iter().find(|(bound, _)| *bound == role);
+    let width = |entry: &usize| entries.get(*entry).map_or(usize::MAX, |entry| entry.reach.width());
+    let narrowest = joins.and_then(|(_, joins)| joins.into_iter().min_by_key(|(entry, _)| width(entry)));
+    let mut ways: Vec<(usize, usize)> = narrowest.into_iter().collect();
+    for (at, entry) in pattern.entries.iter().enumerate() {
+        if entry.rule == RelationshipEffect::Mandatory && entry.at_least == 1 {
+            continue;
+        }
+        for (one, other) in &entry.pairs {
+            ways.extend((*one == role).then_some((at, *other)));
+            ways.extend((*other == role).then_some((at, *one)));
+        }
+    }
+    ways.dedup();
+    ways
 }
 
 /// Returns whether edges of the type `kind` depend on those of the type `source`.

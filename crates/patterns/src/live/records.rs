@@ -36,7 +36,7 @@ struct FindingRecord {
 
 /// A finding of the present search.
 #[derive(Debug)]
-pub(super) struct Observation {
+pub(super) struct ObservedFinding {
     actors: Vec<FindingObject>,
     finding: PatternFinding,
     suppressed: Option<Text>,
@@ -100,6 +100,11 @@ impl FindingRecords {
         leaders.map(|(leader, _)| leader.clone()).collect()
     }
 
+    /// Returns the objects of the findings of a leader.
+    pub(super) fn actors_of(&self, leader: &ObjectName) -> impl Iterator<Item = &[FindingObject]> {
+        self.by_leader.get(leader).into_iter().flatten().map(|record| record.actors.as_slice())
+    }
+
     /// Returns how many findings there are.
     pub(super) fn len(&self) -> usize {
         self.by_leader.values().map(Vec::len).sum()
@@ -149,8 +154,8 @@ impl<'r> LeaderUpdate<'r> {
     }
 
     /// Takes note of a finding.
-    pub(super) fn observe(&mut self, observation: Observation, now: i64) {
-        let Observation { actors, finding, suppressed, digest } = observation;
+    pub(super) fn observe(&mut self, observation: ObservedFinding, now: i64) {
+        let ObservedFinding { actors, finding, suppressed, digest } = observation;
         let leader = actors.first().map(FindingObject::object_name).unwrap_or_default();
         let known = self.before.get_mut(&leader).and_then(|records| {
             let place = records.iter().position(|record| record.actors == actors)?;
@@ -188,7 +193,7 @@ impl<'r> LeaderUpdate<'r> {
     }
 }
 
-impl Observation {
+impl ObservedFinding {
     /// Returns `finding`, whose objects are `actors`.
     pub(super) fn new(
         actors: Vec<FindingObject>,

@@ -14,8 +14,9 @@ use super::super::finding::PatternFinding;
 use super::super::pattern::Pattern;
 use super::super::suppression::suppression;
 use super::change::{FindingChange, FindingObject, IncompleteReason};
+use super::exchanged::ExchangedRoles;
 use super::locality::{Affected, Seeds, Surroundings};
-use super::records::{LeaderUpdate, Observation};
+use super::records::{LeaderUpdate, ObservedFinding};
 use super::{LivePattern, LivePatterns};
 
 /// How long a search that did not end is not tried again, in seconds; twice as long after each further failure.
@@ -74,6 +75,7 @@ impl LivePatterns {
     /// a caller that searches the [graph](Self::graph) itself.
     pub fn load(&mut self) {
         let Some(loading) = self.loading.take() else { return };
+        self.interner.sweep();
         let graph = std::mem::replace(&mut self.graph, Graph::new(&Default::default()));
         let mut graph = graph.filled(loading.into_values().collect::<Vec<_>>());
         graph.shrink();
@@ -103,7 +105,7 @@ struct Observing<'a> {
 impl LivePattern {
     /// Returns the leaders to look at, and forgets why.
     fn affected(&mut self, observing: &Observing<'_>, changes: &GraphChanges, is_changed: bool) -> Affected {
-        let Self { pattern, locality, records, incomplete, seeds, leaders, is_due, retry } = self;
+        let Self { pattern, locality, records, incomplete, seeds, leaders, is_due, retry, .. } = self;
         let seeds: Seeds = std::mem::take(seeds);
         let (graph, settings) = (observing.graph, observing.settings);
         let mut affected = match *is_due || (is_changed && locality.is_about_all()) {
@@ -153,7 +155,14 @@ impl LivePattern {
         *count += ids.len() as u64;
         let pattern = Arc::clone(&self.pattern);
         let budget = &mut detection_budget(&pattern, graph);
-        let search = || detect_leaders(&pattern, (graph, observing.settings), &ids, budget);
+        let asked = (graph, observing.settings);
+        let search = || match &self.ordered {
+            None => detect_leaders(&pattern, asked, &ids, budget),
+            Some(ordered) => {
+                let exchange = ExchangedRoles { pattern: ordered, records: &self.records, asked };
+                exchange.detect(&mut names, &ids, budget)
+            }
+        };
         let found = match contain_panic(search) {
             Ok(found) => found,
             Err(failure) => {
@@ -161,7 +170,8 @@ impl LivePattern {
                 return true;
             }
         };
-        if self.records.len() + found.findings.len() > observing.settings.per_pattern {
+        let is_above = self.records.len() + found.findings.len() > observing.settings.per_pattern;
+        if is_above || (found.is_truncated && self.ordered.is_some()) {
             // Which ones are above the limit depends on all.
             return false;
         }
@@ -220,7 +230,7 @@ impl LivePattern {
 
 impl Observing<'_> {
     /// Returns `finding` with the names of its objects, and why it is suppressed if it is.
-    fn observation(&self, pattern: &Pattern, finding: PatternFinding) -> Observation {
+    fn observation(&self, pattern: &Pattern, finding: PatternFinding) -> ObservedFinding {
         let objects = finding.roles.iter().filter_map(|(_, id)| self.graph.node(*id));
         let actors: Vec<FindingObject> = objects.map(FindingObject::of).collect();
         let leader = finding.roles.first().and_then(|(_, id)| self.graph.node(*id));
@@ -228,6 +238,6 @@ impl Observing<'_> {
         let uid = leader.map(|node| node.uid.clone()).filter(|uid| !uid.is_empty());
         let is_stored = uid.is_some_and(|uid| self.suppressed.contains(&(pattern.name.clone(), uid)));
         let suppressed = annotated.or_else(|| is_stored.then(Text::default));
-        Observation::new(actors, finding, suppressed, self.graph)
+        ObservedFinding::new(actors, finding, suppressed, self.graph)
     }
 }
