@@ -19,9 +19,9 @@ use kubewright_value::{Text, Value};
 
 use crate::fingerprint::Fingerprinter;
 use crate::input::InputTable;
-use crate::judge::{JudgedOutcomes, ObjectDecision, Verdict, verdict_of};
+use crate::judge::{JudgedOutcomes, Verdict, verdict_of};
 use crate::outcome_set::OutcomeTable;
-use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRules};
+use crate::{Judgement, JudgementCause, KindKey, ObjectDecision, ObjectKey, RescanTarget, ScanRules};
 use dependents::RecentChanges;
 use due::DueTimes;
 pub use full_pass::FullPassList;
