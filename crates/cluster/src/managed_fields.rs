@@ -1,6 +1,6 @@
 //! Managed fields, cut out of the JSON of an object before it is parsed.
 //!
-//! They are a quarter of the bytes of a Pod and half of its maps, and who stores or judges objects drops them at once.
+//! They are often a quarter of the bytes of a Pod, and stores drop them at once.
 
 use std::ops::Range;
 
