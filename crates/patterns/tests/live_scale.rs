@@ -102,7 +102,7 @@ fn pod_status(at: usize, pod: usize, restarts: usize) -> String {
 }
 
 fn parse(text: &str) -> Value {
-    json::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    json::parse(text).expect("JSON")
 }
 
 struct Names {
