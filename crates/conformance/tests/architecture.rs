@@ -36,6 +36,7 @@ const LAYERS: &[&[&str]] = &[
     &["kubewright-dialects"],
     &["kubewright-report"],
     &["kubewright-scan", "kubewright-serve"],
+    &["kubewright-scan-controller"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
 ];
@@ -338,7 +339,8 @@ fn dependencies_have_permissive_licences() {
 #[test]
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
-    let others = ["files", "cluster", "serve", "kubewright", "controlplane", "load", "conformance"];
+    let others =
+        ["files", "cluster", "serve", "scan-controller", "kubewright", "controlplane", "load", "conformance"];
     for name in PURE.iter().chain(DIALECTS).chain(&others) {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

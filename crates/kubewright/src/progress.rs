@@ -34,7 +34,7 @@ impl ProgressBar {
 
     /// Shows how far the work has come, if it is time to.
     pub(crate) fn show(&mut self, progress: Progress) {
-        if !self.is_terminal || !progress.objects.is_multiple_of(16) {
+        if !self.is_terminal {
             return;
         }
         let elapsed = self.started.elapsed();

@@ -29,6 +29,9 @@ mod modrule;
 mod patterns;
 #[path = "cli/render.rs"]
 mod render;
+#[cfg(feature = "serve")]
+#[path = "cli/scan.rs"]
+mod scan;
 #[path = "cli/trace_schema.rs"]
 mod trace_schema;
 #[path = "cli/traits.rs"]

@@ -5,15 +5,17 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_report::cluster_report::{
-    ObjectResults, PolicyTotals, ReportScope, ReportSource, SummaryTotals,
+    ObjectResults, PolicyTotals, ReportApi, ReportScope, ReportSource, SummaryTotals,
 };
 use kubewright_scan::{KindKey, ObjectKey, Scanner};
 use kubewright_serve::log::LogLevel;
 use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 
 use crate::WriteStep;
 use crate::event::ControllerEvents;
 use crate::scan_thread::{ScanContext, seconds_since_1970};
+use crate::writer::follow_reports;
 
 /// How long changes are collected before they are written.
 const DEBOUNCE: Duration = Duration::from_millis(200);
@@ -40,6 +42,7 @@ pub(crate) async fn run_reporting(context: ScanContext, served: Arc<Notify>, eve
         loaded_at: Instant::now(),
         summary_at: None,
         is_over: false,
+        following: None,
     };
     let changed = Arc::clone(&reporting.context.changed);
     while !reporting.is_stopping() {
@@ -63,6 +66,17 @@ struct Reporting {
     summary_at: Option<Instant>,
     /// Whether there are more results than reports may hold.
     is_over: bool,
+    /// The watch of our reports.
+    following: Option<(ReportApi, FollowingTask)>,
+}
+
+/// A task that ends with its owner.
+struct FollowingTask(AbortHandle);
+
+impl Drop for FollowingTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Reporting {
@@ -77,8 +91,16 @@ impl Reporting {
         }
         self.prune();
         self.apply_limits().await;
+        let mut has_logged = false;
         while !self.is_stopping() {
-            match self.write_next().await {
+            let step = self.write_next().await;
+            if let Some(problem) = self.context.writer.take_problem().filter(|_| !has_logged) {
+                let line = self.context.log.line(LogLevel::Warn, "report not written");
+                line.text("problem", &problem).write();
+                // The others fail for the same reason.
+                has_logged = true;
+            }
+            match step {
                 WriteStep::Done => {}
                 WriteStep::Idle => return,
                 WriteStep::Fenced => return tokio::time::sleep(FENCED_PAUSE).await,
@@ -109,6 +131,7 @@ impl Reporting {
                     let name = api.map_or("off", |api| api.name());
                     self.context.log.line(LogLevel::Info, "reports loaded").text("group", name).write();
                 }
+                self.follow(api);
                 let scanner = self.context.scanner.read().unwrap_or_else(PoisonError::into_inner);
                 scanner.results().for_each(|results| self.context.writer.set_results(&results));
                 drop(scanner);
@@ -121,6 +144,21 @@ impl Reporting {
                 false
             }
         }
+    }
+
+    /// Watches the reports of a group, so that one that another client deletes or changes is restored.
+    fn follow(&mut self, api: Option<ReportApi>) {
+        if self.following.as_ref().map(|(api, _)| *api) == api {
+            return;
+        }
+        let ScanContext { writer, client, changed, .. } = self.context.clone();
+        self.following = api.map(|api| {
+            let task = tokio::spawn(async move {
+                let of_namespaces = follow_reports(&writer, client.clone(), api, true, &changed);
+                tokio::join!(of_namespaces, follow_reports(&writer, client.clone(), api, false, &changed));
+            });
+            (api, FollowingTask(task.abort_handle()))
+        });
     }
 
     /// Lets reports be deleted that nothing asked for, once everything was judged.

@@ -272,9 +272,9 @@ async fn read_lists(
             }
             let input = ScanInput::Rescanned { kind: kind.clone(), object };
             // The list waits while the scan is busy.
-            match tokio::task::block_in_place(|| inputs.blocking_send(input)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
+            match tokio::task::block_in_place(|| inputs.blocking_send(input).is_ok()) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
             }
         };
         client.visit_list(&path, RESCAN_PAGE_OBJECTS, false, visit).await?;

@@ -33,6 +33,7 @@ pub enum RuleResourceRole {
 }
 
 /// Returns the kinds of `served` whose objects `dialects` take, each in the first version that they take.
+#[must_use]
 pub fn rule_resources(served: &DiscoveredResources, dialects: &[Box<dyn Dialect>]) -> Vec<RuleResource> {
     let mut known: HashSet<(Text, Text)> = HashSet::new();
     let mut found = Vec::new();

@@ -74,6 +74,8 @@ pub(crate) struct ScanThread {
     watched_inputs: BTreeSet<WatchedInput>,
     begun: Instant,
     pass_begun: Instant,
+    /// Since when the oldest input of the last batch had waited.
+    last_oldest: Option<Instant>,
     last_tick: Instant,
     last_slow_tick: Instant,
 }
@@ -94,6 +96,7 @@ impl ScanThread {
             watched_inputs: BTreeSet::new(),
             begun: now,
             pass_begun: now,
+            last_oldest: None,
             last_tick: now,
             last_slow_tick: now,
         }

@@ -6,6 +6,7 @@
 //! names.
 
 mod bucket;
+mod follow;
 mod ledger;
 mod ours;
 mod send;
@@ -24,6 +25,7 @@ use crate::ScanMetrics;
 use crate::lease::LeaseFence;
 use crate::metrics::{ScanMetric, WriteVerb};
 use bucket::TokenBucket;
+pub(crate) use follow::follow_reports;
 pub(crate) use ledger::ReportId;
 use ledger::{ReportLedger, ReportTask};
 use send::WriteEnd;
@@ -87,6 +89,8 @@ struct WriterState {
     /// The report with the totals, where there are more results than reports may hold.
     summary: Option<ReportObject>,
     backoff: Duration,
+    /// Why the last write that failed did.
+    problem: Option<String>,
 }
 
 /// What [`ClusterReportWriter::write_next`] did.
@@ -126,6 +130,7 @@ impl ClusterReportWriter {
             elsewhere: Vec::new(),
             summary: None,
             backoff: FIRST_WRITE_BACKOFF,
+            problem: None,
         };
         Self {
             discovery: Arc::new(Discovery::new(client.clone())),
@@ -226,6 +231,11 @@ impl ClusterReportWriter {
         let (reported_objects, left_out_objects) = state.ledger.reported();
         let totals = totals.map(|totals| SummaryTotals { reported_objects, left_out_objects, ..totals });
         state.summary = state.api.zip(totals).map(|(api, totals)| summary_report(api, &totals));
+    }
+
+    /// Takes why a write failed, if one did since the last call.
+    pub fn take_problem(&self) -> Option<String> {
+        self.state().problem.take()
     }
 
     /// Returns the group that is written.

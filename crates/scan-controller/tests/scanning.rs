@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "scanning/reporting.rs"]
+mod reporting;
 #[path = "scanning/stage.rs"]
 mod stage;
 

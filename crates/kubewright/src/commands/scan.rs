@@ -50,8 +50,8 @@ pub(crate) fn run_scan(arguments: &ScanArguments, color: ColorChoice) -> Result<
     keep_inputs(&outputs)?;
     let extent = ScanExtent::new(arguments, &cluster)?;
     let pass = ScanPass { cluster: &cluster, rules: &rules, extent: &extent, arguments, outputs: &outputs };
-    let (mut result, mut renderers) = pass.run(color)?;
-    let unwritten = reports::write_results(&pass, &mut result);
+    let (result, mut renderers) = pass.run(color)?;
+    let unwritten = reports::write_results(&pass, &result);
     let findings = detect_in_pass(&rules, &result, &extent, arguments);
     let mut diagnostics = rules.diagnostics.clone();
     diagnostics.extend(result.diagnostics.iter().cloned());

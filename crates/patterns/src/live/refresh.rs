@@ -71,8 +71,9 @@ impl LivePatterns {
         self.forget_names();
     }
 
-    /// Builds the graph of the objects that came before the first search.
-    fn load(&mut self) {
+    /// Builds the graph of the objects that came before the first search. [`refresh`](Self::refresh) does so too; this is for
+    /// a caller that searches the [graph](Self::graph) itself.
+    pub fn load(&mut self) {
         let Some(loading) = self.loading.take() else { return };
         self.interner.sweep();
         let graph = std::mem::replace(&mut self.graph, Graph::new(&Default::default()));

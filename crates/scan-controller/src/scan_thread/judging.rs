@@ -67,6 +67,7 @@ impl ScanThread {
     /// Judges the batch and passes changed results on.
     pub(super) fn flush(&mut self) {
         if self.batch.len() > 0 {
+            self.last_oldest = self.batch.oldest;
             self.context.metrics.set_oldest_waiting(self.batch.oldest);
             let items = self.batch.take();
             self.judge_all(items);
@@ -87,7 +88,7 @@ impl ScanThread {
                 return;
             }
             match round < MAX_LOOKUP_ROUNDS {
-                true => self.look_up(queries.into_iter().collect()),
+                true => self.look_up(&queries.into_iter().collect::<Vec<_>>()),
                 false => queries.into_iter().for_each(|query| {
                     self.context.world.learn(query, QueryAnswer::Failed("too many lookups".into()));
                 }),
@@ -125,7 +126,7 @@ impl ScanThread {
         waiting
     }
 
-    fn look_up(&self, queries: Vec<Query>) {
+    fn look_up(&self, queries: &[Query]) {
         let (lookup, world) = (&self.context.lookup, &self.context.world);
         self.runtime.block_on(async {
             for chunk in queries.chunks(PARALLEL_LOOKUPS) {

@@ -127,6 +127,8 @@ impl ScanThread {
     fn update_gauges(&self, waiting_inputs: usize) {
         let metrics = &self.context.metrics;
         metrics.set(ScanMetric::Objects, 1, (waiting_inputs + self.rescans.waiting_objects()) as u64);
-        metrics.set_oldest_waiting(self.rescans.oldest());
+        // What still waits came after what was handled last.
+        let queued = self.last_oldest.filter(|_| waiting_inputs > 0);
+        metrics.set_oldest_waiting(self.rescans.oldest().into_iter().chain(queued).min());
     }
 }

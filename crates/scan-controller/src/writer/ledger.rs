@@ -206,6 +206,34 @@ impl ReportLedger {
         }
     }
 
+    /// Notes what a watch says about `id`; what should be there is compared with it.
+    pub(crate) fn observe(&mut self, id: &ReportId, report: Option<TrackedReport>) {
+        if self.stored.get(id) == report.as_ref() {
+            return;
+        }
+        self.set_stored(id.clone(), report);
+        // The first part stands for all; a further part is found by what it belongs to.
+        let first = match self.wanted.contains_key(id) {
+            true => Some(id.clone()),
+            false => self.first_of(id),
+        };
+        if let Some(first) = first {
+            self.compare(&first);
+        }
+    }
+
+    /// Returns what is stored.
+    pub(crate) fn stored_ids(&self) -> impl Iterator<Item = &ReportId> {
+        self.stored.keys()
+    }
+
+    /// Returns the first report of the object that `part` is about, if that is wanted.
+    fn first_of(&self, part: &ReportId) -> Option<ReportId> {
+        let (name, _) = part.name.rsplit_once('-')?;
+        let first = ReportId { namespace: part.namespace.clone(), name: name.into() };
+        self.wanted.contains_key(&first).then_some(first)
+    }
+
     /// Lets the stored parts of a report from number `count` on be deleted: it has become shorter.
     pub(crate) fn delete_parts_from(&mut self, first: &ReportId, count: usize) {
         for number in count + 1.. {

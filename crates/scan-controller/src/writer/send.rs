@@ -13,13 +13,13 @@ use super::ledger::{ReportId, TrackedReport};
 use super::ours::is_ours;
 use super::stored::report_path;
 use super::{ClusterReportWriter, WriteStep, first_report_id};
-use crate::metrics::WriteVerb;
+use crate::metrics::{ScanMetric, WriteVerb};
 
 /// How often a write that conflicts is tried before others have their turn.
 const MAX_CONFLICTS: usize = 3;
 
 /// How a task ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteEnd {
     /// It is as it should be, or cannot be so and is not tried again.
     Done,
@@ -190,6 +190,18 @@ impl ClusterReportWriter {
 
     /// Returns what a write means that was answered with `error`.
     async fn end_of(&self, api: ReportApi, id: &ReportId, error: &Error) -> WriteEnd {
+        let end = self.end_of_error(api, id, error).await;
+        let is_lost = matches!(error.code(), Some(400 | 413 | 422));
+        if is_lost {
+            self.metrics.count(ScanMetric::ReportWriteErrors);
+        }
+        if is_lost || matches!(end, WriteEnd::Failed(_)) {
+            self.state().problem = Some(format!("{}/{}: {error}", id.namespace, id.name));
+        }
+        end
+    }
+
+    async fn end_of_error(&self, api: ReportApi, id: &ReportId, error: &Error) -> WriteEnd {
         match error.code() {
             // The namespace is gone or about to go, or the whole resource is.
             Some(404 | 403) => match self.place(api, id).await {

@@ -39,11 +39,11 @@ pub(super) fn report_path(api: ReportApi, id: &ReportId) -> ApiPath {
     report_resource(api, !id.namespace.is_empty()).named(&id.namespace, &id.name)
 }
 
-fn report_resource(api: ReportApi, is_namespaced: bool) -> GroupVersionResource {
+pub(super) fn report_resource(api: ReportApi, is_namespaced: bool) -> GroupVersionResource {
     GroupVersionResource::new(api.group(), api.version(), api.resource(is_namespaced))
 }
 
-fn report_id(report: &Value) -> ReportId {
+pub(super) fn report_id(report: &Value) -> ReportId {
     let text = |key: &str| report.str_at(&["metadata", key]).into();
     ReportId { namespace: text("namespace"), name: text("name") }
 }

@@ -110,10 +110,15 @@ impl Stage {
 
     /// Returns the reports that are ours by name, sorted.
     pub(crate) fn reports(&self) -> Vec<Value> {
-        let path = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").all();
-        let mut reports = self.runtime.block_on(self.client.list(&path)).expect("reports").items;
+        let mut reports = self.list("openreports.io", "v1alpha1", "reports");
         reports.retain(|report| report.at(&["scope", "name"]).is_some());
         reports
+    }
+
+    /// Returns all objects of a resource; none where it is not served.
+    pub(crate) fn list(&self, group: &str, version: &str, resource: &str) -> Vec<Value> {
+        let path = GroupVersionResource::new(group, version, resource).all();
+        self.runtime.block_on(self.client.list(&path)).map(|list| list.items).unwrap_or_default()
     }
 
     /// Returns a report of the namespace `shop`.
@@ -151,14 +156,20 @@ impl Stage {
 
     /// Starts a scan.
     pub(crate) fn scan(&self, identity: &str) -> Scan {
+        self.scan_with(identity, |_| {})
+    }
+
+    /// Starts a scan whose settings `change` changes.
+    pub(crate) fn scan_with(&self, identity: &str, change: impl FnOnce(&mut ScanControllerSettings)) -> Scan {
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-        let settings = ScanControllerSettings {
+        let mut settings = ScanControllerSettings {
             lease: LeaseSettings { identity: identity.to_owned(), ..LeaseSettings::default() },
             health_address: port,
             lookups: ServeSettings { exception_namespaces: vec!["*".to_owned()], ..ServeSettings::default() },
             ..ScanControllerSettings::default()
         };
+        change(&mut settings);
         let config = Config::find(Some(&self.cluster.kubeconfig()), None).expect("a kubeconfig");
         let runtime = Runtime::new().expect("a runtime");
         let client = Client::new(config).expect("a client");
@@ -197,6 +208,11 @@ impl Scan {
         let request = "GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
         let is_sent = stream.write_all(request.as_bytes()).is_ok();
         is_sent && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+    }
+
+    /// Returns whether a series has `value`.
+    pub(crate) fn has_metric(&self, series: &str, value: u64) -> bool {
+        self.metrics.exposition().contains(&format!("{series} {value}\n"))
     }
 
     /// Returns the value of a series.

@@ -39,12 +39,12 @@ impl ScanCluster {
     pub(super) fn connect(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
         let client = live::find_client(arguments)?;
         let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        runtime.spawn(stop_on_signal(Arc::clone(&stop)));
         let discovery = Arc::new(Discovery::new(client.clone()));
         let resources = runtime
             .block_on(discovery.resources())
             .map_err(|error| CommandFailure::usage(format!("cannot reach the cluster: {error}")))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        runtime.spawn(stop_on_signal(Arc::clone(&stop)));
         Ok(Self { client, discovery, resources, stop, runtime })
     }
 

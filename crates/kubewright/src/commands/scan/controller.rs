@@ -18,6 +18,9 @@ use crate::output::{ColorChoice, print_stderr};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules::dialect_options;
 
+/// For how many seconds' worth of writes there may be at once after a quiet time.
+const BURST_SECONDS: f64 = 2.5;
+
 /// Scans until the stop signal.
 ///
 /// # Errors
@@ -105,12 +108,9 @@ impl ReportArguments {
     pub(super) fn writer_settings(&self) -> ReportWriterSettings {
         let caps = ReportCaps { objects: self.max_reports, bytes: self.max_report_bytes };
         let writes_per_second = f64::from(self.writes_per_second);
-        ReportWriterSettings {
-            group: self.group(),
-            caps,
-            writes_per_second,
-            ..ReportWriterSettings::default()
-        }
+        // The default is a burst of 50 at 20 a second.
+        let burst = writes_per_second * BURST_SECONDS;
+        ReportWriterSettings { group: self.group(), caps, writes_per_second, burst }
     }
 }
 

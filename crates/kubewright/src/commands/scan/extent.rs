@@ -60,7 +60,7 @@ impl ScanExtent {
 
     /// Returns whether objects of a kind in a namespace are judged; empty for objects without one.
     pub(super) fn has_object(&self, namespace: &str, api_version: &str, kind: &str) -> bool {
-        let group = group_of(api_version);
+        let group = scope_group(api_version);
         let is_named =
             |kinds: &Vec<ApiResource>| kinds.iter().any(|named| named.group == group && named.kind == kind);
         self.has_namespace(namespace) && self.kinds.as_ref().is_none_or(is_named)
@@ -96,6 +96,6 @@ fn resources_called(name: &str, cluster: &ScanCluster) -> Result<Vec<ApiResource
 }
 
 /// Returns the group of an `apiVersion`.
-pub(super) fn group_of(api_version: &str) -> &str {
+pub(super) fn scope_group(api_version: &str) -> &str {
     api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }

@@ -58,12 +58,12 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
     let mut kinds = Vec::new();
     for resource in served.iter().filter(|resource| resource.can("list")) {
         // The preferred version comes first.
-        if is_served_twice(resource, served)
+        if is_served_elsewhere(resource, served)
             || !known.insert((resource.group.clone(), resource.resource.clone()))
         {
             continue;
         }
-        let is_judged = is_judged(resource, readers.rules);
+        let is_judged = is_resource_judged(resource, readers.rules);
         let is_in_graph = (readers.patterns)(&resource.group, &resource.kind);
         if is_judged || is_in_graph {
             kinds.push(ScanKind { resource: resource.clone(), is_judged, is_in_graph });
@@ -74,11 +74,11 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
 }
 
 /// Returns whether a kind is listed only where a rule names it.
-pub(super) fn is_quiet(group: &str, kind: &str) -> bool {
+pub(super) fn is_quiet_kind(group: &str, kind: &str) -> bool {
     QUIET_KINDS.contains(&(group, kind)) || QUIET_GROUPS.contains(&group)
 }
 
-fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool {
+fn is_served_elsewhere(resource: &ApiResource, served: &DiscoveredResources) -> bool {
     SERVED_TWICE.iter().any(|(name, left_out, listed)| {
         resource.resource == *name
             && resource.group == *left_out
@@ -86,10 +86,71 @@ fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool
     })
 }
 
-fn is_judged(resource: &ApiResource, rules: &[Arc<Rule>]) -> bool {
-    let is_quiet = is_quiet(&resource.group, &resource.kind);
+fn is_resource_judged(resource: &ApiResource, rules: &[Arc<Rule>]) -> bool {
+    let is_quiet = is_quiet_kind(&resource.group, &resource.kind);
     rules.iter().any(|rule| match &rule.scope.kinds {
         KindScope::Any => !is_quiet,
         KindScope::Named(kinds) => kinds.contains(&resource.kind),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_scan::{ScanRuleOptions, ScanRules};
+    use kubewright_value::{Source, yaml};
+
+    use super::*;
+
+    /// Returns the kinds that a rule about `kinds` reads in a cluster that serves `served`, written `resource.group/version
+    /// Kind`.
+    fn listed(kinds: &str, served: &[&str]) -> Vec<String> {
+        let policy = format!(
+            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec: {{background: true, rules: \
+             [{{name: r, match: {{any: [{{resources: {{kinds: {kinds}}}}}]}}, validate: {{message: no, pattern: {{a: b}}}}}}]}}"
+        );
+        let documents = yaml::read(&Source::new("p.yaml", policy)).documents;
+        let (rules, _) = ScanRules::compile(&documents, &[], &ScanRuleOptions::default());
+        let served = served.iter().filter_map(|text| served_resource(text)).collect();
+        let readers = KindReaders { rules: &rules.all_rules(), patterns: &|_, _| false };
+        let kinds = scan_kinds(&DiscoveredResources::of(served), &readers);
+        kinds.iter().map(|kind| format!("{}/{}", kind.resource.full_name(), kind.resource.version)).collect()
+    }
+
+    fn served_resource(text: &str) -> Option<ApiResource> {
+        let (name, kind) = text.split_once(' ')?;
+        let (name, version) = name.split_once('/')?;
+        let (resource, group) = name.split_once('.').unwrap_or((name, ""));
+        Some(ApiResource {
+            group: group.into(),
+            version: version.into(),
+            resource: resource.into(),
+            kind: kind.into(),
+            verbs: vec!["list".into()],
+            ..ApiResource::default()
+        })
+    }
+
+    #[test]
+    fn each_kind_is_listed_in_its_preferred_version() {
+        let served = [
+            "horizontalpodautoscalers.autoscaling/v2 HorizontalPodAutoscaler",
+            "horizontalpodautoscalers.autoscaling/v1 HorizontalPodAutoscaler",
+            "pods/v1 Pod",
+        ];
+        assert_eq!(listed("[HorizontalPodAutoscaler]", &served), ["horizontalpodautoscalers.autoscaling/v2"]);
+    }
+
+    #[test]
+    fn quiet_kinds_are_listed_only_where_a_rule_names_them() {
+        let served = ["secrets/v1 Secret", "leases.coordination.k8s.io/v1 Lease", "pods/v1 Pod"];
+        assert_eq!(listed("['*']", &served), ["pods/v1"]);
+        assert_eq!(listed("[Secret]", &served), ["secrets/v1"]);
+    }
+
+    #[test]
+    fn stored_objects_are_listed_once_and_resources_sorted_as_lines_are() {
+        let served =
+            ["events.events.k8s.io/v1 Event", "pods/v1 Pod", "pods.metrics.k8s.io/v1 Pod", "events/v1 Event"];
+        assert_eq!(listed("[Event, Pod]", &served), ["events/v1", "pods.metrics.k8s.io/v1", "pods/v1"]);
+    }
 }

@@ -28,7 +28,7 @@ const BATCH_OBJECTS: usize = 16;
 const MAX_LIST_RESTARTS: usize = 3;
 
 /// Some objects of one kind, in the order of the API server.
-pub(super) struct ObjectBatch {
+pub(super) struct ListedBatch {
     /// Its place among all batches.
     pub(super) number: usize,
     /// Whether rules judge the objects.
@@ -56,7 +56,7 @@ pub(super) struct KindLister<'a> {
     /// Which objects are wanted.
     pub(super) extent: &'a ScanExtent,
     /// Takes the objects.
-    pub(super) batches: SyncSender<ObjectBatch>,
+    pub(super) batches: SyncSender<ListedBatch>,
     /// Has room for as many batches as may be under way.
     pub(super) permits: SyncSender<()>,
     /// How many batches were sent.
@@ -139,7 +139,7 @@ impl KindLister<'_> {
 }
 
 /// Where batches go, and the room for them.
-type BatchSenders<'s> = (&'s SyncSender<ObjectBatch>, &'s SyncSender<()>);
+type BatchSenders<'s> = (&'s SyncSender<ListedBatch>, &'s SyncSender<()>);
 
 /// Objects that are not sent yet.
 struct PendingBatch<'k> {
@@ -164,7 +164,7 @@ impl<'k> PendingBatch<'k> {
         senders: BatchSenders<'_>,
         sent: &mut usize,
     ) -> ControlFlow<()> {
-        let key: Text = object_key(&object).into();
+        let key: Text = listed_key(&object).into();
         if self.last.as_ref().is_some_and(|last| key <= *last) {
             return ControlFlow::Continue(());
         }
@@ -182,7 +182,7 @@ impl<'k> PendingBatch<'k> {
         if objects.is_empty() {
             return ControlFlow::Continue(());
         }
-        let batch = ObjectBatch {
+        let batch = ListedBatch {
             number: *sent,
             is_judged: self.kind.is_judged,
             is_in_graph: self.kind.is_in_graph,
@@ -198,7 +198,7 @@ impl<'k> PendingBatch<'k> {
 }
 
 /// Returns the key by which the API server sorts objects of a kind.
-fn object_key(object: &Value) -> String {
+fn listed_key(object: &Value) -> String {
     let (namespace, name) = (object.str_at(&["metadata", "namespace"]), object.str_at(&["metadata", "name"]));
     if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
 }
@@ -208,7 +208,7 @@ fn kind_not_listed(kind: &ScanKind, error: &Error) -> UnreadKind {
     let message = format!("objects of `{name}` could not be read: {error}");
     let problem = codes::about_path(&KIND_NOT_LISTED, &name, message);
     let diagnostic = match error.is_forbidden() {
-        true => problem.help(format!("allow `list` on `{name}`, or leave it out with `--kinds`")),
+        true => problem.help(format!("allow `list` on `{name}`: nothing is known about these objects")),
         false => problem,
     };
     UnreadKind { resource: kind.resource.clone(), diagnostic }

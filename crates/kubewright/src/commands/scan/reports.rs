@@ -16,8 +16,8 @@ use kubewright_scan::{ReportOn, ScanSettings, Scanner};
 use kubewright_scan_controller::lease::LeaseFence;
 use kubewright_scan_controller::{ClusterReportWriter, ReportGroup, ScanMetrics};
 
-use super::extent::group_of;
-use super::pass::{PassResult, PassStore, ScanPass, now_seconds};
+use super::extent::scope_group;
+use super::pass::{PassResult, PassStore, ScanPass};
 use crate::arguments::{ReportArguments, ReportKind, ReportSubjects};
 use crate::codes::{self, REPORT_NOT_WRITTEN};
 use crate::output::print_stderr;
@@ -52,15 +52,14 @@ impl ReportArguments {
 }
 
 /// Writes the results of a pass, if that is asked for. Returns why some were not written.
-pub(super) fn write_results(pass: &ScanPass<'_>, result: &mut PassResult) -> Option<Diagnostic> {
-    let PassStore::Results(scanner) = &mut result.store else { return None };
+pub(super) fn write_results(pass: &ScanPass<'_>, result: &PassResult) -> Option<Diagnostic> {
+    let PassStore::Results(scanner) = &result.store else { return None };
     if pass.cluster.stop.load(Ordering::Relaxed) {
         return Some(not_written("the scan was stopped, so no reports were written"));
     }
     if !pass.rules.is_complete {
         return Some(not_written("not all rules could be read, so no reports were written"));
     }
-    scanner.refresh_patterns(now_seconds());
     let wanted = wanted_results(pass, scanner, &result.unread);
     let is_sure = result.unread.is_empty() || pass.rules.patterns.is_empty();
     pass.cluster.handle().block_on(write_wanted(pass, &wanted, &result.unread, is_sure))
@@ -109,7 +108,7 @@ async fn write_wanted(
     if is_sure {
         writer.prune_within(|namespace, api_version, kind| {
             let is_read =
-                |resource: &ApiResource| resource.group != group_of(api_version) || resource.kind != kind;
+                |resource: &ApiResource| resource.group != scope_group(api_version) || resource.kind != kind;
             pass.extent.has_object(namespace, api_version, kind) && unread.iter().all(is_read)
         });
     }

@@ -69,7 +69,7 @@ impl ScanRuleSet {
         let set = Self::compile(documents, options, arguments);
         if set.all.is_empty() && set.patterns.is_empty() {
             print_diagnostics(&set.diagnostics, Paint::OFF);
-            return Err(no_rules(arguments));
+            return Err(no_scan_rules(arguments));
         }
         Ok(set)
     }
@@ -82,6 +82,8 @@ impl ScanRuleSet {
             now: options.inputs.now.unwrap_or_default(),
             dialects: options.clone(),
             exception_namespaces: arguments.exceptions_from.clone(),
+            // Like `apply`, where no cluster says which bindings there are.
+            runs_unbound_policies: arguments.no_cluster_rules,
             ..ScanRuleOptions::default()
         };
         let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);
@@ -153,12 +155,12 @@ impl ScanDocuments {
             };
             match one.role {
                 RuleResourceRole::Rule => {
-                    let written = objects.iter().filter(|object| !is_generated(object));
-                    self.rules.extend(written.map(|object| cluster_document(&one.resource, object)));
+                    let written = objects.iter().filter(|object| !is_written_for_rule(object));
+                    self.rules.extend(written.map(|object| listed_document(&one.resource, object)));
                 }
                 RuleResourceRole::Exception => {
                     self.exceptions
-                        .extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
+                        .extend(objects.iter().map(|object| listed_document(&one.resource, object)));
                 }
                 RuleResourceRole::Shared(watched) => {
                     self.shared.extend(objects.into_iter().map(|object| (watched, object)));
@@ -169,12 +171,12 @@ impl ScanDocuments {
 }
 
 /// Returns whether a ValidatingAdmissionPolicy or its binding was made from a rule that the cluster has as well.
-fn is_generated(object: &Value) -> bool {
+fn is_written_for_rule(object: &Value) -> bool {
     object.at(&["metadata", "labels", GENERATED_LABEL]).is_some()
 }
 
 /// Returns an object of the cluster as a document, written as a person would read it.
-fn cluster_document(resource: &ApiResource, object: &Value) -> Document {
+fn listed_document(resource: &ApiResource, object: &Value) -> Document {
     let mut object = object.clone();
     if let Some(map) = object.as_object_mut() {
         map.remove("status");
@@ -199,7 +201,11 @@ fn rules_not_listed(resource: &str, error: &Error) -> Diagnostic {
         .help("allow `list` on it, or use rules of files alone with `--no-cluster-rules --rules PATH`")
 }
 
-fn no_rules(arguments: &ScanRuleArguments) -> CommandFailure {
+fn no_scan_rules(arguments: &ScanRuleArguments) -> CommandFailure {
+    if arguments.no_cluster_rules && arguments.rules.is_empty() {
+        return CommandFailure::usage("`--no-cluster-rules` leaves no rules")
+            .help("name rules or patterns with `--rules PATH`, or look for all built-in ones with `--built-in-patterns`");
+    }
     let place = match (arguments.no_cluster_rules, arguments.rules.is_empty()) {
         (true, _) => "in what `--rules` names",
         (false, true) => "in the cluster",

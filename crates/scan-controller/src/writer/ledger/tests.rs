@@ -140,3 +140,18 @@ fn too_many_reports_leave_the_less_severe_out_until_there_is_room() {
     assert!(!ledger.apply_limits(), "all fit");
     assert_eq!(run(&mut ledger, &all), [format!("delete {}", name(2)), format!("write {}", name(4))]);
 }
+
+#[test]
+fn what_another_client_deletes_or_changes_is_written_again() {
+    let one = results(1, "high", 2);
+    let mut ledger = ReportLedger::new(ReportCaps::default());
+    want(&mut ledger, &one);
+    run(&mut ledger, std::slice::from_ref(&one));
+    let known = ledger.stored(&id_of(&one)).cloned();
+    ledger.observe(&id_of(&one), known);
+    assert!(ledger.is_done(), "our own write");
+    ledger.observe(&id_of(&one), None);
+    assert_eq!(run(&mut ledger, std::slice::from_ref(&one)), [format!("write {}", id_of(&one).name)]);
+    ledger.observe(&id_of(&one), Some(TrackedReport { digest: "other".into(), ..TrackedReport::default() }));
+    assert_eq!(run(&mut ledger, std::slice::from_ref(&one)).len(), 1);
+}

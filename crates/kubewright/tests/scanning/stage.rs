@@ -1,0 +1,192 @@
+//! A cluster with services, and scans as processes.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use kubewright_controlplane::TestCluster;
+use kubewright_report::cluster_report::ReportApi;
+use kubewright_serve::Snapshot;
+use kubewright_value::{Value, json};
+
+/// A policy that wants a label `team` on services.
+pub(crate) const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: require-team}, spec: \
+     {background: true, rules: [{name: rule, match: {any: [{resources: {kinds: [Service], namespaces: [shop]}}]}, validate: \
+     {message: team is missing, pattern: {metadata: {labels: {team: '?*'}}}}}]}}";
+
+pub(crate) struct Stage {
+    pub(crate) cluster: TestCluster,
+}
+
+impl Stage {
+    /// Starts a cluster with the definitions of rules and reports.
+    pub(crate) fn start() -> Option<Self> {
+        let cluster = TestCluster::builder().api_server_only().start()?;
+        let snapshot = Snapshot::empty();
+        let mut definitions: Vec<&str> =
+            snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
+        definitions.push(ReportApi::OpenReports.definitions());
+        let stage = Self { cluster };
+        stage.apply(&definitions.join("\n---\n"));
+        stage.apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}");
+        stage.cluster.wait_until("rules and reports are served", || {
+            let policies = stage.cluster.kubectl(&["get", "clusterpolicies"], "").is_success();
+            policies && stage.cluster.kubectl(&["get", "reports"], "").is_success()
+        });
+        Some(stage)
+    }
+
+    pub(crate) fn apply(&self, manifests: &str) {
+        let arguments = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+        self.cluster.kubectl(&arguments, manifests).expect_success();
+    }
+
+    pub(crate) fn kubectl(&self, arguments: &[&str]) {
+        self.cluster.kubectl(arguments, "").expect_success();
+    }
+
+    /// Creates or changes services.
+    pub(crate) fn services(&self, numbers: Range<u32>, labels: &str) {
+        let service = |number: u32| {
+            format!(
+                "{{apiVersion: v1, kind: Service, metadata: {{name: web-{number}, namespace: shop, labels: {labels}}}, \
+                 spec: {{clusterIP: None, ports: [{{port: 80}}]}}}}"
+            )
+        };
+        let services: Vec<String> = numbers.map(service).collect();
+        self.apply(&services.join("\n---\n"));
+    }
+
+    pub(crate) fn delete_services(&self, numbers: Range<u32>) {
+        let names: Vec<String> = numbers.map(|number| format!("web-{number}")).collect();
+        let mut arguments = vec!["delete", "service", "-n", "shop"];
+        arguments.extend(names.iter().map(String::as_str));
+        self.kubectl(&arguments);
+    }
+
+    pub(crate) fn delete_reports(&self) {
+        self.kubectl(&["delete", "reports", "-n", "shop", "--all"]);
+    }
+
+    /// Returns all reports, by name.
+    pub(crate) fn reports(&self) -> Vec<Value> {
+        let listed = self.cluster.get("/apis/openreports.io/v1alpha1/reports").success();
+        let list = json::parse(&listed).expect("JSON");
+        list.get("items").and_then(Value::as_array).unwrap_or_default().to_vec()
+    }
+
+    #[track_caller]
+    pub(crate) fn within(&self, what: &str, time: Duration, mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < time, "not within {time:?}: {what}, {} reports", self.reports().len());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        println!("{what}: {:?}", begun.elapsed());
+    }
+
+    /// Starts a scan.
+    pub(crate) fn serve(&self, name: &str, flags: &[&str]) -> ScanProcess {
+        let address =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let log = self.cluster.folder().join(format!("scan-{name}.log"));
+        let child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
+            .args([
+                "scan",
+                "--serve",
+                "--lease-namespace",
+                "default",
+                "--health-address",
+                &address.to_string(),
+            ])
+            .args(flags)
+            .arg("--kubeconfig")
+            .arg(self.cluster.kubeconfig())
+            .stderr(Stdio::from(File::create(&log).expect("a log")))
+            .spawn()
+            .expect("it starts");
+        ScanProcess { child, address: address.to_string(), log }
+    }
+}
+
+/// A scan as a process, which is killed when this is dropped.
+pub(crate) struct ScanProcess {
+    child: Child,
+    address: String,
+    log: PathBuf,
+}
+
+impl ScanProcess {
+    pub(crate) fn is_ready(&self) -> bool {
+        self.get("/readyz").is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    }
+
+    pub(crate) fn metric(&self, series: &str) -> u64 {
+        let answer = self.get("/metrics").expect("metrics");
+        let line = answer.lines().find_map(|line| line.strip_prefix(series)).expect("a series");
+        line.trim().parse().expect("a number")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &pid]).status().expect("a signal");
+        assert!(sent.success());
+    }
+
+    /// Kills it as it is.
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn terminate(mut self) {
+        self.signal("TERM");
+        let ended = self.child.wait().expect("an end");
+        assert!(ended.success(), "{ended}: {}", self.log());
+    }
+
+    fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+}
+
+impl Drop for ScanProcess {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait());
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+    }
+}
+
+/// Returns what reports say, without what the API server adds and without the times of rows, one line each.
+pub(crate) fn without_times(reports: &[Value]) -> Vec<String> {
+    let said = |report: &Value| {
+        let mut report = report.clone();
+        let map = report.as_object_mut().expect("a report");
+        let metadata = map.get_mut("metadata").and_then(Value::as_object_mut).expect("metadata");
+        for key in ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"] {
+            metadata.remove(key);
+        }
+        for row in map.get_mut("results").and_then(Value::as_array_mut).expect("rows") {
+            row.as_object_mut().expect("a row").remove("timestamp");
+        }
+        json::to_string(&report)
+    };
+    let mut all: Vec<String> = reports.iter().map(said).collect();
+    all.sort();
+    all
+}
