@@ -113,7 +113,7 @@ impl Stage {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
         command.args(["apply", &rules, "-r", &objects, "--world", &objects, "--background", "-o", "json"]);
         let applied = finished(&mut command);
-        let report = json::parse(&applied.stdout).unwrap_or_else(|error| panic!("{error}: {applied}"));
+        let report = json::parse(&applied.stdout).expect("a report");
         let rows = report.get("objects").and_then(Value::as_array).expect("rows");
         rows.iter().flat_map(row_outcomes).collect()
     }

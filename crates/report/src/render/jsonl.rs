@@ -43,17 +43,17 @@ pub(super) fn row_line(row: &ObjectRow) -> String {
         "" => format!("{}/{}", row.location.file, row.name),
         namespace => format!("{}/{namespace}/{}", row.location.file, row.name),
     };
-    first_key("object", key.into(), object_row_value(row))
+    first_key("object", key.into(), &object_row_value(row))
 }
 
 /// Returns the line of a finding, which comes after those of objects.
 fn finding_line(found: &ReportedFindings<'_>, row: &FindingRow<'_>) -> String {
-    first_key("pattern", row.pattern.name.clone(), finding_row_value(found, row))
+    first_key("pattern", row.pattern.name.clone(), &finding_row_value(found, row))
 }
 
-fn first_key(key: &str, text: Text, value: Value) -> String {
+fn first_key(key: &str, text: Text, value: &Value) -> String {
     let mut line = Map::from([(key, Value::from(text))]);
-    if let Value::Object(fields) = &value {
+    if let Value::Object(fields) = value {
         for (name, field) in fields.iter().filter(|(name, _)| *name != key) {
             line.insert(name.clone(), field.clone());
         }

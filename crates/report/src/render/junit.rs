@@ -142,7 +142,7 @@ impl Renderer for JunitRenderer {
         match &report.results {
             Results::Objects(Totals { findings: None, .. }) | Results::Diagnostics(_) => {}
             Results::Objects(Totals { findings: Some(found), .. }) | Results::Findings(found) => {
-                findings::write_finding_suites(found, &mut self.out)?
+                findings::write_finding_suites(found, &mut self.out)?;
             }
             Results::Cases(tests) => cases::write_case_suites(tests, &mut self.out)?,
         }

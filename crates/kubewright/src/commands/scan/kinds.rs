@@ -19,13 +19,12 @@ const QUIET_KINDS: [(&str, &str); 7] = [
 ];
 
 /// Groups whose objects are measurements or results of scans.
-const QUIET_GROUPS: [&str; 6] = [
+const QUIET_GROUPS: [&str; 5] = [
     "metrics.k8s.io",
     "custom.metrics.k8s.io",
     "external.metrics.k8s.io",
     "wgpolicyk8s.io",
     "openreports.io",
-    "reports.kyverno.io",
 ];
 
 /// Resources that another group serves too, from the same stored objects: the resource, the group that is left out, and
@@ -75,7 +74,9 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
 
 /// Returns whether a kind is listed only where a rule names it.
 pub(super) fn is_quiet_kind(group: &str, kind: &str) -> bool {
-    QUIET_KINDS.contains(&(group, kind)) || QUIET_GROUPS.contains(&group)
+    // Other scanners store what they find in groups of such names.
+    let is_result = group.starts_with("reports.");
+    is_result || QUIET_KINDS.contains(&(group, kind)) || QUIET_GROUPS.contains(&group)
 }
 
 fn is_served_elsewhere(resource: &ApiResource, served: &DiscoveredResources) -> bool {
@@ -104,10 +105,7 @@ mod tests {
     /// Returns the kinds that a rule about `kinds` reads in a cluster that serves `served`, written `resource.group/version
     /// Kind`.
     fn listed(kinds: &str, served: &[&str]) -> Vec<String> {
-        let policy = format!(
-            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec: {{background: true, rules: \
-             [{{name: r, match: {{any: [{{resources: {{kinds: {kinds}}}}}]}}, validate: {{message: no, pattern: {{a: b}}}}}}]}}"
-        );
+        let policy = include_str!("../../../tests/scan/rules/about-kinds.yaml").replace("KINDS", kinds);
         let documents = yaml::read(&Source::new("p.yaml", policy)).documents;
         let (rules, _) = ScanRules::compile(&documents, &[], &ScanRuleOptions::default());
         let served = served.iter().filter_map(|text| served_resource(text)).collect();

@@ -23,7 +23,7 @@ use crate::codes::{self, REPORT_NOT_WRITTEN};
 use crate::output::print_stderr;
 
 /// How long writes may fail one after the other before the command gives up.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+const FAILING_WRITES_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl ReportArguments {
     /// Returns whether reports are written.
@@ -115,7 +115,7 @@ async fn write_wanted(
     let is_over = writer.apply_limits();
     let results_of =
         |scope: &ReportScope, source: ReportSource| wanted.get(&(scope.clone(), source)).cloned();
-    let written = writer.write_all(WRITE_PATIENCE, results_of).await;
+    let written = writer.write_all(FAILING_WRITES_TIMEOUT, results_of).await;
     if !pass.arguments.quiet {
         let writes = usize::try_from(metrics.report_writes()).unwrap_or(usize::MAX);
         print_stderr(format_args!("{} in the cluster written or deleted", plural(writes, "report")));
