@@ -27,6 +27,18 @@ fn reports_follow_objects_rules_and_what_rules_look_up() {
     });
     assert_eq!(stage.rows("api"), Vec::<String>::new(), "what passes has no report");
 
+    let clock = "kubewright_scan_judgements_total{cause=\"clock\"}";
+    stage.request_scan();
+    stage.within("a pass that was asked for judges both", 10 * SECOND, || scan.metric(clock) >= 2);
+    assert!(scan.call("GET", "/v1/policies", "").contains("\"require-team\""));
+    assert!(scan.call("GET", "/v1/policies/require-team", "").contains("ClusterPolicy"));
+    assert!(scan.call("GET", "/v1/policies/other", "").starts_with("HTTP/1.1 404"));
+    let asked = r#"{"resource":{"apiVersion":"v1","kind":"Service","name":"web","namespace":"shop"},
+        "policies":[{"name":"require-team","rules":[{"name":"rule"}]}]}"#;
+    let exception = scan.call("POST", "/v1/policies/exception", asked);
+    assert!(exception.contains("PolicyException"), "{exception}");
+    assert!(scan.call("POST", "/v1/policies/exception", &" ".repeat(300 << 10)).starts_with("HTTP/1.1 413"));
+
     // The case that Kyverno keeps for ever.
     stage.apply(&policy("require-team", "team is missing", "exclude: {any: [{resources: {names: [web]}}]}"));
     stage.within("an excluded object has no row", 5 * SECOND, || stage.rows("web").is_empty());

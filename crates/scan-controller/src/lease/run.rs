@@ -104,8 +104,7 @@ impl Election {
             Err(error) if error.is_conflict() => return Ok(*self.fence.leadership.borrow()),
             Err(error) => return Err(error),
         };
-        let before = stored.str_at(&["metadata", "resourceVersion"]);
-        let term = self.view.held(before, &written, begun);
+        let term = self.view.held(&LeaseRecord::of(&stored), &written, begun);
         let deadline = self.settings.renew_deadline;
         self.fence.allow_until(begun + deadline, time + deadline);
         Ok(Leadership::Leader { term })

@@ -15,8 +15,8 @@ use super::record::LeaseRecord;
 pub(super) struct LeaseView {
     /// The Lease as it was seen last, and since when it is so.
     seen: Option<(LeaseRecord, Instant)>,
-    /// The version that this replica wrote last.
-    written: Text,
+    /// The holder, number of transitions and time of acquisition that this replica wrote last.
+    written: (Text, i64, Text),
     term: u64,
 }
 
@@ -53,15 +53,20 @@ impl LeaseView {
     }
 
     /// Notes that this replica wrote the Lease, which was at `before`, and returns its term.
-    pub(super) fn held(&mut self, before: &str, after: &LeaseRecord, now: Instant) -> u64 {
-        // If the version is not the one that this replica wrote, another replica wrote in between.
-        if self.term == 0 || before != self.written {
+    pub(super) fn held(&mut self, before: &LeaseRecord, after: &LeaseRecord, now: Instant) -> u64 {
+        // The version tells less: a user who annotates the Lease changes it too.
+        if self.term == 0 || holding(before) != self.written {
             self.term += 1;
         }
-        self.written = after.resource_version.clone();
+        self.written = holding(after);
         self.seen = Some((after.clone(), now));
         self.term
     }
+}
+
+/// Returns what changes whenever the Lease has another holder.
+fn holding(record: &LeaseRecord) -> (Text, i64, Text) {
+    (record.holder.clone(), record.transitions, record.acquired.clone())
 }
 
 #[cfg(test)]
@@ -108,8 +113,12 @@ mod tests {
     fn a_new_term_begins_only_if_another_replica_wrote() {
         let now = Instant::now();
         let mut view = LeaseView::default();
-        assert_eq!(view.held("", &record("me", "1"), now), 1);
-        assert_eq!(view.held("1", &record("me", "2"), now), 1, "renewed");
-        assert_eq!(view.held("5", &record("me", "6"), now), 2, "another one was the leader");
+        let mine = |transitions| LeaseRecord { transitions, ..record("me", "1") };
+        assert_eq!(view.held(&LeaseRecord::default(), &mine(3), now), 1);
+        assert_eq!(view.held(&mine(3), &mine(3), now), 1, "renewed");
+        let annotated = LeaseRecord { resource_version: "9".into(), ..mine(3) };
+        assert_eq!(view.held(&annotated, &mine(3), now), 1, "annotated by a user");
+        assert_eq!(view.held(&record("other", "6"), &mine(5), now), 2, "another one was the leader");
+        assert_eq!(view.held(&mine(7), &mine(7), now), 3, "another one was it twice");
     }
 }

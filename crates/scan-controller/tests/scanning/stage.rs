@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Client, Config, GroupVersionResource};
 use kubewright_controlplane::TestCluster;
 use kubewright_report::cluster_report::ReportApi;
-use kubewright_scan_controller::lease::LeaseSettings;
+use kubewright_scan_controller::lease::{LeaseSettings, request_scan};
 use kubewright_scan_controller::{ScanController, ScanControllerSettings, ScanMetrics};
 use kubewright_serve::{ServeSettings, Snapshot};
 use kubewright_value::Value;
@@ -143,6 +143,12 @@ impl Stage {
         .collect()
     }
 
+    /// Asks the leader for a full pass.
+    pub(crate) fn request_scan(&self) {
+        let LeaseSettings { namespace, name, .. } = LeaseSettings::default();
+        self.runtime.block_on(request_scan(&self.client, &namespace, &name)).expect("a lease");
+    }
+
     /// Waits until `is_so`, and says how long that took.
     #[track_caller]
     pub(crate) fn within(&self, what: &str, time: Duration, mut is_so: impl FnMut() -> bool) {
@@ -202,12 +208,20 @@ pub(crate) struct Scan {
 impl Scan {
     /// Returns whether its health port says that it is ready.
     pub(crate) fn is_ready(&self) -> bool {
+        self.call("GET", "/readyz", "").starts_with("HTTP/1.1 200")
+    }
+
+    /// Calls its health port, and returns the whole answer.
+    pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> String {
         use std::io::{Read as _, Write as _};
-        let Ok(mut stream) = std::net::TcpStream::connect(&self.address) else { return false };
+        let Ok(mut stream) = std::net::TcpStream::connect(&self.address) else { return String::new() };
+        let length = body.len();
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}");
         let mut answer = String::new();
-        let request = "GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        let is_sent = stream.write_all(request.as_bytes()).is_ok();
-        is_sent && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+        let sent = stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes());
+        let _ = sent.and_then(|()| stream.read_to_string(&mut answer));
+        answer
     }
 
     /// Returns whether a series has `value`.
@@ -217,13 +231,7 @@ impl Scan {
 
     /// Returns the value of a series.
     pub(crate) fn metric(&self, series: &str) -> u64 {
-        use std::io::{Read as _, Write as _};
-        let mut stream = std::net::TcpStream::connect(&self.address).expect("a connection");
-        let mut answer = String::new();
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
-            .and_then(|()| stream.read_to_string(&mut answer))
-            .expect("metrics");
+        let answer = self.call("GET", "/metrics", "");
         let line = answer.lines().find_map(|line| line.strip_prefix(series)).expect("a series");
         line.trim().parse().expect("a number")
     }
