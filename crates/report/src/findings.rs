@@ -186,11 +186,6 @@ impl<'s> ReportedFindings<'s> {
         self.context.graph.node(id)
     }
 
-    /// Returns the leader of a finding.
-    pub(crate) fn leader(&self, row: &FindingRow<'_>) -> Option<&'s GraphNode> {
-        row.finding.roles.first().and_then(|(_, id)| self.node(*id))
-    }
-
     /// Returns where the leader of a finding was read.
     pub(crate) fn position(&self, row: &FindingRow<'_>) -> Option<&'s FilePosition> {
         row.finding.roles.first().and_then(|(_, id)| self.context.positions.get(id))

@@ -9,6 +9,7 @@
 
 mod annotation;
 mod cases;
+pub mod cluster_report;
 mod findings;
 mod objects;
 mod paint;

@@ -11,6 +11,7 @@ use kubewright_value::{Document, Position, Text, Value};
 
 use crate::{Annotation, AnnotationLevel, Columns};
 
+pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
 
 /// A decided request, from which the row of its object is made.
@@ -40,6 +41,8 @@ pub struct ObjectRow {
     pub namespace: Text,
     /// May be empty.
     pub name: Text,
+    /// Empty for an object that was never in a cluster.
+    pub uid: Text,
     /// `Kind namespace/name`.
     pub subject: String,
     /// Whether no rule refuses it.
@@ -105,6 +108,7 @@ impl ObjectRow {
             kind: request.kind.kind.clone(),
             namespace: request.namespace.clone(),
             name: request.name.clone(),
+            uid: before.str_at(&["metadata", "uid"]).into(),
             is_allowed: decision.is_allowed,
             outcomes: outcomes
                 .filter(|(outcome, _)| columns.all_outcomes || is_remarkable(outcome))

@@ -3,13 +3,13 @@
 //! A renderer gets one object row after the other and keeps only what it must, so that a run over a large folder
 //! needs little memory. To add a format, write one file here and one row in [`FORMATS`].
 
+mod cluster_report;
 mod diff;
 mod github;
 mod json;
 mod junit;
 mod kubepattern;
 mod markdown;
-mod policyreport;
 mod sarif;
 mod snippet;
 mod table;
@@ -18,11 +18,11 @@ mod yaml;
 
 use std::io::{self, Write};
 
+use crate::cluster_report::ReportApi;
 use crate::{ObjectRow, Paint, Report};
 
 pub use diff::{DiffRenderer, hunks};
 pub use json::{diagnostic_value, location_values, pattern_value};
-pub use policyreport::PolicyReportSet;
 pub use snippet::{DiagnosticCounts, line_window, snippet};
 pub use tree::trace_tree;
 pub use yaml::yaml_text;
@@ -123,7 +123,7 @@ const ALL: &[ReportContent] =
 const ABOUT_OBJECTS: &[ReportContent] = &[ReportContent::Objects, ReportContent::Findings];
 
 /// All formats; the first one is the default.
-pub static FORMATS: [ReportFormat; 10] = [
+pub static FORMATS: [ReportFormat; 11] = [
     ReportFormat {
         name: "table",
         contents: ALL,
@@ -177,8 +177,15 @@ pub static FORMATS: [ReportFormat; 10] = [
         name: "policyreport",
         contents: ABOUT_OBJECTS,
         columns: Columns::ALL_OUTCOMES,
-        prepare: prepare_nothing,
-        open: |out, _| Box::new(policyreport::PolicyReportRenderer::new(out)),
+        prepare: |row| cluster_report::prepare_reports(ReportApi::WgPolicy, row),
+        open: |out, _| Box::new(cluster_report::ClusterReportRenderer::new(out, ReportApi::WgPolicy)),
+    },
+    ReportFormat {
+        name: "openreports",
+        contents: ABOUT_OBJECTS,
+        columns: Columns::ALL_OUTCOMES,
+        prepare: |row| cluster_report::prepare_reports(ReportApi::OpenReports, row),
+        open: |out, _| Box::new(cluster_report::ClusterReportRenderer::new(out, ReportApi::OpenReports)),
     },
     ReportFormat {
         name: "k8spattern",

@@ -1,5 +1,6 @@
 //! What one rule said about one object, and how many outcomes there are of each sort.
 
+use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -110,28 +111,55 @@ impl OutcomeRow {
     /// Returns the message, or the best there is where the rule gave none.
     #[must_use]
     pub fn text(&self) -> String {
-        match (self.message.as_str(), &self.denial, self.status) {
-            ("", Some(denial), _) => denial.clone(),
-            ("", None, RuleStatus::Fail) => "refused".to_owned(),
-            ("", None, _) if self.is_patched() => plural(self.changes, "change"),
-            ("", None, RuleStatus::Skip) if !self.exceptions.is_empty() => "an exception was made".to_owned(),
-            (message, ..) => message.to_owned(),
+        OutcomeText {
+            message: &self.message,
+            denial: self.denial.as_deref(),
+            status: self.status,
+            changes: self.changes,
+            has_exceptions: !self.exceptions.is_empty(),
+        }
+        .to_string()
+    }
+}
+
+/// The parts of an outcome that its text is made of.
+pub(crate) struct OutcomeText<'o> {
+    pub(crate) message: &'o str,
+    pub(crate) denial: Option<&'o str>,
+    pub(crate) status: RuleStatus,
+    pub(crate) changes: usize,
+    pub(crate) has_exceptions: bool,
+}
+
+/// The message, or the best there is where the rule gave none.
+impl fmt::Display for OutcomeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.message, self.denial, self.status) {
+            ("", Some(denial), _) => f.write_str(denial),
+            ("", None, RuleStatus::Fail) => f.write_str("refused"),
+            ("", None, RuleStatus::Pass) if self.changes > 0 => f.write_str(&plural(self.changes, "change")),
+            ("", None, RuleStatus::Skip) if self.has_exceptions => f.write_str("an exception was made"),
+            (message, ..) => f.write_str(message),
         }
     }
 }
 
 impl OutcomeCounts {
     /// Counts one outcome.
-    pub(super) fn add(&mut self, outcome: &RuleOutcome) {
-        let count = match outcome.status {
+    pub(crate) fn add(&mut self, outcome: &RuleOutcome) {
+        *self.of_mut(outcome.status) += 1;
+        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
+    }
+
+    /// Returns the count of the outcomes with `status`.
+    pub fn of_mut(&mut self, status: RuleStatus) -> &mut usize {
+        match status {
             RuleStatus::Pass => &mut self.pass,
             RuleStatus::Fail => &mut self.fail,
             RuleStatus::Warn => &mut self.warn,
             RuleStatus::Error => &mut self.error,
             RuleStatus::Skip => &mut self.skip,
-        };
-        *count += 1;
-        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
+        }
     }
 
     /// Returns how many outcomes there are.

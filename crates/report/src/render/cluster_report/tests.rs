@@ -31,11 +31,10 @@ fn policy_report(object: &str) -> String {
     let document = Document::made(object, Source::new("cluster", ""));
     let review =
         ObjectReview { document: &document, request: &request, decision, changed: None, is_lenient: false };
-    let mut reports = PolicyReportSet::default();
-    reports.add_object(&ObjectRow::new(review, Columns { all_outcomes: true, ..Columns::default() }));
-    let mut out = Vec::new();
-    reports.write(&mut out).expect("memory can be written");
-    String::from_utf8(out).expect("YAML is text")
+    prepare_reports(
+        ReportApi::WgPolicy,
+        &ObjectRow::new(review, Columns { all_outcomes: true, ..Columns::default() }),
+    )
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn policy_report_is_made_from_a_decision() {
         "  rule: has-team",
         "  result: fail",
         "  severity: high",
-        "    name: c",
+        "  name: c",
     ] {
         assert!(report.lines().any(|own| own == line), "no line `{line}` in\n{report}");
     }
