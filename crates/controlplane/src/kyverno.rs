@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::go_module::DEFINITIONS_FILE;
-use crate::{ClusterError, ClusterProgram, TestCluster, binaries, skip};
+use crate::port::LoopbackPort;
+use crate::{ClusterError, ClusterProgram, TestCluster, binaries, folder, skip};
 
 const REPORTS_CONTROLLER: &str = "reports-controller";
 const KYVERNO_NAMESPACE: &str = "kyverno";
@@ -47,10 +48,11 @@ impl KyvernoReportsController {
     /// # Errors
     /// `Unavailable` if this machine does not have the program and cannot build it, `Failed` if it did not start.
     pub fn try_start(self, cluster: &TestCluster) -> Result<ClusterProgram<'_>, ClusterError> {
-        let folder = binaries::programs(&[REPORTS_CONTROLLER])?;
+        let programs = binaries::programs(&[REPORTS_CONTROLLER])?;
         create_kyverno_settings(cluster)?;
-        let mut command = Command::new(folder.join(REPORTS_CONTROLLER));
-        command.env_clear().args(self.flags(cluster));
+        let mut command = Command::new(programs.join(REPORTS_CONTROLLER));
+        let port = LoopbackPort::take(&folder::locks())?;
+        command.env_clear().args(self.flags(cluster, port.number));
         for (name, value) in [
             ("KYVERNO_NAMESPACE", KYVERNO_NAMESPACE),
             ("KYVERNO_SERVICEACCOUNT_NAME", "kyverno-reports-controller"),
@@ -61,15 +63,19 @@ impl KyvernoReportsController {
         ] {
             command.env(name, value);
         }
-        cluster.run_beside("kyverno-reports-controller", command)
+        let mut program = cluster.run_beside("kyverno-reports-controller", command)?;
+        program.port = Some(port);
+        Ok(program)
     }
 
-    fn flags(self, cluster: &TestCluster) -> Vec<String> {
+    fn flags(self, cluster: &TestCluster, port: u16) -> Vec<String> {
         vec![
             format!("--kubeconfig={}", cluster.kubeconfig().display()),
             format!("--openreportsEnabled={}", self.is_openreports),
             format!("--backgroundScanInterval={}s", self.scan_interval.as_secs()),
-            "--disableMetrics=true".to_owned(),
+            "--metricsHost=127.0.0.1".to_owned(),
+            format!("--metricsPort={port}"),
+            "--disableLogColor=true".to_owned(),
             "--enablePolicyException=true".to_owned(),
             "--exceptionNamespace=*".to_owned(),
             // It has no Secrets to read for images, and no policy verifies any.

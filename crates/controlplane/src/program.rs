@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::port::LoopbackPort;
 use crate::process::{Process, kept_environment, resident, signal};
 use crate::{ClusterError, TestCluster};
 
@@ -12,6 +13,8 @@ pub struct ClusterProgram<'c> {
     cluster: &'c TestCluster,
     process: Option<Process>,
     log: PathBuf,
+    /// The port that it listens on.
+    pub(crate) port: Option<LoopbackPort>,
 }
 
 impl TestCluster {
@@ -25,7 +28,7 @@ impl TestCluster {
         command.env("HOME", self.folder().join("home"));
         let log = self.folder().join("logs").join(format!("{name}.log"));
         let process = Process::start(name, command, &log, &mut self.lock().guard)?;
-        Ok(ClusterProgram { cluster: self, process: Some(process), log })
+        Ok(ClusterProgram { cluster: self, process: Some(process), log, port: None })
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_load::BenchLimits;
+use kubewright_report::cluster_report::ReportApi;
 use tokio::runtime::Runtime;
 
 use crate::arguments::ScanBenchArguments;
@@ -20,9 +21,6 @@ const MAX_MEMORY_BYTES: u64 = 256 << 20;
 const PASS_TIMEOUT: Duration = Duration::from_secs(600);
 /// The objects for which the limits are promised.
 const PROMISED_OBJECTS: usize = 100_000;
-
-/// The definitions of reports that the scanner writes.
-const REPORT_DEFINITIONS: &str = include_str!("../../../../tests/cluster/openreports.yaml");
 
 pub(crate) fn measure_cluster(
     arguments: &ScanBenchArguments,
@@ -77,7 +75,7 @@ pub(crate) fn install_policies(cluster: &TestCluster, program: &ScanProgram) -> 
     let policies = policy_stream()?;
     let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
     apply(cluster, &definitions)?;
-    apply(cluster, REPORT_DEFINITIONS)?;
+    apply(cluster, ReportApi::OpenReports.definitions())?;
     let waited = cluster.kubectl(&established, "");
     if !waited.is_success() {
         return Err(waited.to_string());
