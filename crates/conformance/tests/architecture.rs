@@ -35,7 +35,7 @@ const LAYERS: &[&[&str]] = &[
     &["kubewright-convert"],
     &["kubewright-dialects"],
     &["kubewright-report"],
-    &["kubewright-serve"],
+    &["kubewright-scan", "kubewright-serve"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
 ];
@@ -54,7 +54,7 @@ const DIALECTS: &[&str] = &[
 ];
 
 /// The crates that only compute, as those of [`DIALECTS`] do, and the words by which they would reach outside.
-const PURE: &[&str] = &["value", "k8s", "engine", "graph", "report"];
+const PURE: &[&str] = &["value", "k8s", "engine", "graph", "report", "scan"];
 
 /// The expression and patch languages, and what they share. They only compute, too.
 const LANGUAGES: &[&str] = &["golib", "cel", "gotemplate", "interpolate", "jmespath", "jsonpath", "patch"];

@@ -3,6 +3,7 @@
 mod links;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 
 use kubewright_engine::Diagnostic;
 use kubewright_golib::regex;
@@ -39,6 +40,13 @@ pub(crate) fn compile_definition(
     let pattern = compiler.pattern(definition);
     let has_error = compiler.diagnostics.iter().any(Diagnostic::is_error);
     (pattern.filter(|_| !has_error), compiler.diagnostics)
+}
+
+/// Returns a hash that is equal for equal documents.
+fn fingerprint_of(document: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(document.to_string().as_bytes());
+    hasher.finish()
 }
 
 struct PatternCompiler<'d> {
@@ -95,6 +103,8 @@ impl PatternCompiler<'_> {
             git_url: definition.git_url.clone(),
             topology: definition.topology,
             location: self.document.locate(&["metadata".into(), "name".into()]),
+            lasting_seconds: definition.lasting_seconds,
+            fingerprint: fingerprint_of(&self.document.value),
             roles,
             leader: definition.leader,
             actors,

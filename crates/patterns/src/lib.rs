@@ -13,6 +13,7 @@ mod filter;
 mod finding;
 mod key;
 mod lint;
+mod live;
 mod message;
 mod near;
 mod operator;
@@ -22,6 +23,7 @@ mod relate;
 pub mod resources;
 pub mod shipped;
 mod source;
+pub mod suppression;
 mod types;
 
 pub use candidacy::{Candidacy, ConditionCheck, candidacies_of, count_filtered_leaders};
@@ -29,6 +31,10 @@ pub use describe::{RelationshipSummary, ResourceSummary};
 pub use detect::{DetectionSettings, detect, detect_all, detection_budget, exhausted_diagnostic};
 pub use finding::{
     Confidence, DetectionPhase, Evidence, LeaderTrace, PatternFinding, PatternFindings, TraceStep,
+};
+pub use live::{
+    FindingChange, FindingObject, IncompletePattern, IncompleteReason, LiveFinding, LivePatterns,
+    RedetectionCounts,
 };
 pub use near::{LabelDifference, MissReason, NearMiss, NearMisses, near_misses};
 pub use pattern::{Level, Pattern, RelationshipList, Topology};

@@ -34,6 +34,10 @@ pub struct Pattern {
     pub topology: Topology,
     /// Where the pattern is defined.
     pub location: Location,
+    /// `for`: how many seconds a condition must last before it is a finding, where objects are observed over time.
+    pub lasting_seconds: i64,
+    /// A hash of the document that defines the pattern, equal for equal documents.
+    pub fingerprint: u64,
     pub(crate) roles: Vec<Role>,
     pub(crate) leader: usize,
     /// Positions in `roles`, the leader among them.

@@ -10,6 +10,7 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::Strength;
+use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::criteria::{CriterionSide, ValueCriterion};
@@ -49,6 +50,8 @@ pub(crate) struct Definition {
     pub(crate) minimum: Option<Located<Points>>,
     pub(crate) common_minimum: Option<Points>,
     pub(crate) emits_on_empty: bool,
+    /// `for`, in seconds.
+    pub(crate) lasting_seconds: i64,
     /// Whether the same objects in other roles count as the same finding.
     pub(crate) is_unordered: bool,
     /// Whether it is written in the dialect with a target.
@@ -237,6 +240,27 @@ fn read_points<'d>(
     }
     points.map(|value| Located { value, path: found.path })
 }
+
+/// Reads `for`, the duration for which a condition must hold, in whole seconds; zero where it is not written.
+fn read_lasting_seconds<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> i64 {
+    let Some(found) = reader.string(spec, "for") else { return 0 };
+    let parsed = Duration::parse(&found.value).ok().filter(|duration| duration.nanoseconds() >= 0);
+    if parsed.is_none() {
+        let message = format!("`for` is `{}`, expected a duration", found.value);
+        let location = reader.place(&found.path);
+        reader.report(
+            Diagnostic::new(&code::UNKNOWN_VALUE, message, location)
+                .help("write for example `5m` or `1h30m`"),
+        );
+    }
+    // A part of a second counts as one: a condition never counts too early.
+    parsed.map_or(0, |duration| {
+        let nanoseconds = duration.nanoseconds();
+        nanoseconds / NANOSECONDS_PER_SECOND + i64::from(nanoseconds % NANOSECONDS_PER_SECOND > 0)
+    })
+}
+
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
 /// Returns `group/version` in its two parts.
 fn split_api_version(api_version: &str) -> (Option<Text>, Option<Text>) {

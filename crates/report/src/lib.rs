@@ -16,7 +16,6 @@ mod paint;
 pub mod render;
 mod report;
 mod severity;
-pub mod suppression;
 pub mod text;
 pub mod trace;
 
@@ -26,6 +25,7 @@ pub use findings::{
     FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
+pub use kubewright_patterns::suppression;
 pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
 pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};

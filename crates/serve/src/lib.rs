@@ -13,7 +13,6 @@ pub mod certificates;
 mod clock;
 pub mod dry_run;
 mod events;
-mod exceptions;
 pub mod guard;
 pub mod health;
 mod http;
@@ -48,7 +47,7 @@ mod world;
 
 pub use cache_health::monitor_caches;
 pub use certificates::Certificates;
-pub use exceptions::{AdmittedExceptions, admitted_exceptions};
+pub use kubewright_dialects::{AdmittedExceptions, admitted_exceptions};
 pub use lookup::ClusterLookup;
 pub use notice::{Notice, NoticeKind};
 pub use offline::run_offline;

@@ -9,8 +9,8 @@ use super::super::diagnostics as code;
 use super::super::pattern::{KindRef, Level, Presence, RelationshipList, Topology};
 use super::conditions::{self, ConditionStyle};
 use super::{
-    Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, options, read_pattern_name,
-    read_points, read_word, split_api_version,
+    Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, options,
+    read_lasting_seconds, read_pattern_name, read_points, read_word, split_api_version,
 };
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
@@ -47,6 +47,7 @@ pub(super) fn read_contract<'d>(
         "minRelationshipPoints",
         "minCommonRelationshipPoints",
         "dedupe",
+        "for",
     ];
     reader.only(spec, &known);
     let message = reader.filled(spec, "message");
@@ -74,6 +75,7 @@ pub(super) fn read_contract<'d>(
     };
     check_actors(reader, spec, topology, &resources, &actors);
     let is_unordered = is_unordered(reader, spec, topology);
+    let lasting_seconds = read_lasting_seconds(reader, spec);
     Some(Definition {
         version,
         message: message?,
@@ -85,6 +87,7 @@ pub(super) fn read_contract<'d>(
         minimum,
         common_minimum,
         emits_on_empty: false,
+        lasting_seconds,
         is_unordered,
         is_successor: false,
         ..about
@@ -167,6 +170,7 @@ fn read_pattern_metadata<'d>(reader: &mut DocumentReader<'d>, metadata: &Documen
         minimum: None,
         common_minimum: None,
         emits_on_empty: false,
+        lasting_seconds: 0,
         is_unordered: false,
         is_successor: false,
     }

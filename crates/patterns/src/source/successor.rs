@@ -11,7 +11,7 @@ use super::conditions::{self, ConditionStyle};
 use super::contract::{check_id, ids};
 use super::{
     Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, criteria,
-    read_pattern_name, read_word, split_api_version,
+    read_lasting_seconds, read_pattern_name, read_word, split_api_version,
 };
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
@@ -47,7 +47,7 @@ pub(super) fn read_successor<'d>(
     let message = reader.filled(spec, "message");
     let reference = reader.string(spec, "reference").map(|found| found.value).unwrap_or_default();
     let description = reader.string(spec, "description").map(|found| found.value).unwrap_or_default();
-    reader.string(spec, "for");
+    let lasting_seconds = read_lasting_seconds(reader, spec);
     let target = reader.required_object(spec, "target");
     let emits_on_empty =
         target.as_ref().and_then(|target| reader.boolean(target, "emitOnEmpty")).unwrap_or(false);
@@ -92,6 +92,7 @@ pub(super) fn read_successor<'d>(
         minimum: None,
         common_minimum: None,
         emits_on_empty,
+        lasting_seconds,
         is_unordered: false,
         is_successor: true,
     })

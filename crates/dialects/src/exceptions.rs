@@ -39,8 +39,7 @@ pub fn admitted_exceptions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Snapshot;
-    use kubewright_dialects::DialectOptions;
+    use crate::{DialectOptions, all_dialects};
     use kubewright_value::{Source, yaml};
 
     const SECOND: i128 = 1_000_000_000;
@@ -49,9 +48,10 @@ mod tests {
         let text = "metadata: {name: a, namespace: one}\nspec: {expiresAt: '1970-01-01T00:00:05Z'}\n---\n\
                     metadata: {name: b, namespace: two}\n---\nmetadata: {name: c, namespace: one}\n";
         let documents = yaml::read(&Source::new("e.yaml", text)).documents;
-        let snapshot = Snapshot::of(&DialectOptions::default(), &[], &[], 0);
+        let dialects = all_dialects(&DialectOptions::default());
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
+        let languages: Vec<&dyn ClusterSupport> =
+            dialects.iter().filter_map(|dialect| dialect.cluster_support()).collect();
         let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
         let name = |document: &Document| {
             document.value.at(&["metadata", "name"]).map(kubewright_value::Value::to_string)

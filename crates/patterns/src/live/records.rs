@@ -1,0 +1,174 @@
+//! The findings of one pattern that were returned last, or that do not count yet.
+//!
+//! Of a finding only its identity, its time and a hash of its content are kept: the content goes to the caller.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kubewright_graph::{Graph, Id};
+use kubewright_k8s::ObjectName;
+use kubewright_value::Text;
+
+use super::super::finding::PatternFinding;
+use super::super::pattern::Pattern;
+use super::{FindingChange, FindingObject, LiveFinding};
+
+/// The findings of one pattern.
+#[derive(Debug, Default)]
+pub(super) struct FindingRecords {
+    by_leader: HashMap<ObjectName, Vec<FindingRecord>>,
+    /// When findings that do not count yet begin to count, each with its leader.
+    deadlines: BTreeSet<(i64, ObjectName)>,
+    /// How long a condition must last.
+    lasting_seconds: i64,
+}
+
+#[derive(Debug, Clone)]
+struct FindingRecord {
+    actors: Vec<FindingObject>,
+    since: i64,
+    digest: u64,
+    /// Whether the caller knows it.
+    is_returned: bool,
+}
+
+/// A finding of the present search.
+#[derive(Debug)]
+pub(super) struct Observation {
+    actors: Vec<FindingObject>,
+    finding: PatternFinding,
+    suppressed: Option<Text>,
+    digest: u64,
+}
+
+/// The exchange of the findings of some leaders for those of the present search.
+pub(super) struct LeaderUpdate<'r> {
+    pattern: &'r Text,
+    records: &'r mut FindingRecords,
+    /// The records of the leaders before.
+    before: HashMap<ObjectName, Vec<FindingRecord>>,
+    changes: Vec<FindingChange>,
+}
+
+impl FindingRecords {
+    pub(super) fn new(lasting_seconds: i64) -> Self {
+        Self { lasting_seconds, ..Self::default() }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<i64> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Takes over the findings of an earlier version of the pattern. If it is not the same, their time begins again.
+    pub(super) fn take_over(&mut self, earlier: Self, is_same: bool) {
+        self.by_leader = earlier.by_leader;
+        if is_same {
+            self.deadlines = earlier.deadlines;
+            return;
+        }
+        for records in self.by_leader.values_mut() {
+            // A time that no search has: the finding is observed anew.
+            records.iter_mut().for_each(|record| record.since = i64::MAX);
+            records.retain(|record| record.is_returned);
+        }
+    }
+
+    /// Returns that all findings that the caller knows are gone.
+    pub(super) fn all_gone(self, pattern: &Text) -> impl Iterator<Item = FindingChange> {
+        let returned = self.by_leader.into_values().flatten().filter(|record| record.is_returned);
+        let mut gone: Vec<FindingChange> =
+            returned.map(|record| gone_change(pattern, record.actors)).collect();
+        gone.sort_by(|a, b| a.actors.cmp(&b.actors));
+        gone.into_iter()
+    }
+
+    fn deadline(&self, record: &FindingRecord, leader: &ObjectName) -> Option<(i64, ObjectName)> {
+        (!record.is_returned).then(|| (record.since.saturating_add(self.lasting_seconds), leader.clone()))
+    }
+}
+
+impl<'r> LeaderUpdate<'r> {
+    /// Exchanges the findings of all leaders.
+    pub(super) fn of_all(pattern: &'r Pattern, records: &'r mut FindingRecords) -> Self {
+        let before = std::mem::take(&mut records.by_leader);
+        records.deadlines.clear();
+        Self { pattern: &pattern.name, records, before, changes: Vec::new() }
+    }
+
+    /// Takes note of a finding.
+    pub(super) fn observe(&mut self, observation: Observation, now: i64) {
+        let Observation { actors, finding, suppressed, digest } = observation;
+        let leader = actors.first().map(FindingObject::object_name).unwrap_or_default();
+        let known = self.before.get_mut(&leader).and_then(|records| {
+            let place = records.iter().position(|record| record.actors == actors)?;
+            Some(records.swap_remove(place))
+        });
+        let since = known.as_ref().map_or(now, |known| known.since.min(now));
+        let was_returned = known.as_ref().is_some_and(|known| known.is_returned);
+        let is_same = known.as_ref().is_some_and(|known| known.digest == digest && known.since != i64::MAX);
+        // What was returned stays, also if the clock goes back.
+        let is_returned = was_returned || now.saturating_sub(since) >= self.records.lasting_seconds;
+        if is_returned && !(was_returned && is_same) {
+            let finding = Some(LiveFinding { finding, since, suppressed });
+            self.changes.push(FindingChange {
+                pattern: self.pattern.clone(),
+                actors: actors.clone(),
+                finding,
+            });
+        }
+        let record = FindingRecord { actors, since, digest, is_returned };
+        self.records.deadlines.extend(self.records.deadline(&record, &leader));
+        self.records.by_leader.entry(leader).or_default().push(record);
+    }
+
+    /// Ends what was not observed.
+    pub(super) fn finish(mut self, changes: &mut Vec<FindingChange>) {
+        let gone = self.before.into_values().flatten().filter(|record| record.is_returned);
+        let gone = gone.map(|record| gone_change(self.pattern, record.actors));
+        self.changes.extend(gone);
+        self.changes.sort_by(|a, b| a.actors.cmp(&b.actors));
+        changes.append(&mut self.changes);
+    }
+}
+
+impl Observation {
+    /// Returns `finding`, whose objects are `actors`.
+    pub(super) fn new(
+        actors: Vec<FindingObject>,
+        finding: PatternFinding,
+        suppressed: Option<Text>,
+        graph: &Graph,
+    ) -> Self {
+        let mut hasher = DefaultHasher::new();
+        suppressed.hash(&mut hasher);
+        hash_finding(&finding, graph, &mut hasher);
+        Self { actors, finding, suppressed, digest: hasher.finish() }
+    }
+}
+
+/// Hashes everything that a report may show of a finding. Objects count by name: another may have the id by now.
+fn hash_finding(finding: &PatternFinding, graph: &Graph, hasher: &mut DefaultHasher) {
+    let object = |id: Option<Id>, hasher: &mut DefaultHasher| {
+        id.and_then(|id| graph.node(id)).map(FindingObject::of).hash(hasher);
+    };
+    finding.message.hash(hasher);
+    finding.severity.hash(hasher);
+    finding.points.to_string().hash(hasher);
+    for (role, id) in &finding.roles {
+        role.hash(hasher);
+        object(Some(*id), hasher);
+    }
+    for (role, ids) in &finding.witnesses {
+        role.hash(hasher);
+        ids.iter().for_each(|id| object(Some(*id), hasher));
+    }
+    for evidence in &finding.evidence {
+        (&evidence.entry, &evidence.relationship, evidence.held, &evidence.via).hash(hasher);
+        evidence.description.hash(hasher);
+        [evidence.from, evidence.to, evidence.through].into_iter().for_each(|id| object(id, hasher));
+    }
+}
+
+fn gone_change(pattern: &Text, actors: Vec<FindingObject>) -> FindingChange {
+    FindingChange { pattern: pattern.clone(), actors, finding: None }
+}

@@ -1,0 +1,340 @@
+//! The state of a scan: what was said about each object, and why.
+
+mod due;
+mod full_pass;
+mod list;
+mod patterns;
+mod results;
+mod since;
+mod tracked;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use kubewright_engine::{Query, World};
+use kubewright_report::cluster_report::{ReportResult, ReportScope, ReportSource, StatusFilter};
+use kubewright_value::{Text, Value};
+
+use crate::fingerprint::Fingerprinter;
+use crate::input::InputTable;
+use crate::judge::{JudgedOutcomes, Verdict, judge_object};
+use crate::outcome_set::OutcomeTable;
+use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRules, WatchedInput};
+use due::DueTimes;
+pub use full_pass::FullPassList;
+use list::ListState;
+use patterns::PatternFindingRows;
+pub use results::{ChangedResults, RuleTotals, ScanTotals};
+use since::SinceTimes;
+use tracked::{KindObjects, ObjectUid, TrackedObject};
+
+/// The settings of a scan.
+#[derive(Debug, Clone)]
+pub struct ScanSettings {
+    /// Which objects have rows.
+    pub report_on: ReportOn,
+    /// Which outcomes have rows. All are counted.
+    pub report_results: StatusFilter,
+    /// After how many seconds an object whose rules read the clock is judged again.
+    pub clock_interval: i64,
+    /// After how many seconds an object for which a lookup failed is judged again.
+    pub retry_interval: i64,
+}
+
+impl Default for ScanSettings {
+    fn default() -> Self {
+        Self {
+            report_on: ReportOn::default(),
+            report_results: StatusFilter::default(),
+            clock_interval: 600,
+            retry_interval: 60,
+        }
+    }
+}
+
+/// Which objects have rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReportOn {
+    /// Of a workload, what it made of it and the Pods: only the first, as far as a rule covers both.
+    #[default]
+    Roots,
+    /// Every object.
+    All,
+}
+
+/// What observing an object led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observation {
+    /// No rule can see a change since it was judged last.
+    Unchanged,
+    /// It was judged.
+    Judged,
+    /// The caller must look these up and observe the object again. What was said of the object before stays.
+    NeedsAnswers(Vec<Query>),
+    /// No rule is about it, and none looked anything up to find that out: nothing is kept of it.
+    NotMatched,
+    /// The rules were replaced since it was judged: it must be judged again.
+    Outdated,
+}
+
+/// How many objects were judged, by cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JudgementCounts {
+    /// Because they were listed or have changed.
+    pub object: u64,
+    /// Because a rule has changed.
+    pub rule: u64,
+    /// Because something that was looked up has changed.
+    pub dependency: u64,
+    /// Because of the time.
+    pub clock: u64,
+    /// In a full pass.
+    pub full_pass: u64,
+    /// Not judged, because no rule can see a change.
+    pub unchanged: u64,
+}
+
+/// What the rules said about every object, kept up to date.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    settings: ScanSettings,
+    rules: Arc<ScanRules>,
+    /// Counts the rules that were set.
+    generation: u64,
+    fingerprinter: Fingerprinter,
+    kinds: BTreeMap<KindKey, KindObjects>,
+    outcomes: OutcomeTable,
+    inputs: InputTable,
+    lists: BTreeMap<KindKey, ListState>,
+    due: DueTimes,
+    counts: JudgementCounts,
+    /// The objects whose results have changed, each with the scope under which its former results were taken.
+    changed: BTreeMap<ObjectKey, Option<ReportScope>>,
+    /// Rows of stored reports.
+    stored: HashMap<(ReportSource, Text), Vec<ReportResult>>,
+    patterns: PatternFindingRows,
+    last_full_pass: Option<i64>,
+}
+
+impl Scanner {
+    /// Returns a scan without rules and objects.
+    #[must_use]
+    pub fn new(settings: ScanSettings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Returns the rules.
+    #[must_use]
+    pub fn rules(&self) -> &Arc<ScanRules> {
+        &self.rules
+    }
+
+    /// Returns how many objects were judged.
+    #[must_use]
+    pub fn judgement_counts(&self) -> JudgementCounts {
+        self.counts
+    }
+
+    /// Replaces the rules, and returns which objects must be observed again because their rules, exceptions or bindings
+    /// have changed: all, if patterns have, because the new ones may read other fields. They are observed with
+    /// [`JudgementCause::Rule`], and judged only if their rules have changed. Objects of kinds that no rule and no pattern
+    /// is about any more are forgotten.
+    pub fn replace_rules(&mut self, rules: Arc<ScanRules>) -> Vec<RescanTarget> {
+        let mut targets = self.rules.targets_changed_in(&rules);
+        let are_patterns_new = self.patterns.replace(&self.rules, &rules);
+        let parts_before: Vec<_> =
+            self.kinds.keys().map(|kind| self.rules.parts_read_of(&kind.kind)).collect();
+        self.rules = rules;
+        self.generation += 1;
+        let mut forgotten = Vec::new();
+        for ((kind, objects), before) in self.kinds.iter_mut().zip(parts_before) {
+            let is_whole = self.rules.parts_read_of(&kind.kind) != before;
+            for (key, object) in objects.iter_mut() {
+                let is_target = targets.iter().any(|target| target.contains(&kind.kind, &key.namespace));
+                object.is_stale |= is_whole || is_target;
+                let is_namespaced = !key.namespace.is_empty();
+                if !self.rules.reads_kind(&kind.group, &kind.kind, is_namespaced) {
+                    forgotten.push(key.object_key(kind));
+                }
+            }
+        }
+        forgotten.iter().for_each(|key| self.remove(key));
+        if are_patterns_new {
+            targets = vec![RescanTarget::default()];
+        }
+        targets
+    }
+
+    /// Judges `object`, without changing anything. If it is judged because it was listed, it has changed or rules have,
+    /// and no rule about it has changed or can see a change, no rule runs.
+    #[must_use]
+    pub fn judge(&self, object: &Value, cause: JudgementCause, world: &dyn World) -> Judgement {
+        let key = ObjectKey::of(object);
+        let parts = self.rules.parts_read_of(&key.kind);
+        let fingerprint = self.fingerprinter.fingerprint(object, parts);
+        let known = self.tracked(&key).filter(|known| !known.is_stale && known.fingerprint == fingerprint);
+        let verdict = match known {
+            Some(_) if matches!(cause, JudgementCause::Object | JudgementCause::Rule) => Verdict::Unchanged,
+            _ => judge_object(&self.rules, &self.settings, object, world),
+        };
+        let is_in_graph = self.rules.patterns.reads_kind(&key.group, &key.kind);
+        Judgement {
+            uid: object.str_at(&["metadata", "uid"]).into(),
+            api_version: object.str_at(&["apiVersion"]).into(),
+            key,
+            cause,
+            generation: self.generation,
+            fingerprint,
+            pattern_object: is_in_graph.then(|| object.clone()),
+            verdict,
+        }
+    }
+
+    /// Stores a judgement. `now` is in seconds since 1970.
+    pub fn record(&mut self, judgement: Judgement, now: i64) -> Observation {
+        if judgement.generation != self.generation {
+            return Observation::Outdated;
+        }
+        let Judgement { key, uid, api_version, cause, fingerprint, verdict, pattern_object, .. } = judgement;
+        if let Some(object) = &pattern_object {
+            self.patterns.insert(object);
+        }
+        match verdict {
+            Verdict::Unchanged => {
+                self.mark_seen(&key);
+                self.counts.unchanged += 1;
+                Observation::Unchanged
+            }
+            Verdict::NeedsAnswers(queries) => {
+                self.mark_seen(&key);
+                Observation::NeedsAnswers(queries)
+            }
+            Verdict::Judged(judged) => {
+                self.count(cause);
+                // What is in the graph is kept here too, so that the end of a list finds what is gone.
+                if judged.is_empty() && pattern_object.is_none() {
+                    self.remove(&key);
+                    return Observation::NotMatched;
+                }
+                let identity = ObjectIdentity { uid, api_version, fingerprint };
+                self.store(key, identity, judged, now);
+                Observation::Judged
+            }
+        }
+    }
+
+    /// Judges `object` and stores the judgement.
+    pub fn observe(
+        &mut self,
+        object: &Value,
+        cause: JudgementCause,
+        world: &dyn World,
+        now: i64,
+    ) -> Observation {
+        let judgement = self.judge(object, cause, world);
+        self.record(judgement, now)
+    }
+
+    /// Forgets an object that no longer exists.
+    pub fn remove(&mut self, key: &ObjectKey) {
+        self.patterns.remove(key);
+        let Some((object, scope)) = self.take_tracked(key) else { return };
+        self.due.remove(object.due, key);
+        if self.outcomes.rows(object.outcomes).next().is_some() {
+            self.note_change(key.clone(), Some(scope));
+        }
+        self.outcomes.release(object.outcomes);
+        self.inputs.release(object.inputs);
+    }
+
+    /// Returns the objects whose last judgement looked up `changed`, or a list that can contain it.
+    #[must_use]
+    pub fn dependents_of(&self, changed: &ObjectKey) -> Vec<ObjectKey> {
+        self.objects_with_inputs(&self.inputs.sets_reading(changed))
+    }
+
+    /// Returns the objects whose last judgement looked up the cluster-wide shared entry called `name`.
+    #[must_use]
+    pub fn dependents_of_shared(&self, name: &Text) -> Vec<ObjectKey> {
+        self.objects_with_inputs(&self.inputs.sets_reading_shared(name))
+    }
+
+    /// Returns everything that judgements looked up and that can be watched. Changes of it are to be announced by
+    /// [`dependents_of`](Self::dependents_of).
+    #[must_use]
+    pub fn watched_inputs(&self) -> std::collections::BTreeSet<WatchedInput> {
+        self.inputs.watched()
+    }
+
+    /// Returns whether something is kept of an object.
+    #[must_use]
+    pub fn contains(&self, key: &ObjectKey) -> bool {
+        self.tracked(key).is_some()
+    }
+
+    fn objects_with_inputs(&self, sets: &std::collections::BTreeSet<u32>) -> Vec<ObjectKey> {
+        if sets.is_empty() {
+            return Vec::new();
+        }
+        let kinds = self.kinds.iter();
+        kinds
+            .flat_map(|(kind, objects)| {
+                let read = objects.iter().filter(|(_, object)| sets.contains(&object.inputs));
+                read.map(|(key, _)| key.object_key(kind))
+            })
+            .collect()
+    }
+
+    fn count(&mut self, cause: JudgementCause) {
+        *match cause {
+            JudgementCause::Object => &mut self.counts.object,
+            JudgementCause::Rule => &mut self.counts.rule,
+            JudgementCause::Dependency => &mut self.counts.dependency,
+            JudgementCause::Clock => &mut self.counts.clock,
+            JudgementCause::FullPass => &mut self.counts.full_pass,
+        } += 1;
+    }
+
+    fn store(&mut self, key: ObjectKey, identity: ObjectIdentity, judged: JudgedOutcomes, now: i64) {
+        let previous = self.take_tracked(&key);
+        let due = self.due_after(&key, &judged, now);
+        let outcomes = self.outcomes.acquire(judged.outcomes);
+        let since = self.since_of(previous.as_ref().map(|(object, _)| object), outcomes, &identity.uid, now);
+        let object = TrackedObject {
+            uid: ObjectUid::new(&identity.uid),
+            fingerprint: identity.fingerprint,
+            outcomes,
+            inputs: self.inputs.acquire(judged.inputs),
+            since,
+            due,
+            version: self.version_number(&key, &identity.api_version),
+            seen: self.list_number(&key),
+            is_stale: false,
+        };
+        self.note_difference(&key, previous.as_ref(), &object);
+        if let Some((previous, _)) = previous {
+            self.due.remove(previous.due, &key);
+            self.outcomes.release(previous.outcomes);
+            self.inputs.release(previous.inputs);
+        }
+        self.due.insert(due, &key);
+        self.put_tracked(&key, object);
+    }
+}
+
+/// What an object says about itself.
+struct ObjectIdentity {
+    uid: Text,
+    api_version: Text,
+    fingerprint: u64,
+}
+
+impl JudgedOutcomes {
+    /// Returns whether nothing must be kept: the same object gives the same again, whatever else changes.
+    fn is_empty(&self) -> bool {
+        self.outcomes.is_empty() && self.inputs.is_empty() && !self.reads_clock
+    }
+}
+
+#[cfg(test)]
+mod tests;

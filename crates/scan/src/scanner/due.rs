@@ -1,0 +1,68 @@
+//! Which objects must be judged again because time has passed.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::Scanner;
+use crate::ObjectKey;
+use crate::judge::JudgedOutcomes;
+
+/// The objects that are due at some time.
+#[derive(Debug, Default)]
+pub(super) struct DueTimes {
+    times: BTreeSet<(u32, ObjectKey)>,
+}
+
+impl DueTimes {
+    /// Notes that `key` is due at `time`; 0 is never.
+    pub(super) fn insert(&mut self, time: u32, key: &ObjectKey) {
+        if time != 0 {
+            self.times.insert((time, key.clone()));
+        }
+    }
+
+    pub(super) fn remove(&mut self, time: u32, key: &ObjectKey) {
+        if time != 0 {
+            self.times.remove(&(time, key.clone()));
+        }
+    }
+}
+
+impl Scanner {
+    /// Returns the objects that must be judged again at `now`, in seconds since 1970: their rules read the clock, or a
+    /// lookup failed. An object that is not observed is returned again with the next call.
+    ///
+    /// Some rules capture the time when they are [compiled](crate::ScanRules::captures_time): then the rules are to be
+    /// compiled again first.
+    #[must_use]
+    pub fn due(&self, now: i64) -> Vec<ObjectKey> {
+        let is_due = |(time, _): &&(u32, ObjectKey)| i64::from(*time) <= now;
+        self.due.times.iter().take_while(is_due).map(|(_, key)| key.clone()).collect()
+    }
+
+    /// Returns when the next objects are due, or [`refresh_patterns`](Self::refresh_patterns) is, in seconds since 1970.
+    #[must_use]
+    pub fn next_due(&self) -> Option<i64> {
+        let objects = self.due.times.first().map(|(time, _)| i64::from(*time));
+        [objects, self.patterns.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Returns when an object that was judged at `now` is due again; 0 for never. The times of objects are spread over a
+    /// quarter of the interval.
+    pub(super) fn due_after(&self, key: &ObjectKey, judged: &JudgedOutcomes, now: i64) -> u32 {
+        let interval = match (judged.reads_clock, judged.has_failed_lookup) {
+            (_, true) => self.settings.retry_interval,
+            (true, false) => self.settings.clock_interval,
+            (false, false) => return 0,
+        };
+        let spread = i64::try_from(hash_of(key) % 1024).unwrap_or_default() * interval / 4096;
+        u32::try_from(now + interval + spread).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// Returns a number that is the same for the same key in every process.
+pub(super) fn hash_of(key: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
