@@ -37,13 +37,10 @@ fn only_patterns_and_what_shows_them_depend_on_the_graph() {
         .filter(|(_, package)| package.dependencies.iter().any(|name| name == "kubewright-graph"))
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(users, [
-        "kubewright",
-        "kubewright-draw",
-        "kubewright-patterns",
-        "kubewright-report",
-        "kubewright-scan"
-    ]);
+    assert_eq!(
+        users,
+        ["kubewright", "kubewright-draw", "kubewright-patterns", "kubewright-report", "kubewright-scan"]
+    );
 }
 
 fn shipped_packages() -> BTreeMap<String, ShippedPackage> {

@@ -12,6 +12,7 @@ mod kyverno;
 mod objects;
 mod policies;
 mod programs;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -33,8 +34,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// As in the measured binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Returns whether all limits were kept.
 fn run(arguments: &ScanBenchArguments) -> Result<bool, String> {
+    if let Some(objects) = arguments.simulate {
+        return simulate::simulate(objects).map(|()| true);
+    }
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -45,7 +53,7 @@ fn run(arguments: &ScanBenchArguments) -> Result<bool, String> {
     println!("Profile `{}`.", program.profile);
     for part in &arguments.parts {
         match part {
-            ScanBenchPart::Simulated => {}
+            ScanBenchPart::Simulated => simulate::measure_simulated(arguments, &mut limits)?,
             ScanBenchPart::Cluster => {
                 cluster::measure_cluster(arguments, &runtime, &program, &mut limits)?;
             }
