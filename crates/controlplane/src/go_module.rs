@@ -161,7 +161,7 @@ impl GoModule {
             .env("GOWORK", "off")
             .stdin(Stdio::null())
             .output()
-            .map_err(cannot_run_go)?;
+            .map_err(|error| cannot_run_go(&error))?;
         if !output.status.success() {
             let reason = String::from_utf8_lossy(&output.stderr);
             return Err(ClusterError::failed(format!("cannot build {name}: {reason}")));
@@ -209,7 +209,7 @@ impl GoModule {
             .env("GOWORK", "off")
             .stdin(Stdio::null())
             .output()
-            .map_err(cannot_run_go)
+            .map_err(|error| cannot_run_go(&error))
     }
 
     fn package(&self, below: &str) -> String {
@@ -233,7 +233,7 @@ impl GoModule {
     }
 }
 
-fn cannot_run_go(error: std::io::Error) -> ClusterError {
+fn cannot_run_go(error: &std::io::Error) -> ClusterError {
     ClusterError::failed(format!("cannot run `go`: {error}"))
 }
 

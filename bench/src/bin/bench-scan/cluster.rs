@@ -65,6 +65,7 @@ pub(crate) fn start_control_plane() -> Result<TestCluster, String> {
         .api_server_only()
         .flag(ControlPlaneComponent::Etcd, "--quota-backend-bytes=8589934592")
         .flag(ControlPlaneComponent::ApiServer, "--max-mutating-requests-inflight=1000")
+        .flag(ControlPlaneComponent::ApiServer, "--allow-privileged=true")
         .try_start()
         .map_err(|error| error.to_string())
 }

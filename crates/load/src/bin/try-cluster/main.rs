@@ -9,7 +9,7 @@ use std::io::{Read, stdin};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use kubewright_controlplane::TestCluster;
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 
 use steps::{TrialPrograms, apply_manifests, await_reports, install_definitions, trial_rules};
 
@@ -31,7 +31,9 @@ fn run() -> Result<(), String> {
     let step = |text: &str| eprintln!("{:5.1} s  {text}", start.elapsed().as_secs_f64());
     let programs = TrialPrograms::beside_this_program()?;
     step("starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler");
-    let cluster = TestCluster::builder().try_start().map_err(|error| error.to_string())?;
+    // As in most clusters; the shop has a privileged container.
+    let builder = TestCluster::builder().flag(ControlPlaneComponent::ApiServer, "--allow-privileged=true");
+    let cluster = builder.try_start().map_err(|error| error.to_string())?;
     let _kubelet = cluster.run_pods();
     step("installing definitions and rules");
     install_definitions(&cluster, &programs)?;
