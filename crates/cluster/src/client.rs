@@ -4,9 +4,15 @@
 //! an [`ApiPath`], whose parts are looked at once more before they go out.
 
 mod address;
+mod body;
+mod chunks;
 mod connection;
 mod lines;
+mod list;
+mod proxy;
 mod session;
+mod socks;
+mod throttle;
 mod tls;
 
 use std::sync::Arc;
@@ -17,17 +23,15 @@ use hyper::Method;
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value, json};
 pub use lines::WatchLines;
+pub use list::ListEnd;
+pub(crate) use list::{ListRequest, keep_only_metadata};
 
 use self::address::ApiServerAddress;
 use self::connection::{ApiAnswer, ConnectionPool, HttpCall};
 use self::session::SessionSource;
+use self::throttle::CallDeadline;
+use crate::watcher::WatchListSupport;
 use crate::{Config, Error};
-
-/// How many objects one page of a list has.
-const LIST_PAGE_OBJECTS: usize = 500;
-
-/// How often a list begins again because its pages have become old.
-const MAX_LIST_RESTARTS: usize = 3;
 
 const JSON_CONTENT_TYPE: &str = "application/json";
 
@@ -44,20 +48,25 @@ struct ClientShared {
     address: ApiServerAddress,
     sessions: SessionSource,
     connections: ConnectionPool,
+    is_gzip_accepted: bool,
+    watch_lists: WatchListSupport,
 }
 
 /// What one call may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// How long it may take.
+    /// How long one attempt may take.
     pub time: Duration,
-    /// How many bytes the answer, or one event of a watch, may have.
+    /// How many bytes the answer, or one event of a watch, may have; decompressed, where it was compressed.
     pub size: usize,
+    /// How much longer the whole call may take because the API server asks to come back later: 429, or 503 with
+    /// `Retry-After`. With zero, `time` is the limit of the whole call, waits included.
+    pub throttle_wait: Duration,
 }
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { time: Duration::from_secs(30), size: 64 << 20 }
+        Self { time: Duration::from_secs(30), size: 64 << 20, throttle_wait: Duration::from_secs(60) }
     }
 }
 
@@ -92,13 +101,14 @@ impl Client {
     /// # Errors
     /// When the address is none.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let address = ApiServerAddress::parse(&config.server)?;
-        let namespace = config.namespace.clone();
+        let address = ApiServerAddress::parse(&config.server, config.proxy.clone())?;
         let shared = ClientShared {
-            namespace,
+            namespace: config.namespace.clone(),
             address,
+            is_gzip_accepted: config.is_gzip_accepted,
             sessions: SessionSource::new(config),
             connections: ConnectionPool::default(),
+            watch_lists: WatchListSupport::default(),
         };
         Ok(Self { shared: Arc::new(shared), limits: CallLimits::default() })
     }
@@ -115,6 +125,17 @@ impl Client {
         &self.shared.namespace
     }
 
+    /// Returns what one call may cost.
+    #[must_use]
+    pub fn limits(&self) -> CallLimits {
+        self.limits
+    }
+
+    /// Returns where the API server is known not to send lists as watches.
+    pub(crate) fn watch_lists(&self) -> &WatchListSupport {
+        &self.shared.watch_lists
+    }
+
     /// Returns the address of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
@@ -127,21 +148,6 @@ impl Client {
     /// When there is none, or no answer.
     pub async fn get(&self, path: &ApiPath) -> Result<Value, Error> {
         self.value(Method::GET, path, JSON_CONTENT_TYPE, None).await
-    }
-
-    /// Reads all objects at `path`, page by page.
-    ///
-    /// # Errors
-    /// When there is no such resource, or no answer.
-    pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
-        let (mut page, mut restarts) = (LIST_PAGE_OBJECTS, 0);
-        loop {
-            match self.pages(path, page).await {
-                Err(Error::TooLarge(_)) if page > 1 => page = (page / 10).max(1),
-                Err(error) if error.is_gone() && restarts < MAX_LIST_RESTARTS => restarts += 1,
-                other => return other,
-            }
-        }
     }
 
     /// Makes an object.
@@ -228,29 +234,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
-        let call = self.call(Method::GET, path, JSON_CONTENT_TYPE, None)?;
-        let answer = self.in_time(self.answer(&call, true)).await?;
-        Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
-    }
-
-    async fn pages(&self, path: &ApiPath, page: usize) -> Result<ObjectList, Error> {
-        let mut list = ObjectList::default();
-        let mut token = String::new();
-        loop {
-            let mut path = path.clone();
-            path.query.push(("limit".into(), page.to_string().into()));
-            if !token.is_empty() {
-                path.query.push(("continue".into(), token.as_str().into()));
-            }
-            let answer = self.get(&path).await?;
-            let metadata = |key| answer.str_at(&["metadata", key]);
-            list.version = metadata("resourceVersion").into();
-            token = metadata("continue").to_owned();
-            add_items(&mut list.items, &answer)?;
-            if token.is_empty() {
-                return Ok(list);
-            }
-        }
+        self.watch_as(path, false, idle).await
     }
 
     async fn value(
@@ -271,14 +255,13 @@ impl Client {
         accept: &'static str,
         body: Option<(&'static str, &Value)>,
     ) -> Result<String, Error> {
-        let call = self.call(method, path, accept, body)?;
-        self.in_time(async {
-            let answer = self.answer(&call, false).await?;
-            let (text, connection) = answer.text(self.limits.size, self.server()).await?;
-            self.shared.connections.keep(connection);
-            Ok(text)
-        })
-        .await
+        let mut call = self.call(method, path, accept, body)?;
+        call.is_gzip_accepted = self.shared.is_gzip_accepted && call.method == Method::GET;
+        let (answer, deadline) = self.answer_by_deadline(&call, false).await?;
+        let text = tokio::time::timeout_at(deadline, answer.text(self.limits.size, self.server())).await;
+        let (text, connection) = text.map_err(|_| Error::TimedOut(self.limits.time))??;
+        self.shared.connections.keep(connection);
+        Ok(text)
     }
 
     fn call(
@@ -292,14 +275,38 @@ impl Client {
             method,
             target: self.shared.address.target(path)?,
             accept,
+            is_gzip_accepted: false,
             content_type: body.map(|(kind, _)| kind),
             body: body.map(|(_, value)| Bytes::from(json::to_string(value))).unwrap_or_default(),
         })
     }
 
-    /// Sends `call` and waits for the head of a successful answer. A login that is refused is read once more: the
-    /// token may have been replaced since.
+    /// Sends `call` and waits for the head of a successful answer, as often and as long as the limits allow.
     async fn answer(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
+        Ok(self.answer_by_deadline(call, is_own).await?.0)
+    }
+
+    /// Returns an answer as [`Self::answer`] does, and until when its body must have been read.
+    async fn answer_by_deadline(
+        &self,
+        call: &HttpCall,
+        is_own: bool,
+    ) -> Result<(ApiAnswer, tokio::time::Instant), Error> {
+        // The user may have to type a password for the first login, so it is not a part of the call.
+        self.shared.sessions.logged_in().await?;
+        let mut deadline = CallDeadline::new(&self.limits);
+        loop {
+            let attempt_end = deadline.of_attempt();
+            match tokio::time::timeout_at(attempt_end, self.answer_once(call, is_own)).await {
+                Ok(Ok(answer)) => return Ok((answer, attempt_end)),
+                Ok(Err(error)) => deadline.wait_for_retry(&call.method, error).await?,
+                Err(_) => return Err(Error::TimedOut(self.limits.time)),
+            }
+        }
+    }
+
+    /// Sends `call` once. A login that is refused is read once more: the token may have been replaced since.
+    async fn answer_once(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
         let ClientShared { address, sessions, connections, .. } = &*self.shared;
         let session = sessions.current().await?;
         let answer = connections.send(call, address, &session, is_own).await?;
@@ -313,35 +320,11 @@ impl Client {
             },
             _ => answer,
         };
-        answer.successful(&address.text).await
-    }
-
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        match tokio::time::timeout(self.limits.time, work).await {
-            Ok(done) => done,
-            Err(_) => Err(Error::TimedOut(self.limits.time)),
+        if answer.response.status().is_success() {
+            return Ok(answer);
         }
+        let (status, connection) = answer.refusal(&address.text).await?;
+        connections.keep(connection);
+        Err(status.into())
     }
-}
-
-/// The items of a list say what they are only where they are watched; here they say it too.
-fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
-    let text = |key: &str| page.str_at(&[key]);
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
-        return Err(Error::Unreadable(format!("a `{kind}` is not a list")));
-    };
-    for item in found.as_array().unwrap_or_default() {
-        let mut item = item.clone();
-        if let Some(map) = item.as_object_mut() {
-            if !map.contains_key("kind") {
-                map.insert_at(0, "kind".into(), kind.into());
-            }
-            if !map.contains_key("apiVersion") {
-                map.insert_at(1, "apiVersion".into(), version.into());
-            }
-        }
-        items.push(item);
-    }
-    Ok(())
 }

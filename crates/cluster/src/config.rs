@@ -1,17 +1,23 @@
 //! The address of the API server, and the credentials.
 
 mod exec;
+mod impersonation;
 mod kubeconfig;
 mod login;
+mod proxy;
+mod timestamp;
 
 use std::env;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use exec::Exec;
-pub(crate) use login::LoginCredentials;
+pub use exec::{Exec, InteractiveMode};
+pub use impersonation::Impersonation;
 pub use login::{ClientIdentity, Login, PemSource};
+pub(crate) use login::{LoginCredentials, basic_authorization};
+pub use proxy::{ProxyScheme, ProxyServer};
 
 use crate::Error;
 
@@ -33,6 +39,13 @@ pub struct Config {
     pub is_insecure: bool,
     /// How the client authenticates.
     pub login: Login,
+    /// Whom the client acts as; empty for itself.
+    pub impersonation: Impersonation,
+    /// The proxy on the way to the API server.
+    pub proxy: Option<ProxyServer>,
+    /// Whether the API server may compress answers of more than 128 KiB. That pays on slow links only, so it is on for
+    /// kubeconfigs of servers on other machines, and off in pods.
+    pub is_gzip_accepted: bool,
     /// How long what was read from files is good: tokens and authorities change under a running pod.
     pub read_again_after: Duration,
 }
@@ -64,12 +77,13 @@ impl Config {
         }
     }
 
-    /// Reads kubeconfig files; of what is named twice the first counts.
+    /// Reads kubeconfig files; of what is named twice the first counts. A proxy of the environment is used where they
+    /// name none.
     ///
     /// # Errors
     /// When none can be read, or the context or what it names is missing.
     pub fn of_files(paths: &[PathBuf], context: Option<&str>) -> Result<Self, Error> {
-        kubeconfig::read_kubeconfig(paths, context)
+        kubeconfig::read_kubeconfig(paths, context)?.with_environment_proxy()
     }
 
     /// Takes the service account of the pod that this runs in.
@@ -82,7 +96,7 @@ impl Config {
         };
         let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
         // The default may be moved, as KUBERNETES_SERVICE_HOST may be set by hand outside of pods.
-        Ok(Self::of_account(Path::new(SERVICE_ACCOUNT_FOLDER), &host, &port))
+        Self::of_account(Path::new(SERVICE_ACCOUNT_FOLDER), &host, &port).with_environment_proxy()
     }
 
     /// Takes a folder with `token`, `ca.crt` and `namespace`, as pods have it.
@@ -111,9 +125,49 @@ impl Config {
             server_name: None,
             is_insecure: false,
             login: Login::Anonymous,
+            impersonation: Impersonation::default(),
+            proxy: None,
+            is_gzip_accepted: false,
             read_again_after: Duration::from_secs(60),
         }
     }
+
+    /// Returns what the user should know about this connection before it is used; the same for every call.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let server = &self.server;
+        if self.is_insecure {
+            warnings.push(format!(
+                "the certificate of {server} is not verified (`insecure-skip-tls-verify`): anyone on the way can read the \
+                 credentials"
+            ));
+        }
+        if server.starts_with("http://")
+            && !matches!(self.login, Login::Anonymous)
+            && !is_loopback_url(server)
+        {
+            warnings.push(format!("credentials are sent to {server} without encryption"));
+        }
+        warnings
+    }
+
+    fn with_environment_proxy(mut self) -> Result<Self, Error> {
+        if self.proxy.is_none() {
+            self.proxy = proxy::proxy_from_environment(&self.server, |name| env::var(name).ok())?;
+        }
+        Ok(self)
+    }
+}
+
+/// Returns whether the host of `url` is this machine.
+fn is_loopback_url(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, _)) => host,
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

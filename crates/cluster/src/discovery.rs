@@ -165,6 +165,15 @@ impl ApiResource {
         }
     }
 
+    /// Returns its name as `kubectl` writes it: `pods`, `deployments.apps`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        match self.group.as_str() {
+            "" => self.resource.to_string(),
+            group => format!("{}.{group}", self.resource),
+        }
+    }
+
     /// Returns whether `verb` can be done with it.
     #[must_use]
     pub fn can(&self, verb: &str) -> bool {

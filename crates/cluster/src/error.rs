@@ -1,5 +1,6 @@
 //! Why a call failed.
 
+use std::fmt;
 use std::time::Duration;
 
 use kubewright_value::{Value, json};
@@ -34,8 +35,8 @@ pub enum Error {
 }
 
 /// What the API server says when it does not do what it is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Error)]
+#[error("{message}{}", RetryHint(*retry_after))]
 pub struct ApiStatus {
     /// The HTTP status.
     pub code: u16,
@@ -43,6 +44,22 @@ pub struct ApiStatus {
     pub reason: String,
     /// What it says.
     pub message: String,
+    /// How long the API server asks to wait before the call is repeated.
+    pub retry_after: Option<Duration>,
+    /// Where a list whose pages have expired (410) goes on, with the objects as they are now; mostly empty.
+    pub continue_token: String,
+}
+
+/// The end of a message: how long the API server asks to wait.
+struct RetryHint(Option<Duration>);
+
+impl fmt::Display for RetryHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(wait) => write!(f, " (it asks to retry after {} s)", wait.as_secs()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Error {
@@ -51,6 +68,15 @@ impl Error {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Status(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// Returns how long the API server asks to wait before the call is repeated, if it does.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status(status) => status.retry_after,
             _ => None,
         }
     }
@@ -105,7 +131,7 @@ impl ApiStatus {
                     "" => format!("the API server answered with {code}"),
                     text => format!("the API server answered with {code}: {text}"),
                 };
-                Self { code, reason: String::new(), message }
+                Self { code, message, ..Self::default() }
             }
         }
     }
@@ -114,8 +140,17 @@ impl ApiStatus {
     pub(crate) fn of_object(value: &Value) -> Self {
         let text = |key| value.str_at(&[key]).to_owned();
         let code = value.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
-        let mut status =
-            Self { code: code.unwrap_or_default(), reason: text("reason"), message: text("message") };
+        let seconds = value.at(&["details", "retryAfterSeconds"]).and_then(Value::as_i64);
+        let mut status = Self {
+            code: code.unwrap_or_default(),
+            reason: text("reason"),
+            message: text("message"),
+            retry_after: seconds
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
+            continue_token: value.str_at(&["metadata", "continue"]).to_owned(),
+        };
         if status.message.is_empty() {
             status.message = format!("the API server answered with {} {}", status.code, status.reason);
         }

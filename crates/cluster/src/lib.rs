@@ -14,17 +14,24 @@ mod config;
 mod discovery;
 mod error;
 mod jitter;
+mod list_splitter;
 mod reflector;
 mod resource;
+mod resource_watch;
 mod store;
+mod watcher;
 
-pub use client::{CallLimits, Client, ObjectList, PatchType, WatchLines};
-pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
+pub use client::{CallLimits, Client, ListEnd, ObjectList, PatchType, WatchLines};
+pub use config::{
+    ClientIdentity, Config, Exec, Impersonation, InteractiveMode, Login, PemSource, ProxyScheme, ProxyServer,
+};
 pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
 pub use error::{ApiStatus, Error};
 pub use jitter::jitter;
+pub use list_splitter::{ListPart, ListSplitter};
 pub use reflector::{WatchPolicy, run_reflector};
 pub use resource::GroupVersionResource;
+pub use resource_watch::{ResourceEvent, ResourceWatch, watch_resource};
 pub use store::{Store, WatchEvent};
 
 // The example of the README is a test.

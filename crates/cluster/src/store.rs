@@ -12,6 +12,7 @@ use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 
 use self::content::StoreContent;
+pub(crate) use self::content::advance_version;
 use crate::{ApiStatus, Error, ObjectList};
 
 /// The objects at one address.
@@ -23,6 +24,10 @@ pub struct Store {
     last_contact: Mutex<Option<Instant>>,
     problem: Mutex<Option<Error>>,
 }
+
+/// A list that is not whole yet.
+#[derive(Debug, Default)]
+pub(crate) struct PendingList(Option<StoreContent>);
 
 /// What a watch says.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,11 +122,34 @@ impl Store {
 
     /// Puts the objects of a whole list in the place of what is stored.
     pub fn replace(&self, list: ObjectList) {
-        let mut new = StoreContent::of(&list.version);
-        for mut object in list.items {
-            self.prepare(&mut object);
-            new.insert(object);
+        let mut pending = self.begin_list();
+        for object in list.items {
+            self.add_listed(&mut pending, object);
         }
+        self.end_list(pending, &list.version);
+    }
+
+    /// Begins a list that will take the place of what is stored.
+    #[expect(clippy::unused_self, reason = "the list is one of this store")]
+    pub(crate) fn begin_list(&self) -> PendingList {
+        PendingList(Some(StoreContent::default()))
+    }
+
+    /// Adds an object to a list. One that has not changed is the one that is stored, so that a second list costs the
+    /// memory of its names only.
+    pub(crate) fn add_listed(&self, pending: &mut PendingList, mut object: Value) {
+        let Some(new) = &mut pending.0 else { return };
+        match self.read().same_version(&object) {
+            Some(stored) => object = stored.clone(),
+            None => self.prepare(&mut object),
+        }
+        new.insert(object);
+    }
+
+    /// Puts a whole list in the place of what is stored.
+    pub(crate) fn end_list(&self, pending: PendingList, version: &str) {
+        let Some(mut new) = pending.0 else { return };
+        new.finish_list(version);
         self.record_contact(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = !content.is_synced || !content.has_same_versions(&new);
@@ -181,25 +209,43 @@ impl Store {
     }
 }
 
+impl PendingList {
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Removes the object of a deletion that came while the list was sent.
+    pub(crate) fn remove(&mut self, event: &WatchEvent) {
+        if let (Some(content), WatchEvent::Removed(object)) = (&mut self.0, event) {
+            content.remove(object);
+        }
+    }
+}
+
 impl WatchEvent {
     /// Reads a line of a watch.
     ///
     /// # Errors
     /// When the line says that the watch cannot go on, or is none.
     pub fn of(line: &Value) -> Result<Self, Error> {
-        let kind = line.str_at(&["type"]);
-        let Some(object) = line.get("object") else {
+        Self::of_line(line.clone())
+    }
+
+    /// Reads a line of a watch and takes its object out of it.
+    pub(crate) fn of_line(mut line: Value) -> Result<Self, Error> {
+        let kind = Text::new(line.str_at(&["type"]));
+        let Some(object) = line.as_object_mut().and_then(|map| map.remove("object")) else {
             return Err(Error::Unreadable("an event has no object".to_owned()));
         };
         let is_named = object.at(&["metadata", "name"]).is_some_and(|name| name.as_str().is_some());
-        match kind {
+        match kind.as_str() {
             "ADDED" | "MODIFIED" | "DELETED" if !is_named => {
                 Err(Error::Unreadable("the object of an event has no name".to_owned()))
             }
-            "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
-            "DELETED" => Ok(Self::Removed(object.clone())),
-            "BOOKMARK" => Ok(Self::Bookmark(resource_version(object).into())),
-            "ERROR" => Err(ApiStatus::of_object(object).into()),
+            "ADDED" | "MODIFIED" => Ok(Self::Set(object)),
+            "DELETED" => Ok(Self::Removed(object)),
+            "BOOKMARK" => Ok(Self::Bookmark(resource_version(&object).into())),
+            "ERROR" => Err(ApiStatus::of_object(&object).into()),
             other => Err(Error::Unreadable(format!("unknown event type `{other}`"))),
         }
     }

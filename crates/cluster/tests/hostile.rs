@@ -106,6 +106,10 @@ fn answer(stream: &TcpStream, seen: &Mutex<Vec<String>>, plan: &Mutex<Vec<Act>>)
     loop {
         let first = lines.next()?.ok()?;
         while !lines.next()?.ok()?.is_empty() {}
+        if first.contains("sendInitialEvents") {
+            whole(stream, 422, r#"{"kind":"Status","code":422,"message":"the feature is off"}"#)?;
+            continue;
+        }
         let is_watch = first.contains("watch=true");
         let version = first.split("resourceVersion=").nth(1).and_then(|rest| rest.split(['&', ' ']).next());
         let asked =

@@ -169,4 +169,28 @@ fn a_certificate_says_who_asks() {
     let client = Client::new(Config::of_files(&[kubeconfig], None).unwrap()).unwrap();
     let error = ask(&client).unwrap_err().to_string();
     assert!(error.contains("User \"ann\" cannot get resource \"namespaces\""), "{error}");
+
+    // The same certificate from a plugin.
+    let answer = format!(
+        r#"{{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",
+            "status":{{"clientCertificateData":"{}","clientKeyData":"{}","expirationTimestamp":"2100-01-01T00:00:00Z"}}}}"#,
+        certificate.pem().replace('\n', "\\n"),
+        key.serialize_pem().replace('\n', "\\n"),
+    );
+    fs::write(cluster.folder().join("answer"), answer).unwrap();
+    write_program(&cluster.folder().join("login"), "cat \"$(dirname \"$0\")/answer\"");
+    let kubeconfig = cluster.folder().join("with-plugin");
+    fs::write(
+        &kubeconfig,
+        format!(
+            "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}],
+             clusters: [{{name: a, cluster: {{server: '{}', certificate-authority: ca.crt}}}}],
+             users: [{{name: a, user: {{exec: {{apiVersion: client.authentication.k8s.io/v1beta1, command: ./login}}}}}}]}}",
+            cluster.server(),
+        ),
+    )
+    .unwrap();
+    let client = Client::new(Config::of_files(&[kubeconfig], None).unwrap()).unwrap();
+    let error = ask(&client).unwrap_err().to_string();
+    assert!(error.contains("User \"ann\" cannot get resource \"namespaces\""), "{error}");
 }

@@ -6,6 +6,7 @@ mod access;
 mod cluster;
 mod declared;
 mod draft;
+mod fields;
 mod guessed;
 mod network;
 mod owner;
@@ -26,7 +27,8 @@ use crate::node::{ObjectIdentity, api_group_of};
 use crate::selector::GraphSelector;
 use crate::{EdgeType, Id, Strength};
 pub(crate) use draft::{Drafted, EdgeDraft};
-pub(crate) use guessed::is_foreign;
+pub(crate) use fields::edge_fields;
+pub(crate) use guessed::{MAX_GUESS_DEPTH, MAX_GUESSED_FIELDS, is_foreign};
 
 /// The contributions of an object: edges, selections, and dependencies on other objects.
 #[derive(Debug, Default)]
@@ -180,7 +182,7 @@ impl Deriving<'_, '_> {
         via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
-        if !target.name.is_empty() {
+        if !target.name.is_empty() && self.derives(kind) {
             let identity = self.identity(target);
             let to = self.draft.node_of(identity);
             self.wire(self.id, to, kind, via, strength, 0);
@@ -195,6 +197,9 @@ impl Deriving<'_, '_> {
         via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
+        if !self.derives(kind) {
+            return;
+        }
         let identity = self.identity(target);
         if self.is_present(identity) {
             let to = self.draft.node_of(identity);
@@ -204,6 +209,9 @@ impl Deriving<'_, '_> {
 
     /// Adds an edge from the target to this object.
     fn referred_by(&mut self, kind: EdgeType, target: ReferenceTarget<'_>, via: &str, strength: Strength) {
+        if !self.derives(kind) {
+            return;
+        }
         let identity = self.identity(target);
         let from = self.draft.node_of(identity);
         self.wire(from, self.id, kind, via, strength, REVERSED);
@@ -240,8 +248,16 @@ impl Deriving<'_, '_> {
         via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
+        if !self.derives(kind) {
+            return;
+        }
         let via = self.draft.field(via.into());
         self.draft.links.push(WantedSelection { selection, kind, strength, via });
+    }
+
+    /// Returns whether the graph has edges of this type.
+    fn derives(&self, kind: EdgeType) -> bool {
+        self.graph.has_edges_of(kind)
     }
 
     /// Returns whether an object is in the input, and records the dependency on it.

@@ -1,5 +1,6 @@
 //! Edges, their strength and their types. The built-in types are rows of one table, `edge/table.rs`.
 
+mod set;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -7,6 +8,7 @@ mod tests;
 use kubewright_k8s::WorkloadKind;
 
 use crate::Id;
+pub use set::EdgeTypeSet;
 pub use table::EDGE_TYPES;
 
 /// The type of an edge. Built-in types are constants; References files add others by name.

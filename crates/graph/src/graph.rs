@@ -4,23 +4,25 @@
 //! this name, of this uid. The object is recorded under each question (`watchers`) and derived again when the answer changes.
 //! References by name need no note: they lead to the node of that name, with or without an object.
 
+mod changes;
 mod index;
 mod selections;
 mod store;
 mod taints;
 mod walk;
 
+pub use changes::GraphChanges;
 pub use walk::SelectionKey;
 
 use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges};
+use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges, edge_fields};
 use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
 use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::ObjectIdentity;
-use crate::{EdgeType, GraphNode, Id, References, Sort};
+use crate::{EdgeType, EdgeTypeSet, FieldTree, GraphNode, Id, References, Sort};
 use index::ObjectHeader;
 pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
 use selections::Selections;
@@ -34,6 +36,8 @@ use taints::Taints;
 pub struct Graph {
     pub(crate) names: NameTable,
     pub(crate) references: References,
+    // The types that are derived; all where there is none.
+    edge_types: Option<EdgeTypeSet>,
     slots: Vec<NodeSlot>,
     // Of every node, by number: greater for what comes later in canonical order.
     ranks: Vec<u64>,
@@ -61,6 +65,8 @@ pub struct Graph {
     selections: Selections,
     // While it is built at once, nothing is in order.
     is_settled: bool,
+    // What changed, if it is recorded.
+    changes: Option<Box<GraphChanges>>,
 }
 
 /// A fact about other objects that an edge depends on.
@@ -85,6 +91,7 @@ impl Graph {
         Self {
             names: NameTable::new(),
             references: references.clone(),
+            edge_types: None,
             slots: Vec::new(),
             ranks: Vec::new(),
             free: Vec::new(),
@@ -103,7 +110,27 @@ impl Graph {
             with_uid: 0,
             selections: Selections::default(),
             is_settled: true,
+            changes: None,
         }
+    }
+
+    /// Returns this graph, which must be empty, limited to edges of `types` and of those that they follow from.
+    #[must_use]
+    pub fn limited_to(mut self, types: &EdgeTypeSet) -> Self {
+        self.edge_types = Some(types.with_sources());
+        self
+    }
+
+    /// Returns whether edges of a type are derived.
+    #[must_use]
+    pub fn has_edges_of(&self, kind: EdgeType) -> bool {
+        self.edge_types.as_ref().is_none_or(|types| types.contains(kind))
+    }
+
+    /// Returns the fields of objects of a kind that identify them, and that edges are derived from.
+    #[must_use]
+    pub fn fields_of_kind(&self, group: &str, kind: &str) -> FieldTree {
+        edge_fields(self, group, kind)
     }
 
     /// Returns the graph of `objects`, whatever their order. Of several with the same identity the one with the most
@@ -119,7 +146,17 @@ impl Graph {
         objects: impl IntoIterator<Item = Value>,
         references: &References,
     ) -> Self {
-        let mut graph = Self::new(references);
+        Self::new(references).filled_on(threads, objects)
+    }
+
+    /// Returns this graph, which must be empty, with `objects`: what [`Graph::build`] makes of them.
+    #[must_use]
+    pub fn filled(self, objects: impl IntoIterator<Item = Value>) -> Self {
+        self.filled_on(threads, objects)
+    }
+
+    fn filled_on(self, threads: impl Fn(usize) -> usize, objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut graph = self;
         graph.is_settled = false;
         let ids = graph.place_all(objects);
         for id in &ids {
@@ -161,6 +198,13 @@ impl Graph {
         self.refresh(id);
         self.answer(&questions);
         id
+    }
+
+    /// Returns the node that [`Graph::insert`] would remove for `object`: the same object, read from another group.
+    #[must_use]
+    pub fn twin_of(&mut self, object: &Value) -> Option<Id> {
+        let header = ObjectHeader::of(object, self);
+        self.twin(&header)
     }
 
     /// Takes the object of `id` out of the graph. Where others name it, an absent node remains. Does nothing to a node
@@ -228,6 +272,26 @@ impl Graph {
     pub fn of_kind(&self, kind: &str) -> &[Id] {
         let ids = self.names.find(kind).and_then(|kind| self.kinds.get(&kind));
         ids.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the objects of `kind`, of any group, that are in `namespace`, in canonical order.
+    #[must_use]
+    pub fn of_kind_in(&self, kind: &str, namespace: &str) -> &[Id] {
+        self.within_namespace(self.of_kind(kind), namespace)
+    }
+
+    /// Returns the nodes of `namespace` in canonical order, also those without an object.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> &[Id] {
+        self.within_namespace(&self.order, namespace)
+    }
+
+    /// Returns the part of `ids`, which are in canonical order, that is in `namespace`.
+    fn within_namespace<'i>(&self, ids: &'i [Id], namespace: &str) -> &'i [Id] {
+        let namespace_at = |id: &Id| self.node(*id).map_or("", |node| node.namespace.as_str());
+        let start = ids.partition_point(|id| namespace_at(id) < namespace);
+        let end = ids.partition_point(|id| namespace_at(id) <= namespace);
+        ids.get(start..end).unwrap_or_default()
     }
 
     /// Returns the kinds that objects have, sorted.

@@ -9,6 +9,7 @@
 
 mod derive;
 mod edge;
+mod fields;
 mod graph;
 mod ids;
 mod names;
@@ -16,8 +17,9 @@ mod node;
 mod references;
 mod selector;
 
-pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSpec, KindSet, Strength};
-pub use graph::{Graph, SelectionKey};
+pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSet, EdgeTypeSpec, KindSet, Strength};
+pub use fields::{FieldRead, FieldStep, FieldTree};
+pub use graph::{Graph, GraphChanges, SelectionKey};
 pub use node::{GraphNode, Id, Sort};
 pub use references::{References, codes};
 

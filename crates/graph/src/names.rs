@@ -218,6 +218,20 @@ impl NameTable {
         }
     }
 
+    /// Returns how many names there are.
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Gives back memory for more names than there are.
+    pub(crate) fn shrink(&mut self) {
+        self.texts.shrink_to_fit();
+        let wanted = (self.texts.len() * 2).next_power_of_two().max(2 * INITIAL_NAMES);
+        if wanted < self.table.len() {
+            self.resize(wanted);
+        }
+    }
+
     fn resize(&mut self, size: usize) {
         let mask = size - 1;
         let mut table = vec![0; size];

@@ -8,6 +8,8 @@ mod function;
 mod graph;
 mod install;
 mod render;
+#[cfg(feature = "serve")]
+mod scan;
 mod selector;
 #[cfg(feature = "serve")]
 mod serve;
@@ -28,11 +30,15 @@ use crate::output::{
 pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
-pub(crate) use detect::{CompatMode, DetectArguments};
+pub(crate) use detect::{CompatMode, DetectArguments, Threshold};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
+#[cfg(feature = "serve")]
+pub(crate) use scan::{
+    ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments,
+};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
@@ -98,6 +104,9 @@ pub(crate) enum CliCommand {
     Fn(FunctionArguments),
     /// Find patterns and smells in a set of objects
     Detect(Box<DetectArguments>),
+    /// Judge every object of a cluster, once or all the time
+    #[cfg(feature = "serve")]
+    Scan(Box<ScanArguments>),
     /// Draw objects and the edges between them
     Graph(GraphArguments),
     /// Print the manifests that install the webhook in a cluster

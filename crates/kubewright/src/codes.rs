@@ -30,6 +30,10 @@ kubewright_engine::codes! {
     UNKNOWN_SETTING "KW-R073" Error "a functionConfig has a setting that means nothing";
     WRONG_SETTING "KW-R074" Error "a setting of a functionConfig has a value that does not fit";
     NO_TRAIT "KW-R075" Error "a function has no trait to apply";
+    KIND_NOT_LISTED "KW-S001" Error "objects of a kind could not be read";
+    RULES_NOT_LISTED "KW-S002" Error "rules of a kind could not be read";
+    SCAN_STOPPED "KW-S003" Error "a scan was stopped";
+    REPORT_NOT_WRITTEN "KW-S004" Error "reports could not be written";
     NOT_A_MANIFEST "KW-R076" Warning "an item of a ResourceList is no manifest";
 }
 

@@ -20,6 +20,8 @@ mod render;
 #[cfg(feature = "serve")]
 mod rescue;
 #[cfg(feature = "serve")]
+mod scan;
+#[cfg(feature = "serve")]
 mod serve;
 mod sign;
 mod test;
@@ -53,6 +55,8 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
         CliCommand::Render(arguments) => render::run_render(&arguments, color),
         CliCommand::Fn(arguments) => function::run_function(&arguments, color),
         CliCommand::Detect(arguments) => detect::run_detect(&arguments, color),
+        #[cfg(feature = "serve")]
+        CliCommand::Scan(arguments) => scan::run_scan(&arguments, color),
         CliCommand::Graph(arguments) => graph::run_graph(&arguments, color),
         CliCommand::Install(arguments) => install::run_install(&arguments),
         #[cfg(feature = "serve")]

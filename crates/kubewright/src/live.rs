@@ -15,6 +15,18 @@ use crate::failure::CommandFailure;
 /// The timeout of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Returns the client of the cluster that `arguments` name. Nothing is sent yet.
+///
+/// # Errors
+/// When it is not known where the cluster is or who asks.
+pub(crate) fn find_client(arguments: &ClusterArguments) -> Result<Client, CommandFailure> {
+    let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
+    config.and_then(Client::new).map_err(|error| {
+        CommandFailure::usage(error.to_string())
+            .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
+    })
+}
+
 /// A cluster.
 pub(crate) struct LiveCluster {
     client: Client,
@@ -27,14 +39,7 @@ impl LiveCluster {
     /// # Errors
     /// When it is not known where it is or who asks.
     pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
-        let wrong = |error: Error| {
-            CommandFailure::usage(error.to_string())
-                .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
-        };
-        let config =
-            Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
-        let client = Client::new(config).map_err(wrong)?;
-        let client = client.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
+        let client = find_client(arguments)?.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, runtime })
     }

@@ -18,6 +18,8 @@ pub(crate) use chosen::{ChosenFormat, NamedFormat, keep_apart, keep_inputs, stan
 pub(crate) use color::{ColorChoice, print_stderr};
 pub(crate) use file::{refuse_input, refuse_link, write_file, write_named_by_object};
 pub(crate) use folder::{FileNames, FolderRenderer, safe_file_name};
+#[cfg(feature = "serve")]
+pub(crate) use target::scan_output;
 pub(crate) use target::{
     Output, case_output, chosen_or_table, diagnostic_output, finding_output, object_output, output_help,
 };

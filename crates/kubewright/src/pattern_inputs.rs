@@ -169,7 +169,7 @@ pub(crate) fn is_name_of_shipped(path: &str) -> bool {
 }
 
 /// Returns the patterns that ship.
-fn shipped() -> Vec<Document> {
+pub(crate) fn shipped() -> Vec<Document> {
     let all = patterns::shipped::shipped_patterns().iter();
     all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source)).collect()
 }
@@ -186,7 +186,8 @@ fn read_list_items(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<D
     files::wanted_objects(documents, ObjectFilter::Payloads, &mut Vec::new())
 }
 
-fn compile_patterns(
+/// Compiles the patterns among `documents`.
+pub(crate) fn compile_patterns(
     documents: &[Document],
     references: &References,
     diagnostics: &mut Vec<Diagnostic>,

@@ -26,9 +26,15 @@ impl ProgressBar {
         Self { started: Instant::now(), drawn: None, is_terminal: std::io::stderr().is_terminal() }
     }
 
+    /// Returns whether anybody can see it.
+    #[cfg(feature = "serve")]
+    pub(crate) fn is_visible(&self) -> bool {
+        self.is_terminal
+    }
+
     /// Shows how far the work has come, if it is time to.
     pub(crate) fn show(&mut self, progress: Progress) {
-        if !self.is_terminal || !progress.objects.is_multiple_of(64) {
+        if !self.is_terminal || !progress.objects.is_multiple_of(16) {
             return;
         }
         let elapsed = self.started.elapsed();

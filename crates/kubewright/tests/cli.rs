@@ -130,14 +130,21 @@ fn apply_shows_what_is_wrong_first_and_counts_the_rest() {
 
 #[test]
 fn every_format_shows_the_same_outcomes() {
-    for format in ["json", "yaml", "junit", "sarif", "github", "markdown", "policyreport"] {
+    for format in ["json", "yaml", "junit", "sarif", "github", "markdown", "policyreport", "openreports"] {
         check(&format!("apply-{format}"), &format!("apply rules -r manifests -o {format}"));
     }
 }
 
 #[test]
+fn reports_about_an_object_that_is_given_twice_have_two_names() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: {containers: [{name: c, image: a:latest}]}}\n";
+    let arguments = "apply rules -r - --rule no-latest -o openreports";
+    check_with("apply-openreports-twice", arguments, &format!("{pod}---\n{pod}"));
+}
+
+#[test]
 fn every_format_has_an_empty_form_that_is_still_well_formed() {
-    for format in ["json", "yaml", "junit", "sarif", "github", "markdown", "policyreport"] {
+    for format in ["json", "yaml", "junit", "sarif", "github", "markdown", "policyreport", "openreports"] {
         check_with(&format!("empty-{format}"), &format!("apply rules -r - -o {format}"), "");
     }
 }

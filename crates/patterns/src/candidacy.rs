@@ -91,7 +91,7 @@ pub fn count_filtered_leaders(
 }
 
 /// Returns whether a node is of one of the kinds of `role`.
-fn is_of_role(role: &Role, node: &GraphNode, graph: &Graph, settings: &DetectionSettings) -> bool {
+pub(crate) fn is_of_role(role: &Role, node: &GraphNode, graph: &Graph, settings: &DetectionSettings) -> bool {
     let version = node.api_version.rsplit_once('/').map_or(node.api_version.as_str(), |(_, version)| version);
     role.kinds.iter().any(|known| match known {
         KindRef::Kind { kind, group, version: wanted } => {

@@ -115,6 +115,14 @@ impl Criteria {
         }
     }
 
+    /// Returns whether one of the criteria is that both objects are in one namespace.
+    pub(crate) fn compares_namespaces(&self) -> bool {
+        self.all.iter().any(|one| {
+            let sides = [&one.target, &one.dependency];
+            one.operator == ConditionOperator::Equals && sides.iter().all(|side| side.is_namespace())
+        })
+    }
+
     /// Returns whether all criteria and the selector hold; who owns whom is for the graph to say.
     pub(crate) fn hold(
         &self,
@@ -150,6 +158,15 @@ impl ValueCriterion {
 }
 
 impl CriterionSide {
+    /// Returns whether its value is the namespace of the object as it is.
+    fn is_namespace(&self) -> bool {
+        let is_path = |key: &FieldKey| matches!(key.steps.as_slice(), [KeyStep::Name(a), KeyStep::Name(b)] if a == "metadata" && b == "namespace");
+        let CriterionOrigin::Paths(keys) = &self.origin else { return false };
+        matches!(keys.as_slice(), [only] if is_path(only))
+            && self.default.is_none()
+            && self.transform.is_none()
+    }
+
     fn collect_anchors(&self, anchors: &mut Vec<ArrayAnchor>) {
         for origin in [Some(&self.origin), self.default.as_ref()].into_iter().flatten() {
             if let CriterionOrigin::Paths(keys) = origin {

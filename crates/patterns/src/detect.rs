@@ -13,21 +13,28 @@ mod candidates;
 mod edges;
 mod leader;
 mod links;
+mod on_demand;
 mod plan;
 mod report;
 mod shared;
+mod some;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
+pub(super) use all::{DetectionFailure, WholeSearch};
 pub use all::{detect_all, detection_budget, exhausted_diagnostic};
+pub(super) use on_demand::OnDemandRole;
+pub(super) use plan::is_local;
+pub(super) use some::{contain_panic, detect_leaders};
 
 use super::diagnostics as code;
 use super::finding::{LeaderTrace, PatternFindings};
@@ -96,12 +103,11 @@ fn detect_sharing(
 ) -> Result<PatternFindings, Exhausted> {
     let (graph, settings) = (asking.graph, asking.settings);
     let mut incomparable = false;
-    let mut absent = HashMap::new();
     let mut leaders = match pattern.roles.get(pattern.leader) {
         Some(leader) => Some(Candidates::of(leader, asking, budget, &mut incomparable)?),
         None => None,
     };
-    let is_empty = leaders.as_ref().is_none_or(|leaders| leaders.ids.is_empty());
+    let is_empty = leaders.as_ref().is_none_or(|leaders| leaders.ids().is_empty());
     let mut candidates = Vec::with_capacity(pattern.roles.len());
     for (at, role) in pattern.roles.iter().enumerate() {
         candidates.push(match leaders.take_if(|_| at == pattern.leader) {
@@ -110,23 +116,8 @@ fn detect_sharing(
             None if is_empty => Candidates::kinds_only(role, asking),
             None => Candidates::of(role, asking, budget, &mut incomparable)?,
         });
-        absent::describe_absent(role, graph, candidates.last(), &mut absent);
     }
-    let mut search = PatternSearch {
-        pattern,
-        graph,
-        settings,
-        candidates,
-        plan: BindingPlan::of(pattern),
-        types: pattern.entries.iter().map(|entry| edge_types_of(&entry.link, graph)).collect(),
-        frame: ElementFrame::default(),
-        buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
-        found: PatternFindings::default(),
-        seen: HashSet::new(),
-        absent: Rc::new(absent),
-        reported: HashSet::new(),
-        alike: SelectionCache::default(),
-    };
+    let mut search = PatternSearch::new(pattern, graph, settings, candidates);
     search.run(budget)?;
     search.doubts(incomparable);
     Ok(search.found)
@@ -138,7 +129,7 @@ struct PatternSearch<'s> {
     graph: &'s Graph,
     settings: &'s DetectionSettings,
     /// For each role.
-    candidates: Vec<Candidates>,
+    candidates: Vec<Candidates<'s>>,
     plan: BindingPlan,
     /// For each entry, the types of edges that count.
     types: Vec<Rc<[EdgeType]>>,
@@ -149,15 +140,35 @@ struct PatternSearch<'s> {
     found: PatternFindings,
     /// Placeholders without a value that were already reported.
     seen: HashSet<String>,
-    /// The known fields of objects that are not in the input.
-    absent: Rc<HashMap<Id, Value>>,
     /// The sets of objects of findings, for patterns that ignore roles.
     reported: HashSet<Vec<Id>>,
     /// Results that are equal for many objects.
     alike: SelectionCache,
 }
 
-impl PatternSearch<'_> {
+impl<'s> PatternSearch<'s> {
+    fn new(
+        pattern: &'s Pattern,
+        graph: &'s Graph,
+        settings: &'s DetectionSettings,
+        candidates: Vec<Candidates<'s>>,
+    ) -> Self {
+        Self {
+            pattern,
+            graph,
+            settings,
+            candidates,
+            plan: BindingPlan::of(pattern),
+            types: pattern.entries.iter().map(|entry| edge_types_of(&entry.link, graph)).collect(),
+            frame: ElementFrame::default(),
+            buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
+            found: PatternFindings::default(),
+            seen: HashSet::new(),
+            reported: HashSet::new(),
+            alike: SelectionCache::default(),
+        }
+    }
+
     fn run(&mut self, budget: &mut Budget) -> Result<(), Exhausted> {
         let leaders = self.leaders();
         self.found.leaders = leaders.len();
@@ -178,20 +189,26 @@ impl PatternSearch<'_> {
     }
 
     fn leaders(&self) -> Vec<Id> {
-        let all = self.candidates.get(self.pattern.leader).map_or(&[][..], |found| found.ids.as_slice());
-        let is_wanted = |id: &&Id| match &self.settings.namespaces {
-            None => true,
-            Some(namespaces) => {
-                self.graph.node(**id).is_some_and(|node| namespaces.contains(&node.namespace))
-            }
-        };
-        all.iter().filter(is_wanted).copied().collect()
+        let all = self.candidates.get(self.pattern.leader).map_or(&[][..], Candidates::ids);
+        all.iter().copied().filter(|id| self.is_wanted(*id)).collect()
+    }
+
+    /// Returns whether an object is in a namespace whose leaders are looked at.
+    fn is_wanted(&self, id: Id) -> bool {
+        self.settings.namespaces.as_ref().is_none_or(|namespaces| {
+            self.graph.node(id).is_some_and(|node| namespaces.contains(&node.namespace))
+        })
     }
 
     /// Returns an object, or what is known of an absent one.
-    fn object(&self, id: Id) -> Option<&Value> {
+    fn object(&self, id: Id) -> Option<Cow<'s, Value>> {
         let node = self.graph.node(id)?;
-        node.object.as_ref().or_else(|| self.absent.get(&id))
+        if let Some(object) = &node.object {
+            return Some(Cow::Borrowed(object));
+        }
+        let mut roles = self.pattern.roles.iter().zip(&self.candidates);
+        let is_known = roles.any(|(role, found)| role.presence == Presence::Absent && found.contains(id));
+        is_known.then(|| Cow::Owned(absent::absent_object(node)))
     }
 
     fn trace(&mut self, trace: impl FnOnce() -> LeaderTrace) {

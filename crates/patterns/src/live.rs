@@ -1,29 +1,36 @@
 //! Patterns over objects that come, change and go: what `detect` finds, kept up to date.
 //!
-//! A [`LivePatterns`] holds the graph of the objects that it was given. [`LivePatterns::refresh`] returns what has changed
-//! since the last call, and nothing else. At any time its findings are those that [`detect_all`](crate::detect_all) gives
-//! for the same objects, except that a pattern with `for` has a finding only once its condition has lasted that long.
+//! A [`LivePatterns`] holds the graph of the objects that it was given, without the fields that nothing reads.
+//! [`LivePatterns::refresh`] returns what has changed since the last call, and looks only at leaders that a change can matter
+//! to. At any time its findings are those that [`detect_all`](crate::detect_all) gives for the same objects, except that a
+//! pattern with `for` has a finding only once its condition has lasted that long.
 //!
 //! It has no clock and no threads: the caller says what time it is.
 
 mod change;
+mod fields;
+mod interner;
+mod locality;
+mod objects;
 mod records;
+mod refresh;
 
-use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use kubewright_graph::{Graph, References};
+use kubewright_graph::{EdgeTypeSet, FieldTree, Graph, References};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 
-use super::detect::{DetectionSettings, detect, detection_budget};
-use super::finding::PatternFinding;
-use super::pattern::{KindRef, Pattern};
-use super::suppression::suppression;
+use super::detect::DetectionSettings;
+use super::pattern::Pattern;
 pub use change::{
     FindingChange, FindingObject, IncompletePattern, IncompleteReason, LiveFinding, RedetectionCounts,
 };
-use records::{FindingRecords, LeaderUpdate, Observation};
+use fields::{may_fill, pattern_edge_types};
+use interner::ValueInterner;
+use locality::{Locality, Seeds};
+use records::FindingRecords;
 
 /// Patterns, the objects they are looked for in, and what was found last.
 #[derive(Debug)]
@@ -31,39 +38,70 @@ pub struct LivePatterns {
     patterns: Vec<LivePattern>,
     settings: DetectionSettings,
     graph: Graph,
+    /// The objects before the first search: a graph is built faster at once than object by object.
+    loading: Option<HashMap<ObjectName, Value>>,
+    kinds: HashMap<(Text, Text), Arc<KindReading>>,
+    interner: ValueInterner,
     /// Pattern and uid of the leader of findings that users have suppressed in stored findings.
     suppressed: HashSet<(Text, Text)>,
     /// Changes that [`LivePatterns::refresh`] returns next, whatever is found.
     pending: Vec<FindingChange>,
     counts: RedetectionCounts,
+    /// Whether any object has changed since the last search.
     is_changed: bool,
+    /// How many names the graph had when it was last built.
+    names_at_build: usize,
 }
 
 /// One pattern and what was found of it last.
 #[derive(Debug)]
 struct LivePattern {
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
+    locality: Locality,
     records: FindingRecords,
     incomplete: Option<IncompleteReason>,
+    /// What changed of the objects that it reads.
+    seeds: Seeds,
+    /// Leaders to look at again, whatever changed.
+    leaders: HashSet<ObjectName>,
+    /// Whether all leaders have to be looked at.
+    is_due: bool,
+    /// After a search that did not end: when it is tried again, and how often it failed.
+    retry: Option<(i64, u32)>,
+}
+
+/// What is read of the objects of one kind.
+#[derive(Debug)]
+struct KindReading {
+    /// What edges and patterns read.
+    kept: FieldTree,
+    /// By the place of the pattern: what it reads.
+    readers: Vec<(usize, FieldTree)>,
 }
 
 impl LivePatterns {
     /// Returns `patterns` without any object. `references` are declared beside the built-in ones.
     #[must_use]
     pub fn new(patterns: Vec<Pattern>, references: &References, settings: DetectionSettings) -> Self {
-        let live = |pattern: Pattern| LivePattern {
-            records: FindingRecords::new(pattern.lasting_seconds),
-            pattern,
-            incomplete: None,
-        };
+        let mut types = EdgeTypeSet::default();
+        let graph = Graph::new(references);
+        for pattern in &patterns {
+            let own = pattern_edge_types(pattern, references);
+            graph.edge_types().filter(|kind| own.contains(*kind)).for_each(|kind| types.insert(kind));
+        }
+        let live = |pattern: Pattern| LivePattern::new(pattern, references);
         Self {
             patterns: patterns.into_iter().map(live).collect(),
             settings,
-            graph: Graph::new(references),
+            graph: graph.limited_to(&types).recording_changes(),
+            loading: Some(HashMap::new()),
+            kinds: HashMap::new(),
+            interner: ValueInterner::default(),
             suppressed: HashSet::new(),
             pending: Vec::new(),
             counts: RedetectionCounts::default(),
             is_changed: true,
+            names_at_build: 0,
         }
     }
 
@@ -89,63 +127,40 @@ impl LivePatterns {
     /// Returns whether objects of a kind matter to any pattern. Others need not be inserted.
     #[must_use]
     pub fn reads_kind(&self, group: &str, kind: &str) -> bool {
-        let names = |wanted: &KindRef| match wanted {
-            KindRef::Kind { kind: wanted, group: of, .. } => {
-                wanted.as_ref().is_none_or(|wanted| *wanted == kind)
-                    && of.as_ref().is_none_or(|of| *of == group)
-            }
-            KindRef::Category(_) => true,
+        let is_named = |live: &LivePattern| {
+            let mut roles = live.pattern.roles.iter();
+            roles.any(|role| may_fill(role, group, kind) && role.kinds.iter().any(|kind| kind.is_named()))
         };
-        !self.patterns.is_empty()
-            && (self.patterns.iter().any(|live| !live.pattern.entries.is_empty())
-                || self
-                    .patterns
-                    .iter()
-                    .any(|live| live.pattern.roles.iter().any(|role| role.kinds.iter().any(names))))
-    }
-
-    /// Puts `object` in place of the one with the same name.
-    pub fn insert(&mut self, object: &Value) {
-        self.graph.insert(object.clone());
-        self.is_changed = true;
-    }
-
-    /// Takes the object called `name` out; does nothing where there is none.
-    pub fn remove(&mut self, name: &ObjectName) {
-        if let Some(id) = self.graph.find(&name.group, &name.kind, &name.namespace, &name.name) {
-            self.graph.remove(id);
-            self.is_changed = true;
-        }
+        // An event refers to what it reports on, and no object refers to an event.
+        let is_event = kind == "Event" && matches!(group, "" | "events.k8s.io");
+        let has_relationships = self.patterns.iter().any(|live| !live.pattern.entries.is_empty());
+        let is_any = |live: &LivePattern| live.pattern.roles.iter().any(|role| may_fill(role, group, kind));
+        self.patterns.iter().any(is_named)
+            || (!is_event && (has_relationships || self.patterns.iter().any(is_any)))
     }
 
     /// Says which findings users have suppressed in stored K8sPattern and Smell objects (`spec.suppress`), each as the name
     /// of a pattern and the uid of the leader. Replaces what was said before.
     pub fn suppress(&mut self, findings: HashSet<(Text, Text)>) {
-        self.is_changed |= self.suppressed != findings;
+        for live in &mut self.patterns {
+            let changed = self.suppressed.symmetric_difference(&findings);
+            let own = changed.filter(|(pattern, _)| *pattern == live.pattern.name);
+            let uids: HashSet<&Text> = own.map(|(_, uid)| uid).collect();
+            if !uids.is_empty() {
+                live.leaders.extend(live.records.leaders_with_uid(&uids));
+            }
+        }
         self.suppressed = findings;
     }
 
-    /// Looks for patterns again where changes since the last call can matter, and returns what is different. `now` is in
-    /// seconds since the epoch.
-    pub fn refresh(&mut self, now: i64) -> Vec<FindingChange> {
-        let mut changes = std::mem::take(&mut self.pending);
-        let is_due = self.next_deadline().is_some_and(|deadline| deadline <= now);
-        if !std::mem::take(&mut self.is_changed) && !is_due {
-            return changes;
-        }
-        let Self { patterns, settings, graph, suppressed, counts, .. } = self;
-        for live in patterns {
-            counts.patterns += 1;
-            live.detect_whole(&Observing { graph, settings, suppressed, now }, &mut changes);
-        }
-        changes
-    }
-
-    /// Returns when the next finding begins to count because its condition has lasted as long as `for` says, in seconds since
-    /// the epoch.
+    /// Returns when [`LivePatterns::refresh`] has something to do although no object changes, in seconds since the epoch:
+    /// a condition has lasted as long as `for` says, or a search that did not end is tried again.
     #[must_use]
     pub fn next_deadline(&self) -> Option<i64> {
-        self.patterns.iter().filter_map(|live| live.records.next_deadline()).min()
+        let of_one = |live: &LivePattern| {
+            live.records.next_deadline().into_iter().chain(live.retry.map(|(at, _)| at)).min()
+        };
+        self.patterns.iter().filter_map(of_one).min()
     }
 
     /// Returns the patterns whose last search did not end. Their findings are those of the search before: nothing of theirs
@@ -161,10 +176,17 @@ impl LivePatterns {
 
     /// Returns the patterns.
     pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        self.patterns.iter().map(|live| &live.pattern)
+        self.patterns.iter().map(|live| live.pattern.as_ref())
     }
 
-    /// Returns the graph, in which the ids of findings are valid until the next change to it.
+    /// Returns how many findings there are, also those that do not count yet.
+    #[must_use]
+    pub fn finding_count(&self) -> usize {
+        self.patterns.iter().map(|live| live.records.len()).sum()
+    }
+
+    /// Returns the graph, in which the ids of findings are valid until the next change to it. Its objects have only the
+    /// fields that edges and patterns read.
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
@@ -177,46 +199,20 @@ impl LivePatterns {
     }
 }
 
-/// What a search reads besides the pattern.
-struct Observing<'a> {
-    graph: &'a Graph,
-    settings: &'a DetectionSettings,
-    suppressed: &'a HashSet<(Text, Text)>,
-    now: i64,
-}
-
 impl LivePattern {
-    /// Looks for the pattern in the whole graph.
-    fn detect_whole(&mut self, observing: &Observing<'_>, changes: &mut Vec<FindingChange>) {
-        let Self { pattern, records, incomplete } = self;
-        let mut budget = detection_budget(pattern, observing.graph);
-        let search = || detect(pattern, observing.graph, observing.settings, &mut budget);
-        // A defect in the search for one pattern must not end the others.
-        let found = match catch_unwind(AssertUnwindSafe(search)) {
-            Ok(Ok(found)) => found,
-            Ok(Err(exhausted)) => return *incomplete = Some(IncompleteReason::Exhausted(exhausted)),
-            Err(_) => return *incomplete = Some(IncompleteReason::Panicked),
-        };
-        *incomplete = found.truncated.then_some(IncompleteReason::Truncated);
-        let mut update = LeaderUpdate::of_all(pattern, records);
-        for finding in found.findings {
-            let observation = observing.observation(pattern, finding);
-            update.observe(observation, observing.now);
+    fn new(pattern: Pattern, references: &References) -> Self {
+        Self {
+            locality: Locality::of(&pattern, references),
+            records: FindingRecords::new(pattern.lasting_seconds),
+            pattern: Arc::new(pattern),
+            incomplete: None,
+            seeds: Seeds::default(),
+            leaders: HashSet::new(),
+            is_due: true,
+            retry: None,
         }
-        update.finish(changes);
     }
 }
 
-impl Observing<'_> {
-    /// Returns `finding` with the names of its objects, and why it is suppressed if it is.
-    fn observation(&self, pattern: &Pattern, finding: PatternFinding) -> Observation {
-        let objects = finding.roles.iter().filter_map(|(_, id)| self.graph.node(*id));
-        let actors: Vec<FindingObject> = objects.map(FindingObject::of).collect();
-        let leader = finding.roles.first().and_then(|(_, id)| self.graph.node(*id));
-        let annotated = leader.and_then(|node| suppression(node.object.as_ref()?, &pattern.name));
-        let uid = leader.map(|node| node.uid.clone()).filter(|uid| !uid.is_empty());
-        let is_stored = uid.is_some_and(|uid| self.suppressed.contains(&(pattern.name.clone(), uid)));
-        let suppressed = annotated.or_else(|| is_stored.then(Text::default));
-        Observation::new(actors, finding, suppressed, self.graph)
-    }
-}
+#[cfg(test)]
+mod tests;

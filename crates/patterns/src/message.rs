@@ -88,6 +88,14 @@ impl MessageTemplate {
         )
     }
 
+    /// Returns the paths of the object that fills `role` that placeholders insert.
+    pub(crate) fn keys(&self, role: usize) -> impl Iterator<Item = &FieldKey> {
+        self.pieces.iter().filter_map(move |piece| match piece {
+            MessagePiece::Place(Placeholder::Role(named, key)) if *named == role => Some(key),
+            _ => None,
+        })
+    }
+
     /// Returns the roles that placeholders name.
     pub(crate) fn roles(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(|piece| match piece {

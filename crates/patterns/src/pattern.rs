@@ -134,6 +134,13 @@ pub(crate) enum KindRef {
     Category(Text),
 }
 
+impl KindRef {
+    /// Returns whether it names one kind.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self, Self::Kind { kind: Some(_), .. })
+    }
+}
+
 /// A relationship of a pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct PatternRelationship {

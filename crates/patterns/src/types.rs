@@ -1,7 +1,7 @@
 //! Edge types by name, and the kinds of Kubernetes that each can link. The types are those of the graph's table.
 
 use kubewright_engine::nearest_word;
-use kubewright_graph::{EDGE_TYPES, EdgeTypeSpec, KindSet};
+use kubewright_graph::{EDGE_TYPES, EdgeType, EdgeTypeSpec, KindSet};
 use kubewright_k8s::{PodTemplatePath, WorkloadKind, is_cluster_scoped_name};
 use kubewright_value::Text;
 
@@ -83,6 +83,13 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
     let links = |from, to| holds_kind(spec.from_kinds, from) && holds_kind(spec.to_kinds, to);
     let kinds = if one == other { format!("two of kind `{one}`") } else { format!("`{one}` and `{other}`") };
     (!links(one, other) && !links(other, one)).then(|| format!("`{name}` never links {kinds}"))
+}
+
+/// Returns whether an object of the kind called `name` may be at an end of an edge of a built-in type; also if nothing is
+/// known of the kind.
+pub(crate) fn can_have(kind: EdgeType, name: &str) -> bool {
+    let is_at = |spec: &EdgeTypeSpec| holds_kind(spec.from_kinds, name) || holds_kind(spec.to_kinds, name);
+    !is_built_in(name) || kind.spec().is_none_or(is_at)
 }
 
 /// Returns whether `kind`, one of Kubernetes itself, is in `set`.

@@ -35,7 +35,9 @@ pub use pattern_objects::{
     FIELD_MANAGER, PatternObject, PatternObjectChange, PatternObjectKind, StoredPatternObject,
     pattern_object, pattern_object_changes,
 };
-pub use result::{ObjectResults, ReportResult, ReportScope, ReportSource, result_of_outcome};
+pub use result::{
+    ObjectResults, ReportResult, ReportScope, ReportSource, policy_and_rule, result_of_outcome,
+};
 pub use status_filter::StatusFilter;
 pub use summary::{PolicyTotals, SUMMARY_SOURCE, SummaryTotals, summary_report};
 

@@ -119,6 +119,18 @@ impl<'s> ReportedFindings<'s> {
         findings
     }
 
+    /// Leaves only findings whose leader is one that `is_wanted` takes; those without a leader stay.
+    pub fn retain_leaders(&mut self, is_wanted: impl Fn(&GraphNode) -> bool) {
+        let graph = self.context.graph;
+        let leader = |row: &FindingRow<'_>| row.finding.roles.first().and_then(|(_, id)| graph.node(*id));
+        self.rows.retain(|row| leader(row).is_none_or(&is_wanted));
+        for run in &mut self.runs {
+            let rows = || self.rows.iter().filter(|row| std::ptr::eq(row.pattern, run.pattern));
+            run.suppressed = rows().filter(|row| row.suppression.is_some()).count();
+            run.findings = rows().count() - run.suppressed;
+        }
+    }
+
     /// Returns the findings that are to be shown.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &FindingRow<'s>> {
         let is_shown = |row: &&FindingRow<'s>| {

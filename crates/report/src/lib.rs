@@ -13,6 +13,7 @@ pub mod cluster_report;
 mod findings;
 mod objects;
 mod paint;
+pub mod policy_plugin;
 pub mod render;
 mod report;
 mod severity;

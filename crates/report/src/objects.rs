@@ -57,7 +57,8 @@ pub struct ObjectRow {
     pub objects: Option<(Value, Value)>,
 }
 
-/// A position in a file, without the file's text. Sorts by file, then by line.
+/// A position in a file, without the file's text. Sorts by file, then by line. Line 0 is the file as a whole, or a
+/// resource of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FilePosition {
     /// The name of the file.
@@ -77,6 +78,9 @@ impl FilePosition {
 /// As `file:line`.
 impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.position.line == 0 {
+            return f.write_str(&self.file);
+        }
         write!(f, "{}:{}", self.file, self.position.line)
     }
 }
@@ -118,6 +122,17 @@ impl ObjectRow {
             patch,
             objects,
         }
+    }
+
+    /// Forgets line numbers, because the object was not read from a file.
+    pub fn forget_lines(&mut self) {
+        self.location.position.line = 0;
+        self.outcomes.iter_mut().for_each(|row| row.position.line = 0);
+    }
+
+    /// Returns where the part that an outcome is about was read.
+    pub(crate) fn place_of(&self, outcome: &OutcomeRow) -> FilePosition {
+        FilePosition { file: self.location.file.clone(), position: outcome.position }
     }
 
     /// Frees the JSON Patches. A worker does it once every renderer has prepared the row, because freeing them on

@@ -7,6 +7,7 @@ mod cluster_report;
 mod diff;
 mod github;
 mod json;
+mod jsonl;
 mod junit;
 mod kubepattern;
 mod markdown;
@@ -57,6 +58,8 @@ pub enum ReportContent {
     Diagnostics,
     /// Test cases: `test`.
     Cases,
+    /// Rows of objects, and findings of patterns in them: `scan`.
+    Scan,
 }
 
 /// What renderers need to know of each object.
@@ -117,13 +120,24 @@ pub struct ReportFormat {
     pub open: fn(ReportWriter, TableOptions) -> Box<dyn Renderer>,
 }
 
-const ALL: &[ReportContent] =
+const ALL: &[ReportContent] = &[
+    ReportContent::Objects,
+    ReportContent::Findings,
+    ReportContent::Diagnostics,
+    ReportContent::Cases,
+    ReportContent::Scan,
+];
+/// Everything but whole clusters, which are not written as one stream of objects.
+const ALL_BUT_SCANS: &[ReportContent] =
     &[ReportContent::Objects, ReportContent::Findings, ReportContent::Diagnostics, ReportContent::Cases];
 /// Reports about objects of a cluster.
-const ABOUT_OBJECTS: &[ReportContent] = &[ReportContent::Objects, ReportContent::Findings];
+const ABOUT_OBJECTS: &[ReportContent] =
+    &[ReportContent::Objects, ReportContent::Findings, ReportContent::Scan];
+/// Reports about patterns alone.
+const ABOUT_PATTERNS: &[ReportContent] = &[ReportContent::Findings, ReportContent::Scan];
 
 /// All formats; the first one is the default.
-pub static FORMATS: [ReportFormat; 11] = [
+pub static FORMATS: [ReportFormat; 12] = [
     ReportFormat {
         name: "table",
         contents: ALL,
@@ -139,8 +153,15 @@ pub static FORMATS: [ReportFormat; 11] = [
         open: |out, _| Box::new(json::JsonRenderer::new(out)),
     },
     ReportFormat {
+        name: "jsonl",
+        contents: &[ReportContent::Scan],
+        columns: Columns::OUTCOMES_AND_PATCH,
+        prepare: jsonl::row_line,
+        open: |out, _| Box::new(jsonl::JsonLinesRenderer::new(out)),
+    },
+    ReportFormat {
         name: "yaml",
-        contents: ALL,
+        contents: ALL_BUT_SCANS,
         columns: Columns::OBJECTS,
         prepare: prepare_nothing,
         open: |out, _| Box::new(yaml::YamlRenderer::new(out)),
@@ -189,14 +210,14 @@ pub static FORMATS: [ReportFormat; 11] = [
     },
     ReportFormat {
         name: "k8spattern",
-        contents: &[ReportContent::Findings],
+        contents: ABOUT_PATTERNS,
         columns: Columns::REMARKABLE,
         prepare: prepare_nothing,
         open: |out, _| Box::new(kubepattern::ResourceRenderer::k8s_patterns(out)),
     },
     ReportFormat {
         name: "smell",
-        contents: &[ReportContent::Findings],
+        contents: ABOUT_PATTERNS,
         columns: Columns::REMARKABLE,
         prepare: prepare_nothing,
         open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)),

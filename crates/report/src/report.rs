@@ -32,7 +32,7 @@ pub enum Results<'a> {
 }
 
 /// The totals over all objects.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Totals<'a> {
     /// The rules that were evaluated.
     pub rules: &'a [Arc<Rule>],
@@ -40,6 +40,8 @@ pub struct Totals<'a> {
     pub objects: usize,
     /// The outcomes of all objects.
     pub counts: OutcomeCounts,
+    /// The findings of patterns in the same objects, where patterns were looked for as well: `scan`.
+    pub findings: Option<&'a ReportedFindings<'a>>,
 }
 
 /// What was checked without being evaluated.
@@ -59,8 +61,10 @@ impl Report<'_> {
     #[must_use]
     pub fn annotations(&self) -> Vec<Annotation<'_>> {
         let mut annotations = match &self.results {
+            Results::Objects(Totals { findings: Some(findings), .. }) | Results::Findings(findings) => {
+                findings.annotations()
+            }
             Results::Objects(_) | Results::Diagnostics(_) => Vec::new(),
-            Results::Findings(findings) => findings.annotations(),
             Results::Cases(tests) => tests.annotations(),
         };
         annotations.extend(self.diagnostics.iter().map(Annotation::of_diagnostic));

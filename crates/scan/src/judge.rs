@@ -13,7 +13,7 @@ use kubewright_value::{Text, Value};
 
 use crate::outcome_set::OutcomeRecord;
 use crate::rules::would_change;
-use crate::{AnswerState, ObjectKey, RecordingWorld, ReportOn, ScanRules, ScanSettings};
+use crate::{AnswerState, ObjectKey, RecordedInput, RecordingWorld, ReportOn, ScanRules, ScanSettings};
 
 /// The longest message that is kept.
 const MAX_KEPT_MESSAGE_BYTES: usize = 4 << 10;
@@ -87,50 +87,93 @@ impl Judgement {
     }
 }
 
-/// Judges `object` with `rules`.
-pub(crate) fn judge_object(
+/// Everything that the rules say about one object, also what is in no report.
+#[derive(Debug, Clone)]
+pub struct ObjectDecision {
+    /// Whether no rule would refuse the object at admission.
+    pub is_allowed: bool,
+    /// What each rule says: first the rules that would change the object, then those that judge it as it is.
+    pub outcomes: Vec<RuleOutcome>,
+    /// The object with all changes that rules would make.
+    pub object: Value,
+    /// The queries that the caller must answer before the decision is complete.
+    pub queries: Vec<Query>,
+    inputs: Vec<RecordedInput>,
+}
+
+/// What is said of an object if there are no rules.
+impl Default for ObjectDecision {
+    fn default() -> Self {
+        Self {
+            is_allowed: true,
+            outcomes: Vec::new(),
+            object: Value::Null,
+            queries: Vec::new(),
+            inputs: Vec::new(),
+        }
+    }
+}
+
+impl ScanRules {
+    /// Decides on `object` as it is stored. Rules that would change it run apart, so that no other rule sees the changes.
+    #[must_use]
+    pub fn decide(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
+        let recording = RecordingWorld::new(world);
+        let mut decision = ObjectDecision::default();
+        for engine in [&self.judging, &self.changing] {
+            let mut decided = match engine.rules().is_empty() {
+                true => Decision { object: object.clone(), ..nothing_decided() },
+                false => decide(engine, &request, &recording),
+            };
+            decision.is_allowed &= decided.is_allowed;
+            decision.queries.append(&mut decided.queries);
+            decided.outcomes.append(&mut decision.outcomes);
+            decision.outcomes = decided.outcomes;
+            decision.object = decided.object;
+        }
+        decision.queries.sort();
+        decision.queries.dedup();
+        decision.inputs = recording.into_inputs();
+        decision
+    }
+}
+
+/// Returns what `rules` say about `object`, as far as reports need it.
+pub(crate) fn verdict_of(
     rules: &ScanRules,
     settings: &ScanSettings,
     object: &Value,
-    world: &dyn World,
+    decision: ObjectDecision,
 ) -> Verdict {
-    let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
-    let recording = RecordingWorld::new(world);
-    let mut outcomes = Vec::new();
-    let mut queries = Vec::new();
-    for engine in [&rules.changing, &rules.judging] {
-        if engine.rules().is_empty() {
-            continue;
-        }
-        let decision = decide(engine, &request, &recording);
-        queries.extend(decision.queries);
-        outcomes.extend(decision.outcomes);
-    }
+    let ObjectDecision { outcomes, queries, inputs, .. } = decision;
     if !queries.is_empty() {
-        queries.sort();
-        queries.dedup();
         return Verdict::NeedsAnswers(queries);
     }
-    let inputs = recording.into_inputs();
+    let key = ObjectKey::of(object);
     let report = RowSelection { rules, settings, object };
     Verdict::Judged(JudgedOutcomes {
         outcomes: outcomes.into_iter().filter(is_outcome).map(|outcome| report.record(outcome)).collect(),
         has_failed_lookup: inputs.iter().any(|input| input.answer == AnswerState::Failed),
-        reads_clock: rules.reads_clock(&request.kind.kind, &request.namespace),
+        reads_clock: rules.reads_clock(&key.kind, &key.namespace),
         inputs: inputs.into_iter().map(|input| input.query).collect(),
     })
+}
+
+fn nothing_decided() -> Decision {
+    Decision {
+        is_allowed: true,
+        outcomes: Vec::new(),
+        object: Value::Null,
+        queries: Vec::new(),
+        is_unfinished: false,
+    }
 }
 
 /// Decides with all rules at once. If one of them panics, each is asked alone, so that the others are heard.
 fn decide(engine: &Engine, request: &AdmissionRequest, world: &RecordingWorld<'_>) -> Decision {
     decide_caught(engine, request, world).unwrap_or_else(|| {
-        let mut whole = Decision {
-            is_allowed: true,
-            outcomes: Vec::new(),
-            object: request.object.clone(),
-            queries: Vec::new(),
-            is_unfinished: false,
-        };
+        let mut whole = Decision { object: request.object.clone(), ..nothing_decided() };
         for rules in engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
             // The rules of a policy are asked together where that is possible: of some policies only one rule counts.
             let alone = Engine::sharing(rules.to_vec());

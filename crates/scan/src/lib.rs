@@ -23,7 +23,7 @@ mod shard;
 mod value_hash;
 
 pub use input::WatchedInput;
-pub use judge::{Judgement, JudgementCause};
+pub use judge::{Judgement, JudgementCause, ObjectDecision};
 pub use key::{KindKey, ObjectKey};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
 pub use rules::{RescanTarget, ScanRuleOptions, ScanRules};

@@ -2,11 +2,13 @@
 
 mod change;
 mod digest;
+mod named;
 mod owners;
 mod pattern_set;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use kubewright_dialects::{
     AdmittedExceptions, DialectOptions, admitted_exceptions, all_dialects, compile_within_budget,
@@ -157,6 +159,12 @@ impl ScanRules {
     #[must_use]
     pub fn digest_of(&self, rule: &RuleId) -> Option<u64> {
         self.policies.values().find(|policy| policy.rules.contains(rule)).map(|policy| policy.digest.0)
+    }
+
+    /// Returns all rules: first those that would change objects, then those that judge them.
+    #[must_use]
+    pub fn all_rules(&self) -> Vec<Arc<Rule>> {
+        self.changing.rules().iter().chain(self.judging.rules()).cloned().collect()
     }
 
     /// Returns the ids of all rules.

@@ -17,7 +17,7 @@ use kubewright_value::{Text, Value};
 
 use crate::fingerprint::Fingerprinter;
 use crate::input::InputTable;
-use crate::judge::{JudgedOutcomes, Verdict, judge_object};
+use crate::judge::{JudgedOutcomes, ObjectDecision, Verdict, verdict_of};
 use crate::outcome_set::OutcomeTable;
 use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRules, WatchedInput};
 use due::DueTimes;
@@ -169,13 +169,28 @@ impl Scanner {
     /// and no rule about it has changed or can see a change, no rule runs.
     #[must_use]
     pub fn judge(&self, object: &Value, cause: JudgementCause, world: &dyn World) -> Judgement {
+        self.judge_with(object, cause, || self.rules.decide(object, world))
+    }
+
+    /// Returns the judgement of `object` that follows from a decision of the [rules](Self::rules) about it.
+    #[must_use]
+    pub fn judge_decided(&self, object: &Value, decision: ObjectDecision) -> Judgement {
+        self.judge_with(object, JudgementCause::Object, || decision)
+    }
+
+    fn judge_with(
+        &self,
+        object: &Value,
+        cause: JudgementCause,
+        decide: impl FnOnce() -> ObjectDecision,
+    ) -> Judgement {
         let key = ObjectKey::of(object);
         let parts = self.rules.parts_read_of(&key.kind);
         let fingerprint = self.fingerprinter.fingerprint(object, parts);
         let known = self.tracked(&key).filter(|known| !known.is_stale && known.fingerprint == fingerprint);
         let verdict = match known {
             Some(_) if matches!(cause, JudgementCause::Object | JudgementCause::Rule) => Verdict::Unchanged,
-            _ => judge_object(&self.rules, &self.settings, object, world),
+            _ => verdict_of(&self.rules, &self.settings, object, decide()),
         };
         let is_in_graph = self.rules.patterns.reads_kind(&key.group, &key.kind);
         Judgement {

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
+use kubewright_cluster::{CallLimits, Client, Error, GroupVersionResource, PatchType};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Value};
 
@@ -61,8 +61,9 @@ async fn annotate_pod(
     }
     let Some((binding, pod)) = bound_pod(request) else { return PodBindingResult::Unneeded };
     let path = GroupVersionResource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
-    let in_time =
-        |left: Duration| client.limited(kubewright_cluster::CallLimits { time: left, ..Default::default() });
+    let in_time = |left: Duration| {
+        client.limited(CallLimits { time: left, throttle_wait: Duration::ZERO, ..CallLimits::default() })
+    };
     let found = in_time(deadline.saturating_duration_since(Instant::now())).get(&path).await;
     let found = match found {
         Ok(found) => found,

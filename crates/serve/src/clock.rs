@@ -18,13 +18,24 @@ fn nanoseconds_since_start() -> u64 {
 }
 
 /// Returns `time` as RFC 3339 in UTC, in whole seconds.
-pub(crate) fn rfc3339_seconds(time: SystemTime) -> String {
+#[must_use]
+pub fn rfc3339_seconds(time: SystemTime) -> String {
     let mut text = String::new();
     crate::log::push_time(&mut text, time);
     match text.split_once('.') {
         Some((seconds, _)) => format!("{seconds}Z"),
         None => text,
     }
+}
+
+/// Returns `time` as RFC 3339 in UTC with six digits after the seconds, as a MicroTime is written. The last three are 0.
+#[must_use]
+pub fn rfc3339_micros(time: SystemTime) -> String {
+    let mut text = String::new();
+    crate::log::push_time(&mut text, time);
+    text.pop();
+    text.push_str("000Z");
+    text
 }
 
 #[cfg(test)]
@@ -39,5 +50,7 @@ mod tests {
         assert_eq!(at(0), "1970-01-01T00:00:00Z");
         assert_eq!(at(951_827_696), "2000-02-29T12:34:56Z");
         assert_eq!(at(1_798_761_599), "2026-12-31T23:59:59Z");
+        let micros = rfc3339_micros(UNIX_EPOCH + Duration::from_millis(951_827_696_120));
+        assert_eq!(micros, "2000-02-29T12:34:56.120000Z");
     }
 }

@@ -8,9 +8,10 @@
 
 pub mod admission_policies;
 pub mod binding;
+pub mod blocked;
 mod cache_health;
 pub mod certificates;
-mod clock;
+pub mod clock;
 pub mod dry_run;
 mod events;
 pub mod guard;

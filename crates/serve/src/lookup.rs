@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{CallLimits, Client, Discovery};
-use kubewright_engine::{ApiCall, ImageLookup, Query};
+use kubewright_engine::{ApiCall, ImageLookup, Query, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::registry::{Credentials, Registries};
 use crate::services::{MAX_SERVICE_ANSWER_BYTES, Services};
-use crate::shared::SharedEntries;
+use crate::shared::{SharedEntries, SharedObjects};
 use crate::{Looking, Lookup, ServeSettings, Stores};
 
 /// How long an answer is good.
@@ -37,6 +37,8 @@ pub struct ClusterLookup {
     namespace: String,
     entries: SharedEntries,
     recent: Mutex<HashMap<Query, RecentAnswer>>,
+    /// How long an answer is good.
+    answer_ttl: Duration,
 }
 
 /// A question that was asked, and perhaps answered.
@@ -57,15 +59,42 @@ impl ClusterLookup {
         stores: &Arc<Stores>,
         settings: &ServeSettings,
     ) -> Self {
+        Self::reading(client, discovery, SharedObjects::Watched(Arc::clone(stores)), settings)
+    }
+
+    /// Asks with `client`, as far as `settings` let it. The cluster-wide shared entries are `entries`, and stay so.
+    #[must_use]
+    pub fn with_entries(
+        client: &Client,
+        discovery: &Arc<Discovery>,
+        entries: Vec<(WatchedResource, Value)>,
+        settings: &ServeSettings,
+    ) -> Self {
+        Self::reading(client, discovery, SharedObjects::Listed(entries), settings)
+    }
+
+    fn reading(
+        client: &Client,
+        discovery: &Arc<Discovery>,
+        entries: SharedObjects,
+        settings: &ServeSettings,
+    ) -> Self {
         Self {
             client: client.clone(),
             discovery: Arc::clone(discovery),
             services: Services::new(&settings.allowed_hosts),
             registries: Registries::new(&settings.allowed_registries),
             namespace: settings.namespace.clone(),
-            entries: SharedEntries::new(client.clone(), Arc::clone(stores), settings),
+            entries: SharedEntries::new(client.clone(), entries, settings),
             recent: Mutex::default(),
+            answer_ttl: ANSWER_TTL,
         }
+    }
+
+    /// Returns a lookup that asks anew each time, for a caller that remembers answers itself.
+    #[must_use]
+    pub fn without_memory(self) -> Self {
+        Self { answer_ttl: Duration::ZERO, ..self }
     }
 
     async fn once(&self, query: &Query, deadline: Instant) -> LookupResult {
@@ -82,11 +111,11 @@ impl ClusterLookup {
 
     fn recent(&self, query: &Query) -> RecentAnswer {
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < ANSWER_TTL) {
+        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < self.answer_ttl) {
             return known.clone();
         }
         if all.len() >= MAX_REMEMBERED_ANSWERS {
-            all.retain(|_, known| known.since.elapsed() < ANSWER_TTL);
+            all.retain(|_, known| known.since.elapsed() < self.answer_ttl);
         }
         let new = RecentAnswer { since: Instant::now(), answer: Arc::default() };
         if all.len() < MAX_REMEMBERED_ANSWERS {
@@ -187,7 +216,9 @@ impl ClusterLookup {
 
     fn within(&self, deadline: Instant) -> Client {
         let time = deadline.saturating_duration_since(Instant::now());
-        self.client.limited(CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES })
+        // A throttled call is repeated only within the deadline of the review.
+        let limits = CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES, throttle_wait: Duration::ZERO };
+        self.client.limited(limits)
     }
 }
 

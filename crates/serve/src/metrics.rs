@@ -22,6 +22,7 @@ use requests::Requests;
 use rules::RuleMeters;
 pub use table::{METRICS, MetricRow, MetricType, metrics_markdown};
 pub(crate) use table::{MetricId, OverloadReason, RuleErrorReason, UndecidedReason};
+pub use text::{Exposition, escape_label};
 
 /// How many series there may be whose labels come from outside.
 const MAX_SERIES: usize = 10_000;

@@ -10,9 +10,10 @@ use rustls::server::ResolvesServerCert;
 use thiserror::Error;
 use tokio::sync::watch;
 
+use crate::ServerState;
+use crate::health::{self, HealthPages};
 use crate::http::{self, ListenerPhase};
 use crate::log::LogLevel;
-use crate::{ServerState, health};
 
 /// How long what is under way may take when everything else is closed. With the longest drain that is useful, a
 /// server is gone 15 seconds after the signal.
@@ -58,7 +59,8 @@ impl WebhookServer {
         let reviews = listen(state.settings.address)?;
         let health = listen(state.settings.health_address)?;
         reviews.set_nonblocking(true)?;
-        health::serve_health(Arc::clone(&state), health.try_clone()?)?;
+        let pages: Arc<dyn HealthPages> = Arc::<ServerState>::clone(&state);
+        health::serve_health(pages, health.try_clone()?)?;
         Ok(Self { state, reviews, health })
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use kubewright_cluster::{Client, Store, WatchPolicy, run_reflector};
-use kubewright_engine::{ClusterSupport, Dialect, SharedDataSource, WatchRole};
+use kubewright_engine::{ClusterSupport, Dialect, SharedDataSource, WatchRole, WatchedResource};
 use kubewright_value::{Document, Text, Value};
 
 use crate::{ServeSettings, Stores};
@@ -17,9 +17,44 @@ const MAX_SHARED_ENTRIES: usize = 1000;
 /// The shared entries that were used.
 pub(crate) struct SharedEntries {
     client: Client,
-    stores: Arc<Stores>,
+    objects: SharedObjects,
     dialects: Vec<Box<dyn Dialect>>,
     kept: Mutex<HashMap<Text, Arc<SharedEntry>>>,
+}
+
+/// Where the objects are that describe entries.
+pub(crate) enum SharedObjects {
+    /// Watched.
+    Watched(Arc<Stores>),
+    /// Listed once.
+    Listed(Vec<(WatchedResource, Value)>),
+}
+
+impl SharedObjects {
+    /// Returns the object that describes the entry called `name`.
+    ///
+    /// # Errors
+    /// When the objects are not known yet.
+    fn find(&self, name: &str) -> Result<Option<(WatchedResource, Value)>, String> {
+        let stores = match self {
+            Self::Watched(stores) => stores,
+            Self::Listed(all) => {
+                let is_called = |(_, object): &&(WatchedResource, Value)| {
+                    object.str_at(&["metadata", "name"]) == name
+                };
+                return Ok(all.iter().find(is_called).cloned());
+            }
+        };
+        for (watched, store) in stores.of_role(WatchRole::Shared) {
+            if !store.is_synced() {
+                return Err("the global context entries are not known yet".to_owned());
+            }
+            if let Some(object) = store.get("", name) {
+                return Ok(Some((*watched, object)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// An entry as one version of its object describes it.
@@ -42,10 +77,10 @@ impl Drop for SharedEntry {
 }
 
 impl SharedEntries {
-    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
+    pub(crate) fn new(client: Client, objects: SharedObjects, settings: &ServeSettings) -> Self {
         Self {
             client,
-            stores,
+            objects,
             dialects: kubewright_dialects::all_dialects(&settings.options),
             kept: Mutex::default(),
         }
@@ -94,13 +129,9 @@ impl SharedEntries {
 
     /// Returns the entry called `name` as the cluster has it now.
     fn entry(&self, name: &str) -> Result<(&dyn ClusterSupport, Arc<SharedEntry>), String> {
-        for (watched, store) in self.stores.of_role(WatchRole::Shared) {
-            if !store.is_synced() {
-                return Err("the global context entries are not known yet".to_owned());
-            }
-            let Some(object) = store.get("", name) else { continue };
+        if let Some((watched, object)) = self.objects.find(name)? {
             let mut languages = self.dialects.iter().filter_map(|dialect| dialect.cluster_support());
-            if let Some(language) = languages.find(|language| language.watched_resources().contains(watched))
+            if let Some(language) = languages.find(|language| language.watched_resources().contains(&watched))
             {
                 return Ok((language, self.kept(language, name, object)?));
             }

@@ -12,7 +12,8 @@ use kubewright_value::{Text, Value};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::admission_policies::GenerationProgress;
-use crate::health::Readiness;
+use crate::blocked::{BLOCKED_PAGE, BlockedRequests};
+use crate::health::{HealthPage, HealthPages, Method, Readiness};
 use crate::http::{Bounds, ConnectionTable};
 use crate::lane::{Lane, LargeRuntime};
 use crate::log::Log;
@@ -49,6 +50,8 @@ pub struct ServerState {
     pub traces: Traces,
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
+    /// The last requests that rules refused.
+    pub blocked: BlockedRequests,
     pub(crate) bounds: Bounds,
     pub(crate) connections: ConnectionTable,
     /// Which reviews kept others waiting.
@@ -133,6 +136,7 @@ impl ServerState {
             log: Log::to_stderr(settings.log_level),
             traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
+            blocked: BlockedRequests::default(),
             bounds: Bounds::new(settings.max_in_flight),
             connections: ConnectionTable::new(settings.max_connections),
             overruns: Overruns::default(),
@@ -145,6 +149,25 @@ impl ServerState {
             waiting_dry_runs: Semaphore::new(MAX_DRY_RUNS),
             settings,
         }
+    }
+}
+
+impl HealthPages for ServerState {
+    fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    fn exposition(&self) -> String {
+        crate::metrics::exposition(self)
+    }
+
+    fn page(&self, method: &Method, path: &str, _: &[u8]) -> Option<HealthPage> {
+        let is_found = method == Method::GET && path == BLOCKED_PAGE;
+        is_found.then(|| HealthPage {
+            status: 200,
+            content_type: "application/json",
+            body: self.blocked.to_json(),
+        })
     }
 }
 

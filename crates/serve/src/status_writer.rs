@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType, jitter};
+use kubewright_cluster::{CallLimits, Client, Error, GroupVersionResource, PatchType, jitter};
 use kubewright_engine::{RuleReport, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
@@ -36,8 +36,12 @@ pub async fn run_status_writer(
     mut notices: Receiver<Notice>,
     instance: String,
 ) {
-    let client =
-        client.limited(kubewright_cluster::CallLimits { time: STATUS_CALL_TIMEOUT, ..Default::default() });
+    // Notices arrive while a call waits, so a busy API server must not hold the writer for long.
+    let client = client.limited(CallLimits {
+        time: STATUS_CALL_TIMEOUT,
+        throttle_wait: Duration::ZERO,
+        ..CallLimits::default()
+    });
     let mut writer = StatusWriter {
         events: EventQueue::new(&instance, Instant::now()),
         failures: RecordedFailures::default(),

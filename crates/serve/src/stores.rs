@@ -147,6 +147,12 @@ impl Stores {
         kept.map(|kept| Arc::clone(&kept.store))
     }
 
+    /// Returns the namespaces and names of the ConfigMaps that are watched.
+    #[must_use]
+    pub fn watched_config_maps(&self) -> Vec<(Text, Text)> {
+        self.needed.load().config_maps.keys().cloned().collect()
+    }
+
     /// Watches what `needs` says from now on. Nodes and bindings are not given up again.
     pub fn meet(&self, needs: &Needs) {
         let begin = |path, trim, name: &str| {

@@ -34,6 +34,18 @@ impl Map {
         Self { entries: Vec::with_capacity(capacity), index: None }
     }
 
+    /// Returns a map of `entries` without room for more. Of several with the same key the last one counts.
+    #[must_use]
+    pub fn of_entries(mut entries: Vec<(Text, Value)>) -> Self {
+        let is_repeated =
+            |(at, (key, _)): (usize, &(Text, Value))| entries.iter().take(at).any(|(other, _)| other == key);
+        if entries.len() > MAX_SCANNED_ENTRIES || entries.iter().enumerate().any(is_repeated) {
+            return entries.into_iter().collect();
+        }
+        entries.shrink_to_fit();
+        Self { entries, index: None }
+    }
+
     /// Returns how many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -3,7 +3,8 @@
 use hyper::Uri;
 use kubewright_k8s::ApiPath;
 
-use crate::Error;
+use crate::config::basic_authorization;
+use crate::{Error, ProxyScheme, ProxyServer};
 
 /// The address of an API server, in its parts.
 #[derive(Debug)]
@@ -14,10 +15,18 @@ pub(super) struct ApiServerAddress {
     pub(super) port: u16,
     /// What stands before every path; mostly empty.
     prefix: String,
+    /// The proxy on the way.
+    pub(super) proxy: Option<ProxyServer>,
 }
 
 impl ApiServerAddress {
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+    pub(super) fn parse(text: &str, proxy: Option<ProxyServer>) -> Result<Self, Error> {
+        if text.contains('@') {
+            return Err(Error::Config(
+                "the address of the API server has an `@`: credentials belong to the user of the kubeconfig"
+                    .to_owned(),
+            ));
+        }
         let wrong = || Error::Config(format!("`{text}` is not the address of an API server"));
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let is_tls = match uri.scheme_str() {
@@ -32,6 +41,7 @@ impl ApiServerAddress {
             host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
             port: uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 }),
             prefix: uri.path().trim_end_matches('/').to_owned(),
+            proxy,
         })
     }
 
@@ -48,6 +58,18 @@ impl ApiServerAddress {
             return Err(Error::Config(format!("`{key}` is not a query parameter")));
         }
         Ok(format!("{}{path}", self.prefix))
+    }
+
+    /// Returns the URI of a request for `target`, and what a proxy that reads the request must be shown.
+    pub(super) fn request_uri(&self, target: &str) -> (String, Option<String>) {
+        match &self.proxy {
+            Some(proxy) if !self.is_tls && proxy.scheme != ProxyScheme::Socks5 => {
+                let credentials = proxy.credentials.as_ref();
+                let shown = credentials.map(|(user, password)| basic_authorization(user, password));
+                (format!("http://{}{target}", self.host_header()), shown)
+            }
+            _ => (target.to_owned(), None),
+        }
     }
 
     /// Returns the `Host` of requests.

@@ -4,23 +4,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
+};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::address::ApiServerAddress;
+use super::body::AnswerBody;
+use super::proxy::{Stream, open_stream};
 use super::session::ApiSession;
+use super::throttle::parse_retry_after;
 use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long one through a proxy may take, which itself has to connect.
+const PROXY_CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long an idle connection is kept; the API server keeps them longer.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
@@ -37,6 +43,8 @@ pub(super) struct HttpCall {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) accept: &'static str,
+    /// Whether the answer may be compressed; who sets it reads the answer with [`AnswerBody`].
+    pub(super) is_gzip_accepted: bool,
     pub(super) content_type: Option<&'static str>,
     pub(super) body: Bytes,
 }
@@ -123,17 +131,24 @@ impl HttpCall {
         address: &ApiServerAddress,
         session: &ApiSession,
     ) -> Result<Request<Full<Bytes>>, Error> {
+        let (uri, proxy_authorization) = address.request_uri(&self.target);
         let mut request = Request::builder()
             .method(self.method.clone())
-            .uri(&self.target)
+            .uri(uri)
             .header(HOST, address.host_header())
             .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")))
             .header(ACCEPT, self.accept);
+        if self.is_gzip_accepted {
+            request = request.header(ACCEPT_ENCODING, "gzip");
+        }
         if let Some(kind) = self.content_type {
             request = request.header(CONTENT_TYPE, kind);
         }
-        if let Some(authorization) = &session.authorization {
-            request = request.header(AUTHORIZATION, authorization.clone());
+        if let Some(authorization) = proxy_authorization {
+            request = request.header(PROXY_AUTHORIZATION, authorization);
+        }
+        for (name, value) in &session.headers {
+            request = request.header(name, value);
         }
         request
             .body(Full::new(self.body.clone()))
@@ -146,29 +161,23 @@ impl ApiAnswer {
         self.response.status().as_u16()
     }
 
-    /// Returns this answer, or what the API server says where it is no success.
-    pub(super) async fn successful(self, server: &str) -> Result<Self, Error> {
-        if self.response.status().is_success() {
-            return Ok(self);
-        }
+    /// Reads what the API server says in an answer that is no success, and returns the connection for others.
+    pub(super) async fn refusal(self, server: &str) -> Result<(ApiStatus, HttpConnection), Error> {
         let code = self.code();
-        let (text, _) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
-        Err(ApiStatus::of_answer(code, &text).into())
+        let retry_after = self.response.headers().get(RETRY_AFTER).and_then(parse_retry_after);
+        let (text, connection) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
+        let mut status = ApiStatus::of_answer(code, &text);
+        status.retry_after = retry_after.or(status.retry_after);
+        Ok((status, connection))
     }
 
     /// Reads the body, of at most `limit` bytes, and returns the connection for others.
     pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, HttpConnection), Error> {
         let Self { response, connection } = self;
-        let mut body = response.into_body();
+        let mut body = AnswerBody::new(response, limit, server);
         let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| unreachable_error(server, &error))?;
-            if let Some(data) = frame.data_ref() {
-                if bytes.len() + data.len() > limit {
-                    return Err(Error::TooLarge(limit));
-                }
-                bytes.extend_from_slice(data);
-            }
+        while let Some(chunk) = body.next().await? {
+            bytes.extend_from_slice(&chunk);
         }
         let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is not UTF-8".to_owned()))?;
         Ok((text, connection))
@@ -176,20 +185,24 @@ impl ApiAnswer {
 }
 
 async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
-    let opened = tokio::time::timeout(CONNECT_TIMEOUT, async {
-        let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
-        tcp.set_nodelay(true)?;
+    let timeout = if address.proxy.is_some() { PROXY_CONNECT_TIMEOUT } else { CONNECT_TIMEOUT };
+    let opened = tokio::time::timeout(timeout, async {
+        let stream = open_stream(address, session).await?;
         if !address.is_tls {
-            return Ok(Box::new(tcp) as Box<dyn Stream>);
+            return Ok(stream);
         }
         let name = session.server_name.as_deref().unwrap_or(&address.host);
         let name = ServerName::try_from(name.to_owned()).map_err(std::io::Error::other)?;
         let connector = TlsConnector::from(std::sync::Arc::clone(&session.tls));
-        Ok::<_, std::io::Error>(Box::new(connector.connect(name, tcp).await?) as Box<dyn Stream>)
+        Ok::<_, std::io::Error>(Box::new(connector.connect(name, stream).await?) as Box<dyn Stream>)
     });
-    let stream = match opened.await {
-        Ok(stream) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
-        Err(_) => return Err(Error::TimedOut(CONNECT_TIMEOUT)),
+    let stream = match (opened.await, &address.proxy) {
+        (Ok(stream), _) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
+        (Err(_), None) => return Err(Error::TimedOut(timeout)),
+        (Err(_), Some(proxy)) => {
+            let why = format!("proxy {proxy}: no connection within {} s", timeout.as_secs());
+            return Err(Error::Unreachable { server: address.text.clone(), why });
+        }
     };
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (connection, work) = handshake.map_err(|error| unreachable_error(&address.text, &error))?;
@@ -197,10 +210,6 @@ async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Re
     tokio::spawn(work);
     Ok(connection)
 }
-
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Errors of the network say the interesting part in their sources.
 pub(super) fn unreachable_error(server: &str, error: &dyn std::error::Error) -> Error {

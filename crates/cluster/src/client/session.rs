@@ -1,23 +1,28 @@
-//! Sessions: the credentials and trusted authorities of calls, read again as files change.
+//! Sessions: the credentials and trusted authorities of calls, read again as files change and plugins' tokens expire.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
-use hyper::header::HeaderValue;
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use rustls::ClientConfig;
 use tokio::sync::Mutex;
 
 use super::tls;
 use crate::config::LoginCredentials;
-use crate::{Config, Error, Login};
+use crate::{Config, Error, ProxyScheme};
 
-/// How long what a program said is good, unless the API server refuses it before.
-const EXEC_CREDENTIALS_TTL: Duration = Duration::from_secs(600);
+/// How long before its expiry a credential is renewed, so that none expires on its way.
+const EXPIRY_MARGIN: Duration = Duration::from_secs(10);
 
 /// What one call is sent with.
 pub(super) struct ApiSession {
-    pub(super) authorization: Option<HeaderValue>,
+    /// The headers that say who asks.
+    pub(super) headers: HeaderMap,
     pub(super) tls: Arc<ClientConfig>,
+    /// For a proxy that speaks TLS itself.
+    pub(super) proxy_tls: Option<Arc<ClientConfig>>,
     pub(super) server_name: Option<String>,
     shown: LoginCredentials,
     authority: Option<String>,
@@ -27,7 +32,15 @@ pub(super) struct ApiSession {
 #[derive(Debug)]
 pub(super) struct SessionSource {
     config: Config,
-    current: Mutex<Option<(Arc<ApiSession>, Instant)>>,
+    current: Mutex<Option<CurrentSession>>,
+    is_logged_in: AtomicBool,
+}
+
+#[derive(Debug)]
+struct CurrentSession {
+    session: Arc<ApiSession>,
+    /// When it is read again; `None` for when it is refused.
+    stale_at: Option<Instant>,
 }
 
 impl std::fmt::Debug for ApiSession {
@@ -38,56 +51,76 @@ impl std::fmt::Debug for ApiSession {
 
 impl SessionSource {
     pub(super) fn new(config: Config) -> Self {
-        Self { config, current: Mutex::new(None) }
+        Self { config, current: Mutex::new(None), is_logged_in: AtomicBool::new(false) }
     }
 
-    /// Returns the session, read again if it is old. What cannot be read again stays as it was.
+    /// Waits for the first session, if there was none yet.
+    pub(super) async fn logged_in(&self) -> Result<(), Error> {
+        if !self.is_logged_in.load(Ordering::Relaxed) {
+            self.current().await?;
+            self.is_logged_in.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns the session, read again if it is old. Files that cannot be read again count as they were; credentials of a
+    /// plugin have expired by then, so its failure is the answer.
     pub(super) async fn current(&self) -> Result<Arc<ApiSession>, Error> {
         let mut current = self.current.lock().await;
-        let life = match self.config.login {
-            Login::Exec(_) => EXEC_CREDENTIALS_TTL,
-            _ => self.config.read_again_after,
-        };
-        match &mut *current {
-            Some((session, since)) if since.elapsed() < life => Ok(Arc::clone(session)),
-            Some((session, since)) => {
-                *since = Instant::now();
-                if let Ok(new) = self.read(Some(session)).await {
-                    *session = new;
+        let old = match &*current {
+            Some(CurrentSession { session, stale_at }) => {
+                if stale_at.is_none_or(|at| Instant::now() < at) {
+                    return Ok(Arc::clone(session));
                 }
-                Ok(Arc::clone(session))
+                Some(Arc::clone(session))
             }
-            none => {
-                let session = self.read(None).await?;
-                *none = Some((Arc::clone(&session), Instant::now()));
-                Ok(session)
-            }
-        }
+            None => None,
+        };
+        let session = match (self.read(old.as_ref()).await, old) {
+            (Ok(session), _) => session,
+            (Err(_), Some(old)) if !self.config.login.is_exec() => old,
+            (Err(error), _) => return Err(error),
+        };
+        *current = Some(self.fresh(&session));
+        Ok(session)
     }
 
     /// Reads the session again because `refused` was refused; `None` if that changes nothing.
     pub(super) async fn renewed(&self, refused: &Arc<ApiSession>) -> Result<Option<Arc<ApiSession>>, Error> {
         let mut current = self.current.lock().await;
-        if let Some((session, _)) = &*current
+        if let Some(CurrentSession { session, .. }) = &*current
             && !Arc::ptr_eq(session, refused)
         {
             return Ok(Some(Arc::clone(session)));
         }
         let session = self.read(Some(refused)).await?;
         let is_new = !Arc::ptr_eq(&session, refused);
-        *current = Some((Arc::clone(&session), Instant::now()));
+        *current = Some(self.fresh(&session));
         Ok(is_new.then_some(session))
+    }
+
+    fn fresh(&self, session: &Arc<ApiSession>) -> CurrentSession {
+        let life = match (self.config.login.is_exec(), session.shown.expiry) {
+            (false, _) => Some(self.config.read_again_after),
+            (true, None) => None,
+            // A clock that is wrong must not run the plugin for every call.
+            (true, Some(expiry)) => {
+                let left = expiry.duration_since(SystemTime::now()).unwrap_or_default();
+                Some(left.saturating_sub(EXPIRY_MARGIN).max(EXPIRY_MARGIN))
+            }
+        };
+        let stale_at = life.and_then(|life| Instant::now().checked_add(life));
+        CurrentSession { session: Arc::clone(session), stale_at }
     }
 
     async fn read(&self, old: Option<&Arc<ApiSession>>) -> Result<Arc<ApiSession>, Error> {
         let authority = self.config.authority.as_ref().map(crate::PemSource::read).transpose()?;
-        let shown = match &self.config.login {
-            Login::Exec(_) => {
-                let (login, server) = (self.config.login.clone(), self.config.server.clone());
-                let run = tokio::task::spawn_blocking(move || login.show(&server));
-                run.await.map_err(|error| Error::Config(error.to_string()))??
-            }
-            quick => quick.show(&self.config.server)?,
+        let shown = if self.config.login.is_exec() {
+            let (login, server) = (self.config.login.clone(), self.config.server.clone());
+            let run = tokio::task::spawn_blocking(move || login.show(&server));
+            run.await.map_err(|error| Error::Config(error.to_string()))??
+        } else {
+            self.config.login.show(&self.config.server)?
         };
         if let Some(old) = old
             && old.shown == shown
@@ -95,15 +128,23 @@ impl SessionSource {
         {
             return Ok(Arc::clone(old));
         }
-        let authorization = shown.token.as_deref().map(bearer_header).transpose()?;
-        let tls = tls::config(authority.as_deref(), self.config.is_insecure, shown.certificate.as_ref())?;
+        let mut headers = self.config.impersonation.headers()?;
+        if let Some(authorization) = &shown.authorization {
+            headers.insert(AUTHORIZATION, sensitive_header(authorization)?);
+        }
+        let is_insecure = self.config.is_insecure;
+        let tls = tls::config(authority.as_deref(), is_insecure, shown.certificate.as_ref())?;
+        let has_tls_proxy =
+            self.config.proxy.as_ref().is_some_and(|proxy| proxy.scheme == ProxyScheme::Https);
+        let proxy_tls =
+            has_tls_proxy.then(|| tls::proxy_config(authority.as_deref(), is_insecure)).transpose()?;
         let server_name = self.config.server_name.clone();
-        Ok(Arc::new(ApiSession { authorization, tls, server_name, shown, authority }))
+        Ok(Arc::new(ApiSession { headers, tls, proxy_tls, server_name, shown, authority }))
     }
 }
 
-fn bearer_header(token: &str) -> Result<HeaderValue, Error> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+fn sensitive_header(authorization: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(authorization)
         .map_err(|_| Error::Config("the token cannot be sent: it is no line of text".to_owned()))?;
     value.set_sensitive(true);
     Ok(value)

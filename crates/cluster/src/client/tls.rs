@@ -1,6 +1,8 @@
 //! Whom the client trusts.
 
+use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -33,7 +35,9 @@ pub(super) fn config(
     let builder = if is_insecure {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
     } else {
-        builder.with_root_certificates(root_certificates(authority)?)
+        builder.with_root_certificates(
+            authority.map_or_else(|| Ok(system_certificates()), authority_certificates)?,
+        )
     };
     let mut config = match identity {
         None => builder.with_no_client_auth(),
@@ -51,19 +55,45 @@ pub(super) fn config(
     Ok(Arc::new(config))
 }
 
-fn root_certificates(authority: Option<&str>) -> Result<RootCertStore, Error> {
-    let mut roots = RootCertStore::empty();
-    let system =
-        || SYSTEM_TRUST_FILES.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-    let text = authority.map_or_else(system, str::to_owned);
-    // Among many there may be some that this library does not know how to read.
-    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
-    if roots.is_empty() && authority.is_some() {
+/// Returns the TLS of a proxy. It may be signed by an authority of the system or by that of the cluster, and never sees
+/// the certificate of the client.
+pub(super) fn proxy_config(authority: Option<&str>, is_insecure: bool) -> Result<Arc<ClientConfig>, Error> {
+    if is_insecure {
+        return config(None, true, None);
+    }
+    let mut roots = system_certificates();
+    if let Some(authority) = authority {
+        roots.extend(authority_certificates(authority)?.roots);
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::Config(format!("TLS cannot be used: {error}")))?;
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn system_certificates() -> RootCertStore {
+    let path = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+    let paths = path.into_iter().chain(SYSTEM_TRUST_FILES.iter().map(PathBuf::from));
+    parse_certificates(&paths.into_iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default())
+}
+
+fn authority_certificates(authority: &str) -> Result<RootCertStore, Error> {
+    let roots = parse_certificates(authority);
+    if roots.is_empty() {
         return Err(Error::Config(
             "the certificate authority of the cluster holds no certificate".to_owned(),
         ));
     }
     Ok(roots)
+}
+
+/// Among many there may be some that this library does not know how to read.
+fn parse_certificates(text: &str) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
+    roots
 }
 
 /// Trusts anybody, as `insecure-skip-tls-verify` asks for.

@@ -1,162 +1,149 @@
 //! Kubeconfig files.
+//!
+//! Several files are read as one: the first that has a context, cluster or user of a name counts, and the whole entry
+//! is taken from it. Every error names the file and the entry.
+
+mod auth_provider;
+mod entry;
+mod user;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use kubewright_value::{Map, Value, yaml};
+use kubewright_value::{Value, yaml};
 
-use super::{ClientIdentity, Config, Exec, Login, PemSource};
+use self::entry::KubeconfigEntry;
+use super::{Config, Impersonation, Login, ProxyServer, is_loopback_url};
 use crate::Error;
+
+/// Some files, in their order.
+struct Kubeconfig {
+    files: Vec<KubeconfigFile>,
+}
 
 /// One file: paths in it are relative to its folder.
 struct KubeconfigFile {
-    folder: PathBuf,
+    path: PathBuf,
     value: Value,
 }
 
-/// An entry of a file.
-struct KubeconfigEntry<'f> {
-    folder: &'f Path,
-    value: &'f Value,
-}
-
+/// Reads `paths`, of which some may be missing, as kubectl has it, and takes what `context` names.
 pub(super) fn read_kubeconfig(paths: &[PathBuf], context: Option<&str>) -> Result<Config, Error> {
-    let mut files = Vec::new();
-    for path in paths {
-        // Of several files some may be missing, as kubectl has it.
-        match fs::read_to_string(path) {
-            Ok(text) => files.push(parse_kubeconfig(path, &text)?),
-            Err(_) if paths.len() > 1 => {}
-            Err(error) => return Err(config_error(path, &error.to_string())),
-        }
-    }
-    let current = files.iter().filter_map(|file| file.value.get("current-context")?.as_str());
-    let context = match context.or_else(|| current.into_iter().find(|name| !name.is_empty())) {
-        Some(name) => find_entry(&files, "contexts", "context", name)?,
-        None => return Err(Error::Config("the kubeconfig has no `current-context`".to_owned())),
+    let kubeconfig = Kubeconfig::read(paths)?;
+    let context = kubeconfig.context(context)?;
+    let cluster = kubeconfig.named_by(&context, "clusters", "cluster")?;
+    let user = match context.text("user")? {
+        Some(_) => Some(kubeconfig.named_by(&context, "users", "user")?),
+        None => None,
     };
-    let cluster = find_entry(&files, "clusters", "cluster", context.text("cluster").unwrap_or_default())?;
-    let server = cluster.text("server").unwrap_or_default();
-    if !server.starts_with("https://") && !server.starts_with("http://") {
-        return Err(Error::Config(format!(
-            "the kubeconfig has `{server}` in place of the address of a server"
-        )));
+    let login = user.as_ref().map_or(Ok(Login::Anonymous), |user| user.login(&cluster))?;
+    let impersonation = user.as_ref().map_or(Ok(Impersonation::default()), KubeconfigEntry::impersonation)?;
+    let server = cluster.server(&login)?;
+    let authority = cluster.pem("certificate-authority")?;
+    let is_insecure = cluster.flag("insecure-skip-tls-verify")?;
+    if is_insecure && authority.is_some() {
+        return Err(
+            cluster.error("`insecure-skip-tls-verify` and a certificate authority exclude each other")
+        );
     }
-    if cluster.text("proxy-url").is_some() {
-        return Err(Error::Config(
-            "the kubeconfig asks for a proxy (`proxy-url`), which is not supported".to_owned(),
-        ));
-    }
-    let login = match context.text("user") {
-        Some(name) => find_entry(&files, "users", "user", name)?.login(&cluster)?,
-        None => Login::Anonymous,
-    };
+    let proxy = cluster.text("proxy-url")?.map(ProxyServer::parse).transpose();
     Ok(Config {
-        namespace: context.text("namespace").unwrap_or("default").to_owned(),
-        authority: cluster.pem("certificate-authority")?,
-        server_name: cluster.text("tls-server-name").map(str::to_owned),
-        is_insecure: cluster
-            .value
-            .get("insecure-skip-tls-verify")
-            .and_then(Value::as_bool)
-            .unwrap_or_default(),
+        namespace: context.text("namespace")?.unwrap_or("default").to_owned(),
+        authority,
+        server_name: cluster.text("tls-server-name")?.map(str::to_owned),
+        is_insecure,
         login,
-        ..Config::at(server)
+        impersonation,
+        proxy: proxy.map_err(|error| cluster.error(&format!("`proxy-url`: {error}")))?,
+        is_gzip_accepted: !cluster.flag("disable-compression")? && !is_loopback_url(&server),
+        ..Config::at(&server)
     })
 }
 
-fn parse_kubeconfig(path: &Path, text: &str) -> Result<KubeconfigFile, Error> {
-    let value = yaml::parse(text).map_err(|error| config_error(path, &error.to_string()))?;
-    Ok(KubeconfigFile { folder: path.parent().map(Path::to_owned).unwrap_or_default(), value })
-}
-
-/// Returns the `part` of the entry of `list` that is called `name`.
-fn find_entry<'f>(
-    files: &'f [KubeconfigFile],
-    list: &str,
-    part: &str,
-    name: &str,
-) -> Result<KubeconfigEntry<'f>, Error> {
-    let entry = files.iter().find_map(|file| {
-        let entries = file.value.get(list).and_then(Value::as_array).unwrap_or_default();
-        let entry = entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
-        Some(KubeconfigEntry { folder: &file.folder, value: entry.get(part)? })
-    });
-    entry.ok_or_else(|| Error::Config(format!("the kubeconfig has no {part} `{name}`")))
-}
-
-impl KubeconfigEntry<'_> {
-    fn text(&self, key: &str) -> Option<&str> {
-        self.value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-    }
-
-    /// What stands in base64 under `key-data`, or in the file under `key`.
-    fn pem(&self, key: &str) -> Result<Option<PemSource>, Error> {
-        if let Some(data) = self.text(&format!("{key}-data")) {
-            let bytes = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            let text = bytes
-                .ok_or_else(|| Error::Config(format!("`{key}-data` of the kubeconfig is not base64")))?;
-            return Ok(Some(PemSource::Text(text)));
+impl Kubeconfig {
+    fn read(paths: &[PathBuf]) -> Result<Self, Error> {
+        let mut files = Vec::new();
+        let mut missing = None;
+        for path in paths {
+            let wrong = |why: String| Error::Config(format!("cannot read {}: {why}", path.display()));
+            match fs::read(path) {
+                Ok(bytes) => {
+                    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+                    // Editors of Windows write a byte order mark.
+                    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                    let value = yaml::parse(text).map_err(|error| wrong(error.to_string()))?;
+                    if !value.is_null() && value.as_object().is_none() {
+                        return Err(wrong("it is not a kubeconfig".to_owned()));
+                    }
+                    files.push(KubeconfigFile { path: path.clone(), value });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    missing.get_or_insert(wrong(error.to_string()));
+                }
+                Err(error) => return Err(wrong(error.to_string())),
+            }
         }
-        Ok(self.text(key).map(|path| PemSource::File(self.folder.join(path))))
-    }
-
-    /// A token wins over a certificate, as in client-go.
-    fn login(&self, cluster: &KubeconfigEntry<'_>) -> Result<Login, Error> {
-        if let Some(token) = self.text("token") {
-            return Ok(Login::Token(token.to_owned()));
-        }
-        if let Some(path) = self.text("tokenFile") {
-            return Ok(Login::TokenFile(self.folder.join(path)));
-        }
-        if let Some((certificate, key)) = self.pem("client-certificate")?.zip(self.pem("client-key")?) {
-            return Ok(Login::Certificate(ClientIdentity { certificate, key }));
-        }
-        if let Some(value) = self.value.get("exec") {
-            return KubeconfigEntry { folder: self.folder, value }.exec(cluster).map(Login::Exec);
-        }
-        match ["auth-provider", "username"].into_iter().find(|key| self.value.get(key).is_some()) {
-            Some(key) => Err(Error::Config(format!("`{key}` of the kubeconfig is not supported"))),
-            None => Ok(Login::Anonymous),
+        match missing {
+            Some(error) if files.is_empty() => Err(error),
+            _ => Ok(Self { files }),
         }
     }
 
-    fn exec(&self, cluster: &KubeconfigEntry<'_>) -> Result<Exec, Error> {
-        let Some(command) = self.text("command") else {
-            return Err(Error::Config("`exec` of the kubeconfig has no `command`".to_owned()));
+    fn context(&self, name: Option<&str>) -> Result<KubeconfigEntry<'_>, Error> {
+        let current = || {
+            let names = self.files.iter().filter_map(|file| file.value.get("current-context")?.as_str());
+            names.into_iter().find(|name| !name.is_empty())
         };
-        // A name without a slash is looked for in PATH; a path is relative to the file.
-        let command = if command.contains('/') { self.folder.join(command) } else { command.into() };
-        let list = |key| self.value.get(key).and_then(Value::as_array).unwrap_or_default().iter();
-        let pair = |entry: &Value| {
-            let text = |key| entry.get(key).and_then(Value::as_str).map(str::to_owned);
-            text("name").zip(text("value"))
+        let Some(name) = name.or_else(current) else {
+            return Err(Error::Config(format!("{self} has no `current-context`{}", self.known_contexts())));
         };
-        let is_told = self.value.get("provideClusterInfo").and_then(Value::as_bool).unwrap_or_default();
-        Ok(Exec {
-            command,
-            arguments: list("args").filter_map(Value::as_str).map(str::to_owned).collect(),
-            environment: list("env").filter_map(pair).collect(),
-            api_version: self.text("apiVersion").unwrap_or("client.authentication.k8s.io/v1").to_owned(),
-            install_hint: self.text("installHint").unwrap_or_default().to_owned(),
-            cluster: is_told.then(|| cluster.told()),
+        self.find("contexts", "context", name)
+            .ok_or_else(|| Error::Config(format!("{self} has no context `{name}`{}", self.known_contexts())))
+    }
+
+    /// Returns the entry of `list` that `context` names as its `part`.
+    fn named_by(
+        &self,
+        context: &KubeconfigEntry<'_>,
+        list: &'static str,
+        part: &'static str,
+    ) -> Result<KubeconfigEntry<'_>, Error> {
+        let Some(name) = context.text(part)? else {
+            return Err(context.error(&format!("it names no {part}")));
+        };
+        self.find(list, part, name).ok_or_else(|| {
+            context.error(&format!("it names the {part} `{name}`, which {self} does not have"))
         })
     }
 
-    /// What a program is told about the cluster.
-    fn told(&self) -> Value {
-        let mut told = Map::new();
-        for key in ["certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name"] {
-            if let Some(value) = self.value.get(key) {
-                told.insert(key.into(), value.clone());
-            }
+    fn find(&self, list: &str, part: &'static str, name: &str) -> Option<KubeconfigEntry<'_>> {
+        self.files.iter().find_map(|file| {
+            let entries = file.value.get(list).and_then(Value::as_array).unwrap_or_default();
+            let entry =
+                entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
+            let value = entry.get(part).unwrap_or(&Value::Null);
+            Some(KubeconfigEntry { file: &file.path, part, name: name.to_owned(), value })
+        })
+    }
+
+    fn known_contexts(&self) -> String {
+        let lists = self.files.iter().filter_map(|file| file.value.get("contexts")?.as_array());
+        let names = lists.flatten().filter_map(|entry| entry.get("name")?.as_str());
+        let names: Vec<String> = names.take(20).map(|name| format!("`{name}`")).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            names => format!("; its contexts are {}", names.join(", ")),
         }
-        told.into()
     }
 }
 
-fn config_error(path: &Path, why: &str) -> Error {
-    Error::Config(format!("cannot read {}: {why}", path.display()))
+impl std::fmt::Display for Kubeconfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("kubeconfig ")?;
+        for (position, file) in self.files.iter().enumerate() {
+            let separator = if position == 0 { "" } else { " with " };
+            write!(f, "{separator}{}", file.path.display())?;
+        }
+        Ok(())
+    }
 }

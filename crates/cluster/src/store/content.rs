@@ -1,6 +1,6 @@
 //! What a store holds, and which of two states of an object is newer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kubewright_value::{Text, Value};
@@ -19,14 +19,36 @@ pub(super) struct StoreContent {
     /// The version of the list: whatever happened up to it is in.
     floor: Option<u64>,
     objects: BTreeMap<Text, BTreeMap<Text, Value>>,
-    /// What was deleted since: namespace, name, and the version of the deletion.
-    deleted: VecDeque<(Text, Text, u64)>,
+    deleted: RememberedDeletions,
 }
 
+/// What was deleted since the list.
+#[derive(Debug, Default)]
+struct RememberedDeletions {
+    /// The version of the last deletion, by namespace and name.
+    versions: HashMap<StoredName, u64>,
+    /// In the order of the deletions; the oldest are forgotten.
+    order: VecDeque<(StoredName, u64)>,
+}
+
+/// Namespace and name.
+type StoredName = (Text, Text);
+
 impl StoreContent {
-    /// The empty list of this version.
-    pub(super) fn of(version: &str) -> Self {
-        Self { is_synced: true, version: version.into(), floor: version.parse().ok(), ..Self::default() }
+    /// All objects of a list of this version are in.
+    pub(super) fn finish_list(&mut self, version: &str) {
+        self.is_synced = true;
+        self.version = version.into();
+        self.floor = version.parse().ok();
+        self.deleted = RememberedDeletions::default();
+    }
+
+    /// The stored object of the same name and version.
+    pub(super) fn same_version(&self, object: &Value) -> Option<&Value> {
+        let metadata = |key| object.str_at(&["metadata", key]);
+        let stored = self.get(metadata("namespace"), metadata("name"))?;
+        let version = resource_version(object);
+        (!version.is_empty() && resource_version(stored) == version).then_some(stored)
     }
 
     pub(super) fn get(&self, namespace: &str, name: &str) -> Option<&Value> {
@@ -64,10 +86,7 @@ impl StoreContent {
         }
         self.advance(resource_version(object));
         if let Some(version) = version {
-            self.deleted.push_back((namespace.clone(), name.clone(), version));
-            if self.deleted.len() > MAX_REMEMBERED_DELETIONS {
-                self.deleted.pop_front();
-            }
+            self.deleted.remember((namespace.clone(), name.clone()), version);
         }
         let Some(objects) = self.objects.get_mut(&namespace) else { return false };
         let is_change = objects.remove(&name).is_some();
@@ -79,13 +98,7 @@ impl StoreContent {
 
     /// Nothing is missing up to `version`; never goes back.
     pub(super) fn advance(&mut self, version: &str) {
-        let is_newer = match (version_number(&self.version), version_number(version)) {
-            (Some(known), Some(new)) => new > known,
-            _ => !version.is_empty(),
-        };
-        if is_newer {
-            self.version = version.into();
-        }
+        advance_version(&mut self.version, version);
     }
 
     pub(super) fn has_same_versions(&self, other: &Self) -> bool {
@@ -103,9 +116,41 @@ impl StoreContent {
     fn is_old(&self, namespace: &str, name: &str, version: Option<u64>) -> bool {
         let Some(version) = version else { return false };
         let stored = self.get(namespace, name).and_then(|object| version_number(resource_version(object)));
-        let deleted =
-            self.deleted.iter().filter(|(n, o, _)| n == namespace && o == name).map(|(_, _, at)| *at);
+        let deleted = self.deleted.version_of(namespace, name);
         self.floor.into_iter().chain(stored).chain(deleted).any(|known| version <= known)
+    }
+}
+
+impl RememberedDeletions {
+    fn remember(&mut self, name: StoredName, version: u64) {
+        let latest = self.versions.entry(name.clone()).or_default();
+        *latest = version.max(*latest);
+        self.order.push_back((name, version));
+        if self.order.len() > MAX_REMEMBERED_DELETIONS
+            && let Some((name, version)) = self.order.pop_front()
+            && self.versions.get(&name) == Some(&version)
+        {
+            self.versions.remove(&name);
+        }
+    }
+
+    fn version_of(&self, namespace: &str, name: &str) -> Option<u64> {
+        // Most stores see no deletions, and then no names are made to look for.
+        match self.versions.is_empty() {
+            true => None,
+            false => self.versions.get(&(namespace.into(), name.into())).copied(),
+        }
+    }
+}
+
+/// Moves `known` to `version`, unless that is older.
+pub(crate) fn advance_version(known: &mut Text, version: &str) {
+    let is_newer = match (version_number(known), version_number(version)) {
+        (Some(known), Some(new)) => new > known,
+        _ => !version.is_empty(),
+    };
+    if is_newer {
+        *known = version.into();
     }
 }
 

@@ -47,7 +47,7 @@ impl Deriving<'_, '_> {
 
     /// CAN_ACCESS from each subject to the role. The binding is at neither end.
     fn grant(&mut self, subject: ReferenceTarget<'_>, role: ReferenceTarget<'_>, at: usize) {
-        if subject.name.is_empty() {
+        if subject.name.is_empty() || !self.derives(EdgeType::CAN_ACCESS) {
             return;
         }
         let via = format!("{} subjects[{at}]", self.kind);

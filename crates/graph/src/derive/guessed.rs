@@ -11,9 +11,9 @@ use crate::graph::has_no_namespace;
 use crate::{EdgeType, Strength};
 
 /// The depth to which fields are searched.
-const MAX_GUESS_DEPTH: usize = 12;
+pub(crate) const MAX_GUESS_DEPTH: usize = 12;
 /// The number of fields of one object that are searched.
-const MAX_GUESSED_FIELDS: usize = 10_000;
+pub(crate) const MAX_GUESSED_FIELDS: usize = 10_000;
 
 /// Returns the group that is meant by a kind without one.
 fn usual_group(kind: &str) -> Option<&'static str> {
@@ -30,6 +30,9 @@ pub(crate) fn is_foreign(group: &str) -> bool {
 
 impl Deriving<'_, '_> {
     pub(super) fn guessed(&mut self, object: &Value) {
+        if !self.derives(EdgeType::REFERS_TO) {
+            return;
+        }
         let mut fields = MAX_GUESSED_FIELDS;
         for part in ["spec", "data"] {
             if let Some(value) = object.get(part) {

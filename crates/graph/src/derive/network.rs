@@ -55,7 +55,8 @@ impl Deriving<'_, '_> {
 
     /// A Service leads to what an endpoint of it names.
     fn endpoint(&mut self, service: &str, endpoint: &Value, via: &str) {
-        let Some(target) = endpoint.get("targetRef").filter(|_| !service.is_empty()) else { return };
+        let is_read = !service.is_empty() && self.derives(EdgeType::EXPOSES);
+        let Some(target) = endpoint.get("targetRef").filter(|_| is_read) else { return };
         let (kind, name) = (or(text_at(target, &["kind"]), "Pod"), text_at(target, &["name"]));
         if name.is_empty() {
             return;

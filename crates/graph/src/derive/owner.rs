@@ -14,6 +14,9 @@ const MAX_SAME_UID: usize = 64;
 
 impl Deriving<'_, '_> {
     pub(super) fn owners(&mut self, metadata: &Value) {
+        if !self.derives(EdgeType::OWNS) {
+            return;
+        }
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).unwrap_or_default();
         let is_pod = self.kind == "Pod" && self.group.is_empty();
         let controller = |owner: &Value| owner.get("controller").and_then(Value::as_bool);
@@ -39,7 +42,7 @@ impl Deriving<'_, '_> {
             let selection = Selection { class: Symbol::EMPTY, only: Only::OwnerlessPods, scope, selector };
             self.select_in(EdgeType::MANAGES, selection, "spec.selector", Strength::Implicit);
         }
-        if self.kind != "Deployment" || self.group != "apps" {
+        if self.kind != "Deployment" || self.group != "apps" || !self.derives(EdgeType::OWNS) {
             return;
         }
         self.draft.questions.push(EdgeDependency::AnyUid);

@@ -7,7 +7,7 @@ use crate::names::{FieldPath, NO_PLACE};
 use crate::{EdgeType, Strength};
 
 /// Volumes that are the same wherever these fields are equal.
-const VOLUME_IDENTITY_FIELDS: &[(&str, &[&str])] = &[
+pub(super) const VOLUME_IDENTITY_FIELDS: &[(&str, &[&str])] = &[
     ("hostPath", &["path"]),
     ("nfs", &["server", "path"]),
     ("csi", &["driver", "volumeHandle"]),
@@ -32,7 +32,7 @@ const VOLUME_IDENTITY_FIELDS: &[(&str, &[&str])] = &[
 ];
 
 /// Where kinds of volumes name the Secret they are opened with.
-const VOLUME_SECRET_FIELDS: &[(&str, &[&str])] = &[
+pub(super) const VOLUME_SECRET_FIELDS: &[(&str, &[&str])] = &[
     ("csi", &["nodePublishSecretRef", "name"]),
     ("flexVolume", &["secretRef", "name"]),
     ("iscsi", &["secretRef", "name"]),

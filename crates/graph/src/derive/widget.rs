@@ -9,17 +9,18 @@ use crate::node::api_group_of;
 use crate::{EdgeType, Id, Strength};
 
 /// Labels by which a Markdown names what manages it; the first one counts.
-const MANAGED_BY: [&str; 3] = ["managed-by", "krateo.io/managed-by", "krateo.io/portal"];
+pub(super) const MANAGED_BY: [&str; 3] = ["managed-by", "krateo.io/managed-by", "krateo.io/portal"];
 
 impl Deriving<'_, '_> {
     pub(super) fn widget(&mut self, object: &Value) {
-        for (at, item) in items_at(object, &["spec", "resourcesRefs", "items"]) {
+        let is_listed = self.derives(EdgeType::REFERENCES_KRATEO);
+        for (at, item) in items_at(object, &["spec", "resourcesRefs", "items"]).filter(|_| is_listed) {
             let (name, plural) = (text_at(item, &["name"]), text_at(item, &["resource"]));
             if !name.is_empty() && !plural.is_empty() {
                 self.listed(item, name, plural, &format!("spec.resourcesRefs.items[{at}]"));
             }
         }
-        if self.kind == "Markdown" {
+        if self.kind == "Markdown" && self.derives(EdgeType::MANAGES_KRATEO) {
             self.managed_widget(object);
         }
     }

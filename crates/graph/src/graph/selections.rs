@@ -137,6 +137,18 @@ impl SelectionScope {
 }
 
 impl Selections {
+    /// Gives back memory that lists have for more than they hold.
+    pub(super) fn shrink(&mut self) {
+        for group in &mut self.groups {
+            group.members.shrink_to_fit();
+            group.sources.shrink_to_fit();
+        }
+        self.groups.shrink_to_fit();
+        self.known.shrink_to_fit();
+        self.labelled.shrink_to_fit();
+        self.anchored.shrink_to_fit();
+    }
+
     pub(super) fn group(&self, number: u32) -> Option<&SelectionGroup> {
         self.groups.get(number as usize)
     }
@@ -163,6 +175,12 @@ impl Graph {
             return;
         }
         let before = std::mem::replace(&mut slot.links, links.clone());
+        for link in links.iter().filter(|link| !before.contains(link)) {
+            self.record_link(id, link);
+        }
+        for link in before.iter().filter(|link| !links.contains(link)) {
+            self.record_link(id, link);
+        }
         for link in &links {
             self.add_source(id, link);
         }
@@ -266,6 +284,11 @@ impl Graph {
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
         let before = std::mem::replace(&mut slot.selected_by, found.clone());
         let rank = self.rank(id);
+        for number in before.iter().chain(&found) {
+            if before.binary_search(number).is_err() || found.binary_search(number).is_err() {
+                self.record_member(id, *number);
+            }
+        }
         for number in before.iter().filter(|number| found.binary_search(number).is_err()) {
             let ranks = &self.ranks;
             let rank_of = |id: &Id| ranks.get(id.index()).copied().unwrap_or(0);

@@ -259,7 +259,7 @@ impl Graph {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.is_used = false;
             self.identities.remove(&slot.identity);
-            self.free.push(id);
+            self.free_id(id);
         }
     }
 
@@ -270,6 +270,8 @@ impl Graph {
         let mut before = self.contributed(id);
         before.sort_unstable();
         let (gone, new) = wire_difference(&before, &wires);
+        self.record_wires(&gone);
+        self.record_wires(&new);
         let is_much = gone.len() + new.len() > MAX_INSERTED_ONE_BY_ONE;
         match is_much {
             true => self.rewire(&gone, &new),

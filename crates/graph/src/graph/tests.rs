@@ -5,6 +5,7 @@ mod derived;
 mod extensions;
 mod hostile;
 mod random;
+mod trimmed;
 mod update;
 
 use kubewright_value::{Source, Value, yaml};
@@ -19,7 +20,9 @@ pub(super) fn objects(text: &str) -> Vec<Value> {
 }
 
 pub(super) fn graph(text: &str) -> Graph {
-    Graph::build(objects(text), &References::default())
+    let graph = Graph::build(objects(text), &References::default());
+    trimmed::assert_same_when_trimmed(&graph, text);
+    graph
 }
 
 /// Writes a node as `namespace/Kind/name`, with `?` behind an absent one and `~` behind a virtual one.

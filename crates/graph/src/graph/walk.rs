@@ -238,11 +238,7 @@ impl Graph {
             return EdgeCursor::Listed(Vec::new().into_iter());
         };
         // Cluster-scoped objects come first, under the empty name, and belong to no namespace.
-        let name = node.name.as_str();
-        let namespace_at = |id: &Id| self.node(*id).map_or("", |node| node.namespace.as_str());
-        let start = self.order.partition_point(|id| namespace_at(id) < name);
-        let end = self.order.partition_point(|id| namespace_at(id) <= name);
-        EdgeCursor::Inhabitants(self, id, self.order.get(start..end).unwrap_or_default().iter())
+        EdgeCursor::Inhabitants(self, id, self.in_namespace(&node.name).iter())
     }
 
     fn namespace_of(&self, id: Id) -> Option<Edge<'_>> {

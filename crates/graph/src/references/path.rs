@@ -4,6 +4,8 @@ use std::fmt;
 
 use kubewright_value::{Text, Value};
 
+use crate::FieldStep;
+
 /// How many steps a path may have.
 const MAX_STEPS: usize = 32;
 
@@ -54,6 +56,17 @@ impl ReferencePath {
             count if count > MAX_STEPS => Err((format!("more than {MAX_STEPS} steps"), 0)),
             _ => Ok(Self(steps)),
         }
+    }
+
+    /// Returns the fields that the path leads through; an element of an array stands for all of them.
+    pub(crate) fn field_steps(&self) -> Vec<FieldStep<'_>> {
+        self.0
+            .iter()
+            .map(|step| match step {
+                ReferencePathStep::Key(key) => FieldStep::Name(key),
+                ReferencePathStep::Index(_) | ReferencePathStep::All => FieldStep::Each,
+            })
+            .collect()
     }
 
     /// Calls `found` with every value at the end of the path, and the path of that value.

@@ -131,6 +131,10 @@ pub(crate) enum CompatMode {
 pub(crate) struct Threshold(Option<Level>);
 
 impl Threshold {
+    /// Everything above INFO.
+    #[cfg(feature = "serve")]
+    pub(crate) const ABOVE_INFO: Self = Self(Some(Level::Low));
+
     /// Returns the least severe failure, if there is any.
     pub(crate) fn least(self) -> Option<Level> {
         self.0
@@ -148,7 +152,7 @@ fn parse_level(text: &str) -> Result<Level, String> {
     })
 }
 
-fn parse_threshold(text: &str) -> Result<Threshold, String> {
+pub(super) fn parse_threshold(text: &str) -> Result<Threshold, String> {
     if text.eq_ignore_ascii_case("never") {
         Ok(Threshold(None))
     } else {

@@ -138,7 +138,7 @@ fn parse_drain_delay(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn parse_duration_flag(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration_flag(text: &str) -> Result<Duration, String> {
     let given = kubewright_value::duration::Duration::parse(text).map_err(|error| error.to_string())?;
     let given = u64::try_from(given.nanoseconds()).map_err(|_| "must not be negative".to_owned())?;
     Ok(Duration::from_nanos(given))
@@ -148,6 +148,6 @@ fn parse_collector_url(text: &str) -> Result<String, String> {
     kubewright_serve::traces::Traces::check(text).map(|()| text.to_owned())
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "expected a number of at least 1".to_owned())
 }

@@ -54,7 +54,7 @@ pub(crate) fn run_apply(
         inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
     let report = Report {
-        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts }),
+        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None }),
         diagnostics: &inputs.diagnostics,
         elapsed: started.elapsed(),
     };

@@ -95,7 +95,7 @@ fn unserved_diagnostics(
     kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(options), &documents).diagnostics
 }
 
-fn serve_failure(error: &ServeError) -> CommandFailure {
+pub(super) fn serve_failure(error: &ServeError) -> CommandFailure {
     let failure = CommandFailure::usage(error.to_string());
     match error {
         ServeError::Listen(..) => {
@@ -110,7 +110,7 @@ fn serve_failure(error: &ServeError) -> CommandFailure {
 }
 
 /// Returns random bytes that seed the keys that templates generate. Without them, templates generate no keys.
-fn seed_bytes<const N: usize>() -> Option<[u8; N]> {
+pub(super) fn seed_bytes<const N: usize>() -> Option<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
     Some(bytes)

@@ -53,6 +53,12 @@ pub(crate) fn finding_output(text: &str) -> Result<Output, String> {
     output_for(ReportContent::Findings, text)
 }
 
+/// Reads `-o` of a command that reports on objects and findings.
+#[cfg(feature = "serve")]
+pub(crate) fn scan_output(text: &str) -> Result<Output, String> {
+    output_for(ReportContent::Scan, text)
+}
+
 /// Reads `-o` of a command that reports diagnostics.
 pub(crate) fn diagnostic_output(text: &str) -> Result<Output, String> {
     output_for(ReportContent::Diagnostics, text)

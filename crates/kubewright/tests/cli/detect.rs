@@ -31,8 +31,18 @@ fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-const FORMATS: [&str; 9] =
-    ["json", "yaml", "sarif", "junit", "github", "markdown", "policyreport", "k8spattern", "smell"];
+const FORMATS: [&str; 10] = [
+    "json",
+    "yaml",
+    "sarif",
+    "junit",
+    "github",
+    "markdown",
+    "policyreport",
+    "openreports",
+    "k8spattern",
+    "smell",
+];
 
 #[test]
 fn the_worst_comes_first_each_with_its_place_and_reason() {

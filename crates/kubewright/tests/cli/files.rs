@@ -57,7 +57,9 @@ fn no_output_of_apply_takes_the_place_of_anything_that_is_read() {
     std::os::unix::fs::symlink("rule.yaml", folder.join("soft.yaml")).expect("a link");
     let inputs = ["rule.yaml", "pod.yaml", "exception.yaml", "world.yaml", "user.yaml", "values.yaml"];
     let given = "rule.yaml -r pod.yaml --exceptions exception.yaml --world world.yaml --userinfo user.yaml --values-file values.yaml";
-    for format in ["table", "json", "yaml", "junit", "sarif", "github", "markdown", "policyreport"] {
+    for format in
+        ["table", "json", "yaml", "junit", "sarif", "github", "markdown", "policyreport", "openreports"]
+    {
         for input in inputs {
             refused(&folder, &format!("apply {given} -o {format}={input}"), &inputs);
         }

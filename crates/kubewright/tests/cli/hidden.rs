@@ -32,7 +32,9 @@ fn project() -> PathBuf {
 fn no_output_has_a_hidden_character() {
     let folder = project();
     let mut commands: Vec<String> = Vec::new();
-    for format in ["table", "json", "yaml", "junit", "sarif", "github", "markdown", "policyreport"] {
+    for format in
+        ["table", "json", "yaml", "junit", "sarif", "github", "markdown", "policyreport", "openreports"]
+    {
         commands.push(format!("apply rule.yaml -r pod.json -o {format}"));
         commands.push(format!("detect -r pod.json -o {format}"));
     }

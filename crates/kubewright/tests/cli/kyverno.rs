@@ -37,7 +37,7 @@ fn apply_takes_what_kyverno_takes() {
         "kyverno-apply-exceptions",
         &format!("{apply} -e kyverno/labels/exception.yaml -f kyverno/labels/values.yaml"),
     );
-    for format in ["json", "sarif", "policyreport", "junit", "github", "markdown"] {
+    for format in ["json", "sarif", "policyreport", "openreports", "junit", "github", "markdown"] {
         let values = "-f kyverno/labels/values.yaml -e kyverno/labels/exception.yaml";
         check(&format!("kyverno-apply-{format}"), &format!("{apply} {values} -o {format}"));
     }

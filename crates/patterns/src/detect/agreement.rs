@@ -2,6 +2,7 @@
 //!
 //! Not every object with every other: candidates are listed by a value, or by a label, that both must have.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -14,6 +15,7 @@ use super::super::criteria::{
 use super::super::key::{ArrayAnchor, ElementFrame};
 use super::super::operator::ConditionOperator;
 use super::super::pattern::RelationshipLink;
+use super::candidates::Candidates;
 use super::{PatternSearch, edges};
 
 /// Candidates by something that the other object must have too.
@@ -114,9 +116,9 @@ impl PatternSearch<'_> {
                 continue;
             };
             let end = self.end(number, role);
-            for frame in self.frames_of(criteria, end, (role, object), budget)? {
+            for frame in self.frames_of(criteria, end, (role, &object), budget)? {
                 for criterion in &criteria.all {
-                    let values = end.side(criterion).values(object, &frame, budget)?;
+                    let values = end.side(criterion).values(&object, &frame, budget)?;
                     for value in values.iter() {
                         text.push_str(&value.to_string());
                         text.push(',');
@@ -165,18 +167,19 @@ impl PatternSearch<'_> {
             ids.sort_by_key(|id| self.graph.rank(*id));
             return Ok(Rc::new(ids));
         }
-        let Some(index) = self.value_index(entry, criteria, role, budget)? else {
-            return Ok(Rc::new(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default()));
+        let namespace = self.index_namespace(criteria, a);
+        let Some(index) = self.value_index(entry, criteria, (role, &namespace), budget)? else {
+            return Ok(Rc::new(self.candidates_near(role, &namespace).into_owned()));
         };
         let Some(object) = self.object(a) else { return Ok(Rc::default()) };
         let texts = match index.by {
-            IndexedBy::Labels => wanted_labels(criteria, object, &self.frame, budget)?,
+            IndexedBy::Labels => wanted_labels(criteria, &object, &self.frame, budget)?,
             IndexedBy::Criterion(at) => match criteria.all.get(at) {
                 Some(criterion) => {
                     let end = self.end(entry, from);
                     let mut texts = BTreeSet::new();
-                    for frame in self.frames_of(criteria, end, (from, object), budget)? {
-                        texts.extend(index_texts(&end.side(criterion).values(object, &frame, budget)?));
+                    for frame in self.frames_of(criteria, end, (from, &object), budget)? {
+                        texts.extend(index_texts(&end.side(criterion).values(&object, &frame, budget)?));
                     }
                     Some(texts)
                 }
@@ -184,7 +187,7 @@ impl PatternSearch<'_> {
             },
         };
         let Some(texts) = texts else {
-            return Ok(Rc::new(self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default()));
+            return Ok(Rc::new(self.candidates_near(role, &namespace).into_owned()));
         };
         let mut lists = texts.iter().filter_map(|text| index.lists.get(text));
         let (first, second) = (lists.next(), lists.next());
@@ -197,15 +200,33 @@ impl PatternSearch<'_> {
         Ok(Rc::new(ids))
     }
 
+    /// Returns the namespace of `a` if only objects of it can meet `criteria` and candidates are looked for on demand;
+    /// empty for all namespaces.
+    fn index_namespace(&self, criteria: &Criteria, a: Id) -> Text {
+        let is_on_demand = self.candidates.iter().any(Candidates::is_on_demand);
+        let node = self.graph.node(a).filter(|_| is_on_demand && criteria.compares_namespaces());
+        node.map(|node| node.namespace.clone()).unwrap_or_default()
+    }
+
+    /// Returns the candidates of `role` in `namespace`, or all if it is empty.
+    fn candidates_near(&self, role: usize, namespace: &str) -> Cow<'_, [Id]> {
+        match self.candidates.get(role) {
+            None => Cow::default(),
+            Some(found) if namespace.is_empty() => Cow::Borrowed(found.ids()),
+            Some(found) => found.ids_near(namespace),
+        }
+    }
+
     /// Returns the index over the most selective criterion; none if no criterion compares for equality.
     fn value_index(
         &mut self,
         entry: usize,
         criteria: &Criteria,
-        role: usize,
+        (role, namespace): (usize, &Text),
         budget: &mut Budget,
     ) -> Result<Option<Rc<ValueIndex>>, Exhausted> {
-        if let Some(known) = self.buckets.get(entry).and_then(|buckets| buckets.values.get(&role)) {
+        let key = (role, namespace.clone());
+        if let Some(known) = self.buckets.get(entry).and_then(|buckets| buckets.values.get(&key)) {
             return Ok(known.clone());
         }
         let ways: Vec<IndexedBy> = match criteria.basis {
@@ -219,7 +240,7 @@ impl PatternSearch<'_> {
         };
         let mut best: Option<ValueIndex> = None;
         for by in ways {
-            let lists = self.listed(entry, criteria, by, role, budget)?;
+            let lists = self.listed(entry, criteria, by, (role, namespace), budget)?;
             if best.as_ref().is_none_or(|best| lists.len() > best.lists.len()) {
                 let lists = lists.into_iter().map(|(text, list)| (text, Rc::new(list))).collect();
                 best = Some(ValueIndex { by, lists });
@@ -227,7 +248,7 @@ impl PatternSearch<'_> {
         }
         let best = best.map(Rc::new);
         if let Some(buckets) = self.buckets.get_mut(entry) {
-            buckets.values.insert(role, best.clone());
+            buckets.values.insert(key, best.clone());
         }
         Ok(best)
     }
@@ -238,21 +259,21 @@ impl PatternSearch<'_> {
         entry: usize,
         criteria: &Criteria,
         by: IndexedBy,
-        role: usize,
+        (role, namespace): (usize, &Text),
         budget: &mut Budget,
     ) -> Result<HashMap<Text, Vec<Id>>, Exhausted> {
         let end = self.end(entry, role);
         let anchors = end.anchors(criteria);
         let mut lists: HashMap<Text, Vec<Id>> = HashMap::new();
-        for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
+        for id in self.candidates_near(role, namespace).iter() {
             let Some(object) = self.object(*id) else { continue };
             let mut texts = BTreeSet::new();
-            for frame in anchor_frames(&anchors, object, budget)? {
+            for frame in anchor_frames(&anchors, &object, budget)? {
                 match by {
-                    IndexedBy::Labels => texts.extend(offered_labels(criteria, object, &frame, budget)?),
+                    IndexedBy::Labels => texts.extend(offered_labels(criteria, &object, &frame, budget)?),
                     IndexedBy::Criterion(at) => {
                         let Some(criterion) = criteria.all.get(at) else { continue };
-                        texts.extend(index_texts(&end.side(criterion).values(object, &frame, budget)?));
+                        texts.extend(index_texts(&end.side(criterion).values(&object, &frame, budget)?));
                     }
                 }
             }
@@ -278,11 +299,11 @@ impl PatternSearch<'_> {
             RelationshipEnd::Second => ((other, b), (one, a)),
         };
         let (Some(left), Some(right)) = (self.object(a), self.object(b)) else { return Ok(false) };
-        let left_frames = self.frames_of(criteria, RelationshipEnd::First, (first, left), budget)?;
-        let right_frames = self.frames_of(criteria, RelationshipEnd::Second, (second, right), budget)?;
+        let left_frames = self.frames_of(criteria, RelationshipEnd::First, (first, &left), budget)?;
+        let right_frames = self.frames_of(criteria, RelationshipEnd::Second, (second, &right), budget)?;
         for left_frame in &left_frames {
             for right_frame in &right_frames {
-                if criteria.hold((left, left_frame), (right, right_frame), budget)? {
+                if criteria.hold((&left, left_frame), (&right, right_frame), budget)? {
                     return Ok(true);
                 }
             }

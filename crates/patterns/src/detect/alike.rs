@@ -124,6 +124,35 @@ impl PatternSearch<'_> {
     }
 }
 
+/// Returns who has `shared` in common with others through edges of one of `types`, in canonical order: the opposite of
+/// [`shared_neighbours`].
+pub(super) fn sharers(
+    graph: &Graph,
+    shared: Id,
+    types: &[EdgeType],
+    options: &EdgeOptions,
+    budget: &mut Budget,
+) -> Result<Vec<Id>, Exhausted> {
+    let counts = |edge: &Edge<'_>| options.counts(edge, graph);
+    let mut ids: Vec<Id> = Vec::new();
+    for kind in types {
+        let is_network = *kind == EdgeType::SAME_NETWORK;
+        let wanted = if is_network { EdgeType::ISOLATES } else { *kind };
+        let (out, into) = (graph.out(shared, wanted), graph.incoming(shared, wanted));
+        budget.step((out.work() + into.work()) as u64)?;
+        if !is_network && *kind != EdgeType::IS_NAMESPACE_OF {
+            ids.extend(into.filter(counts).map(|edge| edge.from));
+        }
+        if *kind != EdgeType::HAS_AFFINITY_TO {
+            ids.extend(out.filter(counts).map(|edge| edge.to));
+        }
+    }
+    budget.step(ids.len() as u64)?;
+    ids.sort_by_cached_key(|id| graph.rank(*id));
+    ids.dedup();
+    Ok(ids)
+}
+
 /// Returns what an object may have in common with others through edges of one of `types`.
 fn shared_neighbours(
     graph: &Graph,

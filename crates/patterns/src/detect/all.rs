@@ -10,6 +10,7 @@ use super::super::finding::PatternFindings;
 use super::super::pattern::Pattern;
 use super::candidates::Asking;
 use super::shared::SharedAnswers;
+use super::some::contain_panic;
 use super::{DetectionSettings, detect_sharing};
 
 /// Searches `graph` for each of `patterns` with at most `threads` threads, and returns the results in their order.
@@ -25,6 +26,38 @@ pub fn detect_all(
     let asking = Asking { graph, settings, shared: &shared };
     let one = |pattern: &Pattern| detect_sharing(pattern, &asking, &mut detection_budget(pattern, graph));
     map_in_parallel(patterns, threads, one)
+}
+
+/// Many patterns that are looked for one after the other, each in the whole graph.
+pub(crate) struct WholeSearch<'a> {
+    graph: &'a Graph,
+    settings: &'a DetectionSettings,
+    shared: SharedAnswers<'a>,
+}
+
+/// Why a search has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DetectionFailure {
+    Exhausted(Exhausted),
+    Panicked,
+}
+
+impl<'a> WholeSearch<'a> {
+    /// Prepares the search for `patterns`, which share what they ask of objects.
+    pub(crate) fn new(
+        patterns: impl Iterator<Item = &'a Pattern>,
+        graph: &'a Graph,
+        settings: &'a DetectionSettings,
+    ) -> Self {
+        Self { graph, settings, shared: SharedAnswers::among(patterns) }
+    }
+
+    /// Looks for one of the patterns.
+    pub(crate) fn detect(&self, pattern: &Pattern) -> Result<PatternFindings, DetectionFailure> {
+        let asking = Asking { graph: self.graph, settings: self.settings, shared: &self.shared };
+        let budget = &mut detection_budget(pattern, self.graph);
+        contain_panic(|| detect_sharing(pattern, &asking, budget))
+    }
 }
 
 /// Returns the budget of one search, which grows with the number of objects and the size of the pattern.

@@ -235,13 +235,14 @@ impl PatternSearch<'_> {
         let namespace = node.map_or("", |node| node.namespace.as_str());
         let is_actor = self.pattern.actors.contains(&role);
         if namespace.is_empty() || !is_actor {
-            return candidates.ids.clone();
+            return candidates.ids().to_vec();
         }
         let of = |id: &Id| self.graph.node(*id).map_or("", |node| node.namespace.as_str());
         // Canonical order is by namespace first.
-        let start = candidates.ids.partition_point(|id| of(id) < namespace);
-        let end = candidates.ids.partition_point(|id| of(id) <= namespace);
-        candidates.ids.get(start..end).unwrap_or_default().to_vec()
+        let ids = candidates.ids();
+        let start = ids.partition_point(|id| of(id) < namespace);
+        let end = ids.partition_point(|id| of(id) <= namespace);
+        ids.get(start..end).unwrap_or_default().to_vec()
     }
 
     /// Returns whether `entry` holds for some witnesses that go with the actors.

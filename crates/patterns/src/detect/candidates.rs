@@ -1,5 +1,7 @@
 //! Which objects may fill a role.
 
+use std::borrow::Cow;
+
 use kubewright_graph::{Graph, GraphNode, Id, Sort};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
@@ -8,6 +10,7 @@ use super::super::key::ElementFrame;
 use super::super::pattern::{KindRef, Presence, Role};
 use super::DetectionSettings;
 use super::absent::absent_object;
+use super::on_demand::OnDemandRole;
 use super::shared::SharedAnswers;
 
 /// In what candidates are looked for.
@@ -19,18 +22,48 @@ pub(super) struct Asking<'a> {
 
 /// The objects of the right kind that pass the filter.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
+pub(super) struct Candidates<'s> {
     /// In canonical order.
-    pub(super) ids: Vec<Id>,
+    listed: Vec<Id>,
     /// One bit for each node.
     bits: Vec<u64>,
     /// Whether there is an object of the kind, filtered out or not.
     pub(super) has_kind: bool,
     /// Kinds without a group in the pattern, each with two groups that have it.
     pub(super) groups: Vec<(Text, Text, Text)>,
+    /// Where only a few objects are asked about, what finds out about one.
+    on_demand: Option<OnDemandRole<'s>>,
 }
 
-impl Candidates {
+impl<'s> Candidates<'s> {
+    /// Returns candidates that are looked for only where they are asked about.
+    pub(super) fn on_demand(role: &'s Role, graph: &'s Graph, settings: &'s DetectionSettings) -> Self {
+        Self { on_demand: Some(OnDemandRole::new(role, graph, settings)), ..Self::default() }
+    }
+
+    /// Returns all of them, in canonical order.
+    pub(super) fn ids(&self) -> &[Id] {
+        self.on_demand.as_ref().map_or(&self.listed, OnDemandRole::ids)
+    }
+
+    /// Returns those in `namespace` where they are looked for on demand, otherwise all; in canonical order.
+    pub(super) fn ids_near(&self, namespace: &str) -> Cow<'_, [Id]> {
+        match &self.on_demand {
+            Some(role) => Cow::Owned(role.ids_in(namespace)),
+            None => Cow::Borrowed(&self.listed),
+        }
+    }
+
+    /// Returns whether they are looked for only where they are asked about.
+    pub(super) fn is_on_demand(&self) -> bool {
+        self.on_demand.is_some()
+    }
+
+    /// Returns why a question on demand had no answer, if one had none.
+    pub(super) fn exhausted(&self) -> Option<Exhausted> {
+        self.on_demand.as_ref().and_then(OnDemandRole::exhausted)
+    }
+
     pub(super) fn of(
         role: &Role,
         asking: &Asking<'_>,
@@ -71,8 +104,8 @@ impl Candidates {
             }
         }
         if role.kinds.len() > 1 || matches!(role.kinds.as_slice(), [KindRef::Category(_)]) {
-            found.ids.sort_by_cached_key(|id| graph.rank(*id));
-            found.ids.dedup();
+            found.listed.sort_by_cached_key(|id| graph.rank(*id));
+            found.listed.dedup();
         }
         Ok(found)
     }
@@ -218,20 +251,23 @@ impl Candidates {
     }
 
     fn push(&mut self, id: Id) {
-        self.ids.push(id);
+        self.listed.push(id);
         if let Some(word) = self.bits.get_mut(id.index() / 64) {
             *word |= 1 << (id.index() % 64);
         }
     }
 
     pub(super) fn contains(&self, id: Id) -> bool {
+        if let Some(role) = &self.on_demand {
+            return role.admits(id);
+        }
         self.bits.get(id.index() / 64).is_some_and(|word| word & (1 << (id.index() % 64)) != 0)
     }
 }
 
 /// Returns whether `object` passes the filter with some choice of the elements that it means; `quick` is what is not
 /// known yet of the conditions about the whole object.
-fn passes_role_filter<'r>(
+pub(super) fn passes_role_filter<'r>(
     role: &Role,
     quick: impl Iterator<Item = (&'r FilterCondition, bool)>,
     object: &Value,
@@ -301,7 +337,7 @@ pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &DetectionSettin
 }
 
 /// Returns whether it means something that an object is not there: where the pattern asks for it, others of the kind are.
-fn means_something(role: &Role, graph: &Graph, absent: &GraphNode) -> bool {
+pub(super) fn means_something(role: &Role, graph: &Graph, absent: &GraphNode) -> bool {
     if !role.if_listed.iter().any(|kind| *kind == absent.kind || *kind == "*") {
         return true;
     }

@@ -42,7 +42,7 @@ impl PatternSearch<'_> {
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
             return Ok(Vec::new());
         };
-        role.filter.frames(&self.pattern.leader_anchors, object, budget)
+        role.filter.frames(&self.pattern.leader_anchors, &object, budget)
     }
 
     fn judge(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<LeaderTrace, Exhausted> {

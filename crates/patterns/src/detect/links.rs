@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use kubewright_graph::{Edge, EdgeType, Graph, Id};
-use kubewright_value::{Budget, Exhausted};
+use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::pattern::{EdgeDirection, PatternRelationship, RelationshipLink};
 use super::super::relate::EdgeOptions;
 use super::agreement::ValueIndex;
-use super::{ActorBinding, PatternSearch, edges};
+use super::candidates::Candidates;
+use super::{ActorBinding, PatternSearch, alike, edges};
 
 /// How many neighbours are compared in one step.
 const NEIGHBOURS_PER_STEP: usize = 16;
@@ -19,8 +20,8 @@ const NEIGHBOURS_PER_STEP: usize = 16;
 pub(super) struct Buckets {
     /// By role and neighbour: the candidates of the role that have the neighbour.
     common: HashMap<usize, HashMap<Id, Rc<Vec<Id>>>>,
-    /// For criteria, by role: the candidates by a value that the other object must have too.
-    pub(super) values: HashMap<usize, Option<Rc<ValueIndex>>>,
+    /// For criteria, by role and namespace, which is empty for all: the candidates by a value that the other object must have too.
+    pub(super) values: HashMap<(usize, Text), Option<Rc<ValueIndex>>>,
 }
 
 /// Candidates in canonical order, in one or several sorted lists.
@@ -133,7 +134,10 @@ impl PatternSearch<'_> {
         budget: &mut Budget,
     ) -> Result<Option<HeldLink>, Exhausted> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(None) };
-        let is_empty = self.candidates.get(to).is_none_or(|candidates| candidates.ids.is_empty());
+        let is_empty = self
+            .candidates
+            .get(to)
+            .is_none_or(|candidates| !candidates.is_on_demand() && candidates.ids().is_empty());
         if is_empty {
             return Ok(None);
         }
@@ -214,7 +218,7 @@ impl PatternSearch<'_> {
         other: usize,
         budget: &mut Budget,
     ) -> Result<Option<HeldLink>, Exhausted> {
-        let candidate = |search: &Self, at: usize| search.candidates.get(one)?.ids.get(at).copied();
+        let candidate = |search: &Self, at: usize| search.candidates.get(one)?.ids().get(at).copied();
         let mut at = 0;
         while let Some(id) = candidate(self, at) {
             at += 1;
@@ -286,6 +290,9 @@ impl PatternSearch<'_> {
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
             RelationshipLink::Common { options, .. } => {
+                if self.candidates.get(to).is_some_and(Candidates::is_on_demand) {
+                    return self.sharing(entry, options, a, to, budget);
+                }
                 self.fill_common(entry, to, options, budget)?;
                 let neighbours = self.neighbours(entry, a, options, budget)?;
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
@@ -300,6 +307,28 @@ impl PatternSearch<'_> {
         }
     }
 
+    /// Returns the candidates of `to` that have something in common with an object, found from what it has.
+    fn sharing(
+        &mut self,
+        entry: usize,
+        options: &EdgeOptions,
+        a: Id,
+        to: usize,
+        budget: &mut Budget,
+    ) -> Result<Adjacent, Exhausted> {
+        let types = self.types.get(entry).map_or_else(Default::default, Rc::clone);
+        let neighbours = self.neighbours(entry, a, options, budget)?;
+        let mut lists = Vec::new();
+        for shared in neighbours.iter().copied().filter(|id| *id != a) {
+            let mut ids = alike::sharers(self.graph, shared, &types, options, budget)?;
+            ids.retain(|id| {
+                *id != shared && self.candidates.get(to).is_some_and(|found| found.contains(*id))
+            });
+            lists.push((Some(shared), Rc::new(ids)));
+        }
+        Ok(Adjacent { lists })
+    }
+
     fn fill_common(
         &mut self,
         entry: usize,
@@ -311,7 +340,7 @@ impl PatternSearch<'_> {
             return Ok(());
         }
         let mut lists: HashMap<Id, Vec<Id>> = HashMap::new();
-        let candidates = self.candidates.get(role).map(|found| found.ids.clone()).unwrap_or_default();
+        let candidates = self.candidates.get(role).map(|found| found.ids().to_vec()).unwrap_or_default();
         for id in candidates {
             let neighbours = self.neighbours(entry, id, options, budget)?;
             budget.step(neighbours.len() as u64)?;

@@ -129,6 +129,21 @@ impl BindingPlan {
     }
 }
 
+/// Returns whether the result of a leader depends only on what its relationships lead to: every role is reached from the
+/// leader, and no relationship is looked for between just any two objects.
+pub(crate) fn is_local(pattern: &Pattern) -> bool {
+    let plan = BindingPlan::of(pattern);
+    let is_reached = plan.steps.iter().skip(1).all(|step| !step.joins.is_empty());
+    let is_anchored = |entry: &PatternRelationship| {
+        entry.pairs.iter().all(|(one, other)| {
+            let names_leader = *one == pattern.leader || *other == pattern.leader;
+            let is_bound = plan.binds(*one) || plan.binds(*other);
+            names_leader || (is_bound && !matches!(entry.rule, RelationshipEffect::OneOf(_)))
+        })
+    };
+    is_reached && pattern.entries.iter().all(is_anchored)
+}
+
 /// Returns whether the role of step `at` goes with roles behind it by criteria alone, and has no forbidden or counted
 /// relationship by edges.
 fn is_told_by_criteria(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {

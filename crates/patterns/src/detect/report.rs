@@ -1,5 +1,6 @@
 //! From a binding to a finding: points, evidence, witnesses and the message.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -144,10 +145,10 @@ impl PatternSearch<'_> {
                 *count = ids.len();
             }
         }
-        let (graph, pattern) = (self.graph, self.pattern);
-        let absent = Rc::clone(&self.absent);
-        let object = |id: Id| graph.node(id)?.object.as_ref().or_else(|| absent.get(&id));
-        let objects: Vec<Option<&Value>> = bound.iter().map(|id| id.and_then(object)).collect();
+        let pattern = self.pattern;
+        let objects: Vec<Option<Cow<'_, Value>>> =
+            bound.iter().map(|id| id.and_then(|id| self.object(id))).collect();
+        let objects: Vec<Option<&Value>> = objects.iter().map(Option::as_deref).collect();
         let shown =
             MessageValues { pattern, objects, counts, score: total.to_string(), frame: self.frame.clone() };
         let (message, empty) = pattern.message.render(&shown, budget)?;

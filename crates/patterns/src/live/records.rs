@@ -2,7 +2,7 @@
 //!
 //! Of a finding only its identity, its time and a hash of its content are kept: the content goes to the caller.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kubewright_graph::{Graph, Id};
@@ -82,6 +82,28 @@ impl FindingRecords {
         gone.into_iter()
     }
 
+    /// Returns the leaders of findings that begin to count until `now`.
+    pub(super) fn due(&self, now: i64) -> impl Iterator<Item = &ObjectName> {
+        self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, leader)| leader)
+    }
+
+    /// Returns the leaders whose uid is one of `uids`.
+    pub(super) fn leaders_with_uid(&self, uids: &HashSet<&Text>) -> Vec<ObjectName> {
+        let has_uid = |records: &[FindingRecord]| {
+            records
+                .first()
+                .and_then(|record| record.actors.first())
+                .is_some_and(|leader| uids.contains(&leader.uid))
+        };
+        let leaders = self.by_leader.iter().filter(|(_, records)| has_uid(records));
+        leaders.map(|(leader, _)| leader.clone()).collect()
+    }
+
+    /// Returns how many findings there are.
+    pub(super) fn len(&self) -> usize {
+        self.by_leader.values().map(Vec::len).sum()
+    }
+
     fn deadline(&self, record: &FindingRecord, leader: &ObjectName) -> Option<(i64, ObjectName)> {
         (!record.is_returned).then(|| (record.since.saturating_add(self.lasting_seconds), leader.clone()))
     }
@@ -93,6 +115,36 @@ impl<'r> LeaderUpdate<'r> {
         let before = std::mem::take(&mut records.by_leader);
         records.deadlines.clear();
         Self { pattern: &pattern.name, records, before, changes: Vec::new() }
+    }
+
+    /// Exchanges the findings of some leaders.
+    pub(super) fn of_leaders(
+        pattern: &'r Pattern,
+        records: &'r mut FindingRecords,
+        leaders: impl Iterator<Item = ObjectName>,
+    ) -> Self {
+        let mut before = HashMap::new();
+        for leader in leaders {
+            let Some(found) = records.by_leader.remove(&leader) else { continue };
+            for record in &found {
+                if let Some(deadline) = records.deadline(record, &leader) {
+                    records.deadlines.remove(&deadline);
+                }
+            }
+            before.insert(leader, found);
+        }
+        Self { pattern: &pattern.name, records, before, changes: Vec::new() }
+    }
+
+    /// Keeps the findings of leaders for which `is_kept` says that they were not looked at.
+    pub(super) fn keep(&mut self, is_kept: impl Fn(&ObjectName) -> bool) {
+        let kept: Vec<ObjectName> = self.before.keys().filter(|leader| is_kept(leader)).cloned().collect();
+        for leader in kept {
+            for record in self.before.remove(&leader).into_iter().flatten() {
+                self.records.deadlines.extend(self.records.deadline(&record, &leader));
+                self.records.by_leader.entry(leader.clone()).or_default().push(record);
+            }
+        }
     }
 
     /// Takes note of a finding.
@@ -122,12 +174,12 @@ impl<'r> LeaderUpdate<'r> {
     }
 
     /// Ends what was not observed.
-    pub(super) fn finish(mut self, changes: &mut Vec<FindingChange>) {
+    pub(super) fn finish(mut self, changes: &mut dyn FnMut(FindingChange)) {
         let gone = self.before.into_values().flatten().filter(|record| record.is_returned);
         let gone = gone.map(|record| gone_change(self.pattern, record.actors));
         self.changes.extend(gone);
         self.changes.sort_by(|a, b| a.actors.cmp(&b.actors));
-        changes.append(&mut self.changes);
+        self.changes.into_iter().for_each(changes);
     }
 }
 

@@ -112,9 +112,10 @@ impl ReportResult {
         if !exceptions.is_empty() {
             properties.push(("exceptions".into(), exceptions.join(",").into()));
         }
+        let (policy, rule) = policy_and_rule(rule);
         Self {
-            policy: if rule.policy.is_empty() { rule.rule.clone() } else { rule.policy.clone() },
-            rule: rule.rule.clone(),
+            policy,
+            rule,
             message: Text::default(),
             category: metadata.category.clone(),
             severity: metadata.severity.clone(),
@@ -147,5 +148,19 @@ pub fn result_of_outcome(outcome: &RuleOutcome, since: i64) -> ReportResult {
         is_scored: outcome.status != RuleStatus::Warn,
         since,
         ..result
+    }
+}
+
+/// Returns the policy and the rule as reports name them: a policy with a namespace is `namespace/name`, and the rule of
+/// a policy that is one rule is empty.
+#[must_use]
+pub fn policy_and_rule(id: &RuleId) -> (Text, Text) {
+    // A ModRule is a policy with one rule, whose id has its namespace for the policy.
+    let is_one_rule = id.dialect == "modrule";
+    match id.policy.as_str() {
+        "" => (id.rule.clone(), Text::default()),
+        "*" if is_one_rule => (id.rule.clone(), Text::default()),
+        namespace if is_one_rule => (format!("{namespace}/{}", id.rule).into(), Text::default()),
+        _ => (id.policy.clone(), id.rule.clone()),
     }
 }

@@ -85,8 +85,10 @@ impl<'r> RowMaker<'r> {
             ("source", Value::from(self.source)),
             ("policy", shortened(&result.policy, MAX_NAME_BYTES)),
         ]);
+        let status = Text::from(result.result.name());
         for (key, text, max_bytes) in [
             ("rule", &result.rule, MAX_NAME_BYTES),
+            ("result", &status, MAX_NAME_BYTES),
             ("message", &result.message, MAX_MESSAGE_BYTES),
             ("category", &result.category, MAX_NAME_BYTES),
         ] {
@@ -94,7 +96,6 @@ impl<'r> RowMaker<'r> {
                 row.insert(key.into(), shortened(text, max_bytes));
             }
         }
-        row.insert("result".into(), result.result.name().into());
         if let Some(severity) = Severity::named(&result.severity.to_ascii_lowercase()) {
             row.insert("severity".into(), severity.name().into());
         }

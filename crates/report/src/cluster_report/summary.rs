@@ -81,7 +81,7 @@ fn summary_rows(totals: &SummaryTotals, mut room: usize) -> Vec<ReportRow> {
             _ => others += policy.counts,
         }
     }
-    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    rows.sort_by_key(|(key, _)| *key);
     let mut rows: Vec<ReportRow> = rows.into_iter().map(|(_, row)| row).collect();
     if others.all() > 0 {
         rows.push(maker.row(&totals_result(&OTHER_POLICIES.into(), "", others, totals.since)));

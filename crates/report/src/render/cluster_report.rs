@@ -18,7 +18,7 @@ use crate::cluster_report::{
     JudgedFinding, ObjectResults, ReportApi, ReportResult, ReportScope, ReportSource, StatusFilter,
     named_report_objects, report_name, result_of_finding, scope_of_finding,
 };
-use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, ReportedFindings, Results};
+use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, ReportedFindings, Results, Totals};
 
 /// Renders reports as objects that dashboards of a cluster read.
 pub(super) struct ClusterReportRenderer {
@@ -70,7 +70,9 @@ impl Renderer for ClusterReportRenderer {
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        if let Results::Findings(found) = &report.results {
+        if let Results::Findings(found) | Results::Objects(Totals { findings: Some(found), .. }) =
+            &report.results
+        {
             for results in results_of_findings(found) {
                 let (name, _) = self.unused_name(&results.scope, results.source);
                 self.write(&reports_text(self.api, &results, &name))?;

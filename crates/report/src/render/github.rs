@@ -27,7 +27,9 @@ impl GithubRenderer {
         let Position { line, column } = annotation.position;
         let (file, title) = (github_property(&annotation.file), github_property(&annotation.title));
         let text = github_data(&annotation.text);
-        writeln!(self.out, "::{level} file={file},line={line},col={column},title={title}::{text}")
+        // A resource of a cluster has no lines.
+        let place = if line == 0 { String::new() } else { format!(",line={line},col={column}") };
+        writeln!(self.out, "::{level} file={file}{place},title={title}::{text}")
     }
 }
 

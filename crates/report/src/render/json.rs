@@ -15,7 +15,7 @@ use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals};
 
 pub(super) use cases::cases_value;
 pub use findings::pattern_value;
-pub(super) use findings::{finding_values, findings_summary, run_values};
+pub(super) use findings::{finding_row_value, finding_values, findings_summary, run_values};
 
 /// Renders reports as JSON.
 pub(super) struct JsonRenderer {
@@ -33,6 +33,10 @@ impl JsonRenderer {
     fn end_objects(&mut self, totals: &Totals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
         let start = if self.is_first { "{\n\"objects\": [" } else { "\n" };
         write!(self.out, "{start}],")?;
+        if let Some(found) = totals.findings {
+            write_json_list(&mut self.out, "findings", finding_values(found))?;
+            write_json_list(&mut self.out, "patterns", run_values(found))?;
+        }
         write_json_list(&mut self.out, "diagnostics", diagnostics.iter().map(diagnostic_value))?;
         write_summary(&mut self.out, &totals_value(totals))
     }
@@ -89,7 +93,7 @@ fn write_summary(out: &mut ReportWriter, summary: &Value) -> io::Result<()> {
     writeln!(out, "\n\"summary\": {}\n}}", json::to_shown_string(summary))
 }
 
-fn object_row_value(row: &ObjectRow) -> Value {
+pub(super) fn object_row_value(row: &ObjectRow) -> Value {
     Map::from([
         ("file", Value::from(row.location.file.clone())),
         ("line", u64::from(row.location.position.line).into()),
@@ -191,7 +195,7 @@ pub(super) fn diagnostics_value(totals: &LintTotals<'_>, diagnostics: &[Diagnost
 
 fn totals_value(totals: &Totals<'_>) -> Value {
     let counts = totals.counts;
-    Map::from([
+    let mut summary = Map::from([
         ("objects", Value::from(totals.objects)),
         ("pass", counts.pass.into()),
         ("fail", counts.fail.into()),
@@ -199,6 +203,9 @@ fn totals_value(totals: &Totals<'_>) -> Value {
         ("error", counts.error.into()),
         ("skip", counts.skip.into()),
         ("patched", counts.patched.into()),
-    ])
-    .into()
+    ]);
+    if let Some(found) = totals.findings {
+        summary.insert("findings".into(), findings_summary(found));
+    }
+    summary.into()
 }

@@ -12,7 +12,7 @@ use kubewright_value::display::is_hidden;
 use kubewright_value::text::xml_entity;
 
 use super::{Renderer, ReportWriter};
-use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results};
+use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results, Totals};
 
 /// How every document starts.
 const DOCUMENT_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n";
@@ -105,7 +105,7 @@ fn write_diagnostics_suite(out: &mut ReportWriter, diagnostics: &[Diagnostic]) -
 }
 
 fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
-    let mut places = format!("{}:{}", report.location.file, row.position.line);
+    let mut places = report.place_of(row).to_string();
     if !row.path.is_empty() {
         places.push_str(&format!("  {}", row.path));
     }
@@ -140,8 +140,8 @@ impl Renderer for JunitRenderer {
         self.start()?;
         self.close_suite()?;
         match &report.results {
-            Results::Objects(_) | Results::Diagnostics(_) => {}
-            Results::Findings(found) => findings::write_finding_suites(found, &mut self.out)?,
+            Results::Objects(Totals { findings: None, .. }) | Results::Diagnostics(_) => {}
+            Results::Objects(Totals { findings: Some(found), .. }) | Results::Findings(found) => findings::write_finding_suites(found, &mut self.out)?,
             Results::Cases(tests) => cases::write_case_suites(tests, &mut self.out)?,
         }
         // The diagnostics of test files go to standard error.

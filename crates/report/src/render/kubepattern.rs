@@ -8,7 +8,7 @@ use kubewright_patterns::{Pattern, PatternFinding};
 use kubewright_value::Value;
 
 use super::{Renderer, ReportWriter, yaml_text};
-use crate::{ObjectRow, Report, ReportedFindings, Results};
+use crate::{ObjectRow, Report, ReportedFindings, Results, Totals};
 
 /// Makes the resource of a finding.
 type MakeResource = fn(&Pattern, &PatternFinding, &Graph, ResourcePlacement<'_>) -> Value;
@@ -53,7 +53,7 @@ impl Renderer for ResourceRenderer {
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        if let Results::Findings(found) = &report.results {
+        if let Results::Findings(found) | Results::Objects(Totals { findings: Some(found), .. }) = &report.results {
             self.write_resources(found)?;
         }
         self.out.flush()

@@ -85,7 +85,12 @@ impl Renderer for MarkdownRenderer {
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
         match &report.results {
-            Results::Objects(totals) => self.end_objects(totals, report.diagnostics)?,
+            Results::Objects(totals) => {
+                self.end_objects(totals, report.diagnostics)?;
+                if let Some(found) = totals.findings {
+                    findings::write_markdown_findings(found, report.diagnostics, &mut self.out)?;
+                }
+            }
             Results::Findings(found) => {
                 findings::write_markdown_findings(found, report.diagnostics, &mut self.out)?;
             }
@@ -106,7 +111,7 @@ fn heading_mark(is_bad: bool) -> &'static str {
 }
 
 fn write_outcome_line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> String {
-    let place = format!("{}:{}", object.location.file, row.position.line);
+    let place = object.place_of(row).to_string();
     format!(
         "| {mark} | {} | {} | {} | {} |\n",
         table_cell(&object.subject),

@@ -8,7 +8,9 @@ use kubewright_engine::{Code, Diagnostic, Rule, RuleMetadata, RuleStatus};
 use kubewright_value::{Map, Position, Value, json};
 
 use super::{Renderer, ReportWriter};
-use crate::{Annotation, AnnotationLevel, ObjectRow, OutcomeRow, Report, Results, Severity};
+use crate::{
+    Annotation, AnnotationLevel, ObjectRow, OutcomeRow, Report, ReportedFindings, Results, Severity,
+};
 
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -28,6 +30,14 @@ impl SarifRenderer {
     fn result(&mut self, result: &Value) -> io::Result<()> {
         let start = if std::mem::take(&mut self.is_first) { document_head() } else { ",\n".to_owned() };
         write!(self.out, "{start}{}", json::to_shown_string(result))
+    }
+
+    /// Writes findings, and returns what each pattern is about.
+    fn findings(&mut self, found: &ReportedFindings<'_>) -> io::Result<Vec<Value>> {
+        for row in &found.rows {
+            self.result(&findings::sarif_finding_result(found, row))?;
+        }
+        Ok(found.runs.iter().map(|run| findings::pattern_descriptor(run.pattern)).collect())
     }
 
     /// Writes diagnostics, and what each rule is about.
@@ -54,13 +64,14 @@ impl Renderer for SarifRenderer {
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
         let rules = match &report.results {
-            Results::Objects(totals) => totals.rules.iter().map(|rule| rule_descriptor(rule)).collect(),
-            Results::Findings(found) => {
-                for row in &found.rows {
-                    self.result(&findings::sarif_finding_result(found, row))?;
+            Results::Objects(totals) => {
+                let mut rules: Vec<Value> = totals.rules.iter().map(|rule| rule_descriptor(rule)).collect();
+                if let Some(found) = totals.findings {
+                    rules.extend(self.findings(found)?);
                 }
-                found.runs.iter().map(|run| findings::pattern_descriptor(run.pattern)).collect()
+                rules
             }
+            Results::Findings(found) => self.findings(found)?,
             Results::Diagnostics(_) => Vec::new(),
             Results::Cases(tests) => {
                 for annotation in tests.annotations() {
@@ -143,15 +154,16 @@ fn sarif_message(text: &str) -> Value {
 
 /// Returns a position in a file as SARIF has it.
 fn physical_location(file: &str, position: Position) -> Value {
-    let region = Map::from([
-        ("startLine", Value::from(u64::from(position.line))),
-        ("startColumn", u64::from(position.column).into()),
-    ]);
-    Map::from([
-        ("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into()),
-        ("region", region.into()),
-    ])
-    .into()
+    let mut location = Map::from([("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into())]);
+    // A resource of a cluster has no lines.
+    if position.line > 0 {
+        let region = Map::from([
+            ("startLine", Value::from(u64::from(position.line))),
+            ("startColumn", u64::from(position.column).into()),
+        ]);
+        location.insert("region".into(), region.into());
+    }
+    location.into()
 }
 
 /// Returns a file name as a relative or `file:` address.

@@ -57,9 +57,13 @@ impl TableRenderer {
         if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
             return Ok(());
         }
-        let place = format!("{}:{}", object.location.file, row.position.line);
+        // The resource of a cluster is in the line above the objects.
+        let is_file = row.position.line > 0;
+        let place = if is_file { object.place_of(row).to_string() } else { String::new() };
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
         match row.part().as_str() {
+            "" if !is_file => {}
+            part if !is_file => writeln!(self.out, "        {}", visible(part))?,
             "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
             part => writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(part))?,
         }
@@ -69,10 +73,18 @@ impl TableRenderer {
         }
     }
 
-    /// Writes the changes and totals below the rows of objects.
+    /// Writes the changes, findings and totals below the rows of objects.
     fn end_objects(&mut self, totals: &Totals<'_>, elapsed: &str) -> io::Result<()> {
         self.out.write_all(self.differences.take().unwrap_or_default().as_bytes())?;
-        if self.is_quiet && !totals.counts.has_violations() {
+        if let Some(found) = totals.findings {
+            if self.file.is_some() {
+                writeln!(self.out)?;
+            }
+            self.file = None;
+            findings::write_finding_tables(found, (&mut self.out, self.paint), "")?;
+        }
+        let is_about_patterns = totals.rules.is_empty() && totals.findings.is_some();
+        if is_about_patterns || (self.is_quiet && !totals.counts.has_violations()) {
             return Ok(());
         }
         if self.file.is_some() {

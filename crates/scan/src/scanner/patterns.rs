@@ -135,7 +135,9 @@ impl Scanner {
         }
     }
 
-    fn pattern_results_of(&self, scope: &ReportScope) -> Option<ObjectResults> {
+    /// Returns what patterns say about the object `scope`, if it leads findings that have rows.
+    #[must_use]
+    pub fn pattern_results_of(&self, scope: &ReportScope) -> Option<ObjectResults> {
         let all = self.patterns.rows.get(scope)?;
         let mut counts = OutcomeCounts::default();
         all.values().for_each(|row| *counts.of_mut(row.result) += 1);

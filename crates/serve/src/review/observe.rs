@@ -196,6 +196,9 @@ impl ReviewObserver<'_> {
             kind,
             message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
         };
+        if kind == NoticeKind::Refused {
+            self.state.blocked.add(&notice, request.operation, SystemTime::now());
+        }
         if self.state.notices.try_send(notice).is_err() {
             self.state.metrics.count(MetricId::NoticesDropped);
         }

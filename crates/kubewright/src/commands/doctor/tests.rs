@@ -155,7 +155,7 @@ fn absent_changed_or_foreign_webhooks_are_reported() {
 #[test]
 fn dry_run_shows_whether_servers_answer() {
     let said = |message: &str| {
-        Some(Err(Error::Status(ApiStatus { code: 500, reason: String::new(), message: message.to_owned() })))
+        Some(Err(Error::Status(ApiStatus { code: 500, message: message.to_owned(), ..ApiStatus::default() })))
     };
     check(
         |view| view.answer = said("failed calling webhook \"rules\": refused"),

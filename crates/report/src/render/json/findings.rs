@@ -22,7 +22,8 @@ pub(in crate::render) fn run_values<'f>(
     findings.runs.iter().map(run_value)
 }
 
-fn finding_row_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
+/// Returns one finding.
+pub(in crate::render) fn finding_row_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let resources = found.roles.iter().map(|(role, id)| {
         let mut resource = finding_object_value(findings, *id);

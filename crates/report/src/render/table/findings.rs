@@ -60,7 +60,8 @@ pub(super) fn write_finding_tables(
         );
         writeln!(out, "{}", paint.yellow(&visible(&text)))?;
     }
-    writeln!(out, "{}     {elapsed}", findings_totals_text(findings))
+    let totals = findings_totals_text(findings);
+    if elapsed.is_empty() { writeln!(out, "{totals}") } else { writeln!(out, "{totals}     {elapsed}") }
 }
 
 fn write_finding(

@@ -1,0 +1,52 @@
+//! Arguments of the controller that scans all the time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use kubewright_serve::log::LogLevel;
+
+use super::super::checked::{check_dns_label, check_namespace};
+use super::super::serve::parse_duration_flag;
+
+/// The controller that scans all the time.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct ScanServeArguments {
+    /// Scan all the time, as the controller of a cluster: judge again what a change can affect, and keep reports up to date
+    #[arg(long, conflicts_with_all = ["namespaces", "kinds", "shard", "outputs", "fail_on", "now"])]
+    pub(crate) serve: bool,
+
+    /// Ask the controller in the cluster for a full pass, and do not scan here
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// In which time every object is judged again, whether something has changed or not
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_scan_interval, requires = "serve")]
+    pub(crate) interval: Duration,
+
+    /// The Lease that says which replica scans
+    #[arg(long, value_name = "NAME", default_value = "kubewright-scan", value_parser = check_dns_label)]
+    pub(crate) lease_name: String,
+
+    /// The namespace of the Lease [default: that of the pod, or kubewright-system]
+    #[arg(long, value_name = "NAMESPACE", value_parser = check_namespace)]
+    pub(crate) lease_namespace: Option<String>,
+
+    /// The HTTP address for health, metrics and the pages that policy-reporter reads
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", requires = "serve")]
+    pub(crate) health_address: SocketAddr,
+
+    /// The log level of the controller: debug, info, warn or error
+    #[arg(long, value_name = "LEVEL", default_value = "info", requires = "serve")]
+    pub(crate) log_level: LogLevel,
+}
+
+/// A shorter interval would judge the whole cluster all the time.
+const MIN_SCAN_INTERVAL: Duration = Duration::from_secs(60);
+
+fn parse_scan_interval(text: &str) -> Result<Duration, String> {
+    match parse_duration_flag(text)? {
+        given if given < MIN_SCAN_INTERVAL => Err("must be at least 1m".to_owned()),
+        given => Ok(given),
+    }
+}

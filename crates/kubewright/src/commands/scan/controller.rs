@@ -1,0 +1,124 @@
+//! `scan --serve`: the controller that scans all the time; and `scan --now`, which asks it for a full pass.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kubewright_cluster::{Config, GroupVersionResource, Login};
+use kubewright_report::cluster_report::ReportCaps;
+use kubewright_scan_controller::lease::{LeaseSettings, SCAN_NOW_ANNOTATION};
+use kubewright_scan_controller::{ReportWriterSettings, ScanControllerSettings, run_scan_controller};
+use kubewright_serve::ServeSettings;
+use kubewright_value::{Map, Value};
+
+use super::super::serve::{seed_bytes, serve_failure};
+use super::rules::ScanDocuments;
+use crate::arguments::{ReportArguments, ScanArguments};
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::live::LiveCluster;
+use crate::output::{ColorChoice, print_stderr};
+use crate::rule_inputs::print_diagnostics;
+use crate::rules::dialect_options;
+
+/// For how many seconds' worth of writes there may be at once after a quiet time.
+const BURST_SECONDS: f64 = 2.5;
+
+/// Scans until the stop signal.
+///
+/// # Errors
+/// When the controller cannot start.
+pub(super) fn serve_scan(
+    arguments: &ScanArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
+    let cluster = &arguments.cluster;
+    let config = Config::find(cluster.kubeconfig.as_deref(), cluster.context.as_deref());
+    let config = config.map_err(|error| CommandFailure::usage(error.to_string()))?;
+    let is_pod = matches!(config.login, Login::TokenFile(_)) && cluster.kubeconfig.is_none();
+    let mut settings = controller_settings(arguments, color)?;
+    if let Some(namespace) =
+        arguments.controller.lease_namespace.clone().or_else(|| is_pod.then(|| config.namespace.clone()))
+    {
+        settings.lookups.namespace.clone_from(&namespace);
+        settings.lease.namespace = namespace;
+    }
+    run_scan_controller(settings, config).map_err(|error| serve_failure(&error))?;
+    Ok(ExitStatus::Clean)
+}
+
+/// Asks the controller in the cluster for a full pass.
+///
+/// # Errors
+/// When there is no cluster, or no controller in it.
+pub(super) fn request_pass(arguments: &ScanArguments) -> Result<ExitStatus, CommandFailure> {
+    let live = LiveCluster::find(&arguments.cluster)?;
+    let lease = LeaseSettings::default();
+    let namespace = arguments.controller.lease_namespace.as_deref().unwrap_or(&lease.namespace);
+    let name = &arguments.controller.lease_name;
+    let path = GroupVersionResource::new("coordination.k8s.io", "v1", "leases").named(namespace, name);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
+    let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
+    let annotation = inside(SCAN_NOW_ANNOTATION, now.into());
+    live.merge(&path, &inside("metadata", inside("annotations", annotation))).map_err(|error| {
+        let failure = CommandFailure::usage(format!("cannot ask for a scan: {error}"));
+        match error.is_not_found() {
+            true => failure.help(
+                "no controller runs with this Lease: name another with `--lease-namespace` and `--lease-name`",
+            ),
+            false => failure,
+        }
+    })?;
+    print_stderr(format_args!("the controller of Lease {namespace}/{name} begins a full pass"));
+    Ok(ExitStatus::Clean)
+}
+
+fn controller_settings(
+    arguments: &ScanArguments,
+    color: ColorChoice,
+) -> Result<ScanControllerSettings, CommandFailure> {
+    let rules = &arguments.rules;
+    let mut options = dialect_options(&rules.options, None);
+    options.modrule.targets.clone_from(&rules.targets);
+    let mut documents = ScanDocuments::default();
+    documents.read_files(rules, &mut options);
+    if print_diagnostics(&documents.diagnostics, color.paint_errors()) {
+        return Err(CommandFailure::usage("the rules that `--rules` names could not be read"));
+    }
+    let usual = ScanControllerSettings::default();
+    let identity = format!("{}_{:016x}", host_name(), seed_bytes().map_or(0, u64::from_be_bytes));
+    Ok(ScanControllerSettings {
+        lease: LeaseSettings { name: arguments.controller.lease_name.clone(), identity, ..usual.lease },
+        health_address: arguments.controller.health_address,
+        interval: arguments.controller.interval,
+        reports: arguments.reports.writer_settings(),
+        scan: arguments.reports.scan_settings(),
+        rules: documents.rules,
+        has_cluster_rules: !rules.no_cluster_rules,
+        lookups: ServeSettings {
+            options,
+            exception_namespaces: rules.exceptions_from.clone(),
+            allowed_hosts: rules.allowed_hosts.clone(),
+            allowed_registries: rules.allowed_registries.clone(),
+            log_level: arguments.controller.log_level,
+            ..usual.lookups
+        },
+    })
+}
+
+impl ReportArguments {
+    /// Returns how reports are written.
+    pub(super) fn writer_settings(&self) -> ReportWriterSettings {
+        let caps = ReportCaps { objects: self.max_reports, bytes: self.max_report_bytes };
+        let writes_per_second = f64::from(self.writes_per_second);
+        // The default is a burst of 50 at 20 a second.
+        let burst = writes_per_second * BURST_SECONDS;
+        ReportWriterSettings { group: self.group(), caps, writes_per_second, burst }
+    }
+}
+
+/// Returns the name of the machine, which in a Pod is that of the Pod.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "kubewright".to_owned(),
+        name => name.to_owned(),
+    }
+}

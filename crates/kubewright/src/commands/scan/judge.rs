@@ -1,0 +1,74 @@
+//! Judges one object of the cluster, and returns its row for the report.
+
+use std::sync::Arc;
+
+use kubewright_engine::{Decision, RuleOutcome, RuleStatus};
+use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_report::{Columns, ObjectReview, ObjectRow};
+use kubewright_scan::{ObjectDecision, ScanRules};
+use kubewright_value::{Document, Source, Value};
+
+use super::world::PassWorld;
+
+/// How often an object is judged again because rules ask for more.
+const MAX_LOOKUP_ROUNDS: usize = 16;
+
+/// Judges objects with the same rules and options.
+pub(super) struct ObjectJudge<'a> {
+    /// The rules.
+    pub(super) rules: &'a ScanRules,
+    /// What rules may look up.
+    pub(super) world: &'a PassWorld,
+    /// What the outputs need to know.
+    pub(super) columns: Columns,
+    /// Whether a failure that does not refuse the object is a warning.
+    pub(super) is_lenient: bool,
+}
+
+impl ObjectJudge<'_> {
+    /// Decides on `object`, looks up what the rules ask for, and decides again until nothing is open.
+    pub(super) fn decide(&self, object: &Value) -> ObjectDecision {
+        let mut rounds = 0;
+        loop {
+            let mut decision = self.rules.decide(object, self.world);
+            rounds += 1;
+            if decision.queries.is_empty() || rounds > MAX_LOOKUP_ROUNDS + 1 {
+                return decision;
+            }
+            for query in std::mem::take(&mut decision.queries) {
+                if rounds > MAX_LOOKUP_ROUNDS {
+                    self.world.refuse(query);
+                } else {
+                    self.world.learn(query);
+                }
+            }
+        }
+    }
+
+    /// Returns the row of `object`, which was listed at `source`.
+    pub(super) fn row(&self, object: Value, decision: ObjectDecision, source: &Arc<Source>) -> ObjectRow {
+        let ObjectDecision { is_allowed, outcomes, object: changed, .. } = decision;
+        let is_patch =
+            |outcome: &RuleOutcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty();
+        let is_patched = outcomes.iter().any(is_patch);
+        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
+        let document = Document::made(object, Arc::clone(source));
+        let decision = Decision {
+            is_allowed,
+            outcomes,
+            object: Value::Null,
+            queries: Vec::new(),
+            is_unfinished: false,
+        };
+        let review = ObjectReview {
+            document: &document,
+            request: &request,
+            decision,
+            changed: is_patched.then_some(changed),
+            is_lenient: self.is_lenient,
+        };
+        let mut row = ObjectRow::new(review, self.columns);
+        row.forget_lines();
+        row
+    }
+}

@@ -1,0 +1,116 @@
+//! What is done from time to time: rescans begin, timers, full passes, and metrics.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant, SystemTime};
+
+use kubewright_scan::{FullPassList, JudgementCause, JudgementCounts, ObjectKey};
+use kubewright_serve::log::LogLevel;
+
+use super::handling::kind_name;
+use super::{ScanThread, seconds_since_1970};
+use crate::metrics::ScanMetric;
+use crate::rescan::{RescanScope, run_rescan};
+
+/// How often timers, inputs and gauges are looked at.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+
+impl ScanThread {
+    pub(super) fn tick(&mut self, waiting_inputs: usize) {
+        self.last_tick = Instant::now();
+        if self.last_slow_tick.elapsed() >= SLOW_TICK {
+            self.last_slow_tick = Instant::now();
+            self.watch_inputs();
+            self.rescan_due();
+            self.continue_full_pass();
+            self.update_totals();
+        }
+        self.begin_rescans();
+        self.update_gauges(waiting_inputs);
+    }
+
+    fn begin_rescans(&mut self) {
+        let now = Instant::now();
+        for order in self.rescans.begin(now) {
+            let Some(kind) = self.watches.kind(&order.kind).filter(|kind| kind.is_judged) else {
+                self.rescans.ended(&order.kind, false, now);
+                continue;
+            };
+            let (client, inputs) = (self.context.client.clone(), self.inputs.clone());
+            self.runtime.spawn(run_rescan(client, kind.resource.clone(), order, inputs));
+        }
+    }
+
+    /// Watches what decisions looked up since the last time.
+    fn watch_inputs(&mut self) {
+        let inputs = self.scanner().watched_inputs();
+        if inputs != self.watched_inputs {
+            self.watched_inputs = inputs;
+            self.reconcile_watches();
+        }
+    }
+
+    fn rescan_due(&mut self) {
+        let due = self.scanner().due(seconds_since_1970());
+        let due = due.into_iter().filter(|key| !self.rescans.is_busy(&kubewright_scan::KindKey::of(key)));
+        let due: Vec<ObjectKey> = due.collect();
+        self.rescans.add_keys(due, JudgementCause::Clock, Instant::now());
+    }
+
+    fn continue_full_pass(&mut self) {
+        if !self.context.status.is_complete() {
+            return;
+        }
+        let period = i64::try_from(self.context.interval.as_secs()).unwrap_or(i64::MAX);
+        let slice = self.scanner_mut().full_pass_slice(seconds_since_1970(), period);
+        for FullPassList { kind, target } in slice {
+            let scope = match target.namespace {
+                Some(namespace) => {
+                    RescanScope::Some { namespaces: BTreeSet::from([namespace]), keys: BTreeSet::new() }
+                }
+                None => RescanScope::All,
+            };
+            self.rescans.add(kind, scope, JudgementCause::FullPass, Instant::now());
+        }
+        if self.pass_begun.elapsed() >= self.context.interval && self.rescans.is_empty() {
+            self.context.metrics.passed(self.pass_begun.elapsed(), SystemTime::now());
+            self.pass_begun = Instant::now();
+            self.context.log.line(LogLevel::Info, "full pass complete").write();
+        }
+    }
+
+    fn update_totals(&self) {
+        let scanner = self.scanner();
+        let totals = scanner.totals();
+        let counts = scanner.judgement_counts();
+        drop(scanner);
+        let metrics = &self.context.metrics;
+        metrics.set(ScanMetric::Objects, 0, totals.objects as u64);
+        let JudgementCounts { object, rule, dependency, clock, full_pass, unchanged } = counts;
+        // A full pass is due because of the time, too.
+        for (place, count) in [object, rule, dependency, clock + full_pass].into_iter().enumerate() {
+            metrics.set(ScanMetric::Judgements, place, count);
+        }
+        metrics.set(ScanMetric::SkippedSame, 0, unchanged);
+        let results = totals.rules.iter().flat_map(|(rule, counts)| {
+            let series = [
+                ("pass", counts.pass),
+                ("fail", counts.fail),
+                ("warn", counts.warn),
+                ("error", counts.error),
+                ("skip", counts.skip),
+            ];
+            series.into_iter().filter(|(_, count)| *count > 0).map(|(result, count)| {
+                ((rule.policy.to_string(), rule.rule.to_string(), result), count as u64)
+            })
+        });
+        metrics.set_results(results);
+        let unavailable = self.context.status.unavailable();
+        metrics.set_unavailable(unavailable.keys().map(kind_name).collect());
+    }
+
+    fn update_gauges(&self, waiting_inputs: usize) {
+        let metrics = &self.context.metrics;
+        metrics.set(ScanMetric::Objects, 1, (waiting_inputs + self.rescans.waiting_objects()) as u64);
+        metrics.set_oldest_waiting(self.rescans.oldest());
+    }
+}

@@ -1,0 +1,79 @@
+//! Which reports are ours: those with our label whose names have exactly the form that we give them.
+//!
+//! Both are checked before anything is changed or deleted, so that a report of another program stays as it is, whatever
+//! its labels say.
+
+use kubewright_report::cluster_report::{
+    MANAGED_BY, MANAGED_BY_LABEL, REPORT_NAME_PREFIX, SUMMARY_REPORT_NAME,
+};
+use kubewright_value::Value;
+
+/// The length of a uid.
+const UID_BYTES: usize = 36;
+
+/// The length of the digits by which a report about an object without uid is named.
+const DIGITS_BYTES: usize = 32;
+
+/// Returns whether `object` is a report that this program wrote.
+pub(super) fn is_ours(object: &Value) -> bool {
+    let label = object.str_at(&["metadata", "labels", MANAGED_BY_LABEL]);
+    label == MANAGED_BY && is_our_name(object.str_at(&["metadata", "name"]))
+}
+
+/// Returns whether `name` is `kubewright-ID`, `kubewright-patterns-ID`, either with a number, or that of the summary.
+/// An ID is a uid, or digits that stand for an object without one.
+fn is_our_name(name: &str) -> bool {
+    if name == SUMMARY_REPORT_NAME {
+        return true;
+    }
+    let Some(rest) = name.strip_prefix(REPORT_NAME_PREFIX) else { return false };
+    let rest = rest.strip_prefix("patterns-").unwrap_or(rest);
+    is_id_with_part(rest, UID_BYTES, is_uid) || is_id_with_part(rest, DIGITS_BYTES, is_hexadecimal)
+}
+
+/// Returns whether `text` is an id of `length` bytes, and perhaps a number.
+fn is_id_with_part(text: &str, length: usize, is_id: fn(&str) -> bool) -> bool {
+    let Some((id, part)) = text.split_at_checked(length) else { return false };
+    let is_part = part.is_empty()
+        || part.strip_prefix('-').is_some_and(|number| {
+            !number.is_empty() && number.len() < 6 && number.bytes().all(|digit| digit.is_ascii_digit())
+        });
+    is_id(id) && is_part
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+fn is_uid(text: &str) -> bool {
+    text.bytes().enumerate().all(|(place, byte)| match place {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_we_give_are_ours() {
+        let uid = "6f1c4f3e-95a1-4c60-8b32-0a9a1f7c2d10";
+        assert!(is_our_name(&format!("kubewright-{uid}")));
+        assert!(is_our_name(&format!("kubewright-{uid}-12")));
+        assert!(is_our_name(&format!("kubewright-patterns-{uid}-2")));
+        assert!(is_our_name("kubewright-summary"));
+        for foreign in [
+            uid,
+            "kubewright",
+            "kubewright-",
+            "kubewright-team-report",
+            &format!("kubewright-{uid}-"),
+            &format!("kubewright-{uid}-old"),
+            &format!("other-{uid}"),
+            &format!("kubewright-{}", uid.to_uppercase()),
+        ] {
+            assert!(!is_our_name(foreign), "{foreign}");
+        }
+    }
+}

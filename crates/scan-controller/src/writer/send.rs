@@ -1,0 +1,232 @@
+//! One write, and what its answer means.
+
+use std::time::Duration;
+
+use kubewright_cluster::{Client, Error, GroupVersionResource};
+use kubewright_k8s::ApiPath;
+use kubewright_report::cluster_report::{ObjectResults, ReportApi, ReportObject, report_objects};
+use kubewright_value::{Map, Text, Value};
+
+use super::ledger::{ReportId, TrackedReport};
+use super::ours::is_ours;
+use super::stored::report_path;
+use super::{ReportWriter, first_report_id};
+use crate::metrics::WriteVerb;
+
+/// How often a write that conflicts is tried before others have their turn.
+const MAX_CONFLICTS: usize = 3;
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WriteEnd {
+    /// It is as it should be, or cannot be so and is not tried again.
+    Done,
+    /// This replica may not write now.
+    Fenced,
+    /// It is to be tried again, after the time that the API server asked for.
+    Failed(Option<Duration>),
+    /// The API group is not served.
+    Unserved,
+}
+
+impl ReportWriter {
+    /// Brings the reports of `results` to what they should be.
+    pub(super) async fn write(&self, api: ReportApi, results: &ObjectResults) -> WriteEnd {
+        let reports = match results.results.is_empty() {
+            true => Vec::new(),
+            false => report_objects(api, results),
+        };
+        for report in &reports {
+            let id = ReportId { namespace: report.namespace.clone(), name: report.name.as_str().into() };
+            let is_same =
+                self.state().ledger.stored(&id).is_some_and(|stored| stored.digest == report.digest);
+            if is_same {
+                continue;
+            }
+            match self.write_one(api, &id, report).await {
+                WriteEnd::Done => {}
+                other => return other,
+            }
+        }
+        let first = first_report_id(&results.scope, results.source);
+        self.state().ledger.delete_parts_from(&first, reports.len());
+        WriteEnd::Done
+    }
+
+    pub(super) async fn write_one(&self, api: ReportApi, id: &ReportId, report: &ReportObject) -> WriteEnd {
+        let mut is_known = self.state().ledger.stored(id).is_some();
+        for _ in 0..MAX_CONFLICTS {
+            if !self.may_write().await {
+                return WriteEnd::Fenced;
+            }
+            let written = match is_known {
+                true => self.replace(api, id, report).await,
+                false => self.create(api, id, report).await,
+            };
+            match written {
+                Ok(stored) => {
+                    self.state().ledger.set_stored(id.clone(), stored);
+                    return WriteEnd::Done;
+                }
+                Err(error) if error.is_conflict() => is_known = true,
+                Err(error) if error.is_not_found() && is_known => {
+                    self.state().ledger.set_stored(id.clone(), None);
+                    is_known = false;
+                }
+                Err(error) => return self.end_of(api, id, &error).await,
+            }
+        }
+        WriteEnd::Failed(None)
+    }
+
+    async fn create(
+        &self,
+        api: ReportApi,
+        id: &ReportId,
+        report: &ReportObject,
+    ) -> Result<Option<TrackedReport>, Error> {
+        let all = ApiPath { name: Text::default(), ..report_path(api, id) };
+        let created = self.client.create(&all, &report.value).await?;
+        self.written(WriteVerb::Create);
+        Ok(Some(TrackedReport::of(&created)))
+    }
+
+    /// Replaces a report that is ours. One of somebody else under our name stays, and nothing is stored of it.
+    async fn replace(
+        &self,
+        api: ReportApi,
+        id: &ReportId,
+        report: &ReportObject,
+    ) -> Result<Option<TrackedReport>, Error> {
+        let path = report_path(api, id);
+        let before = self.client.get(&path).await?;
+        if !is_ours(&before) {
+            return Ok(None);
+        }
+        let known = TrackedReport::of(&before);
+        if known.digest == report.digest {
+            return Ok(Some(known));
+        }
+        let wanted = successor(report, &before);
+        // The read took time.
+        if !self.fence.is_open() {
+            return Err(Error::Config("the lease is not held".to_owned()));
+        }
+        let replaced = self.client.replace(&path, &wanted).await?;
+        self.written(WriteVerb::Update);
+        Ok(Some(TrackedReport::of(&replaced)))
+    }
+
+    pub(super) async fn delete(&self, api: ReportApi, id: &ReportId, report: &TrackedReport) -> WriteEnd {
+        if !self.may_write().await {
+            return WriteEnd::Fenced;
+        }
+        let path = report_path(api, id);
+        match delete_exactly(&self.client, &path, report).await {
+            Ok(()) => {
+                self.written(WriteVerb::Delete);
+                self.state().ledger.set_stored(id.clone(), None);
+                WriteEnd::Done
+            }
+            Err(error) if error.is_not_found() => {
+                self.state().ledger.set_stored(id.clone(), None);
+                WriteEnd::Done
+            }
+            // Somebody has changed it: it may not be ours any more.
+            Err(error) if error.is_conflict() => match self.client.get(&path).await {
+                Ok(found) => {
+                    let tracked = is_ours(&found).then(|| TrackedReport::of(&found));
+                    let is_ours = tracked.is_some();
+                    self.state().ledger.set_stored(id.clone(), tracked);
+                    if is_ours { WriteEnd::Failed(None) } else { WriteEnd::Done }
+                }
+                Err(error) => self.end_of(api, id, &error).await,
+            },
+            Err(error) => self.end_of(api, id, &error).await,
+        }
+    }
+
+    /// Deletes a report of ours in the group that is not written.
+    pub(super) async fn delete_elsewhere(&self, api: ReportApi, id: &ReportId) -> WriteEnd {
+        let path = report_path(api, id);
+        match self.client.get(&path).await {
+            Ok(found) if is_ours(&found) => self.delete(api, id, &TrackedReport::of(&found)).await,
+            Ok(_) => WriteEnd::Done,
+            Err(error) if error.is_not_found() => WriteEnd::Done,
+            Err(_) => WriteEnd::Failed(None),
+        }
+    }
+
+    /// Returns what a write means that was answered with `error`.
+    async fn end_of(&self, api: ReportApi, id: &ReportId, error: &Error) -> WriteEnd {
+        match error.code() {
+            // The namespace is gone or about to go, or the whole resource is.
+            Some(404 | 403) => match self.place(api, id).await {
+                Ok(ReportPlace::Unserved) => WriteEnd::Unserved,
+                Ok(ReportPlace::Gone) => {
+                    self.state().ledger.set_stored(id.clone(), None);
+                    WriteEnd::Done
+                }
+                Ok(ReportPlace::There) | Err(_) => WriteEnd::Failed(None),
+            },
+            // Trying again gives the same answer until the results change.
+            Some(400 | 413 | 422) => WriteEnd::Done,
+            _ if !self.fence.is_open() => WriteEnd::Fenced,
+            _ => WriteEnd::Failed(error.retry_after()),
+        }
+    }
+
+    /// Finds out whether a report could be written at all.
+    async fn place(&self, api: ReportApi, id: &ReportId) -> Result<ReportPlace, Error> {
+        let resource = api.resource(!id.namespace.is_empty());
+        if self.discovery.refreshed().await?.of_resource(api.group(), resource).is_none() {
+            return Ok(ReportPlace::Unserved);
+        }
+        if id.namespace.is_empty() {
+            return Ok(ReportPlace::There);
+        }
+        let namespace = GroupVersionResource::new("", "v1", "namespaces").named("", &id.namespace);
+        match self.client.get(&namespace).await {
+            Ok(found) if found.at(&["metadata", "deletionTimestamp"]).is_some() => Ok(ReportPlace::Gone),
+            Ok(_) => Ok(ReportPlace::There),
+            Err(error) if error.is_not_found() => Ok(ReportPlace::Gone),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether there is a place for a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReportPlace {
+    There,
+    /// Its namespace is gone, or being deleted.
+    Gone,
+    /// The cluster does not serve the API group.
+    Unserved,
+}
+
+/// Deletes an object only in the version that is known.
+async fn delete_exactly(client: &Client, path: &ApiPath, report: &TrackedReport) -> Result<(), Error> {
+    let preconditions = Map::from([
+        ("uid", report.uid.clone().into()),
+        ("resourceVersion", report.resource_version.clone().into()),
+    ]);
+    let options = Map::from([
+        ("apiVersion", "v1".into()),
+        ("kind", "DeleteOptions".into()),
+        ("preconditions", preconditions.into()),
+    ]);
+    client.raw("DELETE", path, Some(&options.into())).await.map(drop)
+}
+
+/// Returns the manifest of `report` as it replaces `before`: rows that were there before keep their timestamps.
+fn successor(report: &ReportObject, before: &Value) -> Value {
+    let mut report = report.clone();
+    report.keep_timestamps(before);
+    let version = before.at(&["metadata", "resourceVersion"]).cloned().unwrap_or_default();
+    let metadata = report.value.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
+    if let Some(metadata) = metadata {
+        metadata.insert("resourceVersion".into(), version);
+    }
+    report.value
+}

@@ -1,0 +1,115 @@
+//! The last requests that rules refused, kept in memory: names, rules and messages, never objects.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use kubewright_k8s::{ObjectName, Operation};
+use kubewright_value::{Map, Value, json};
+
+use crate::Notice;
+use crate::clock::rfc3339_seconds;
+use crate::events::{is_secret, truncated};
+
+/// Where the health port shows them, as JSON.
+pub const BLOCKED_PAGE: &str = "/blocked";
+
+/// How many are kept.
+const MAX_BLOCKED_REQUESTS: usize = 1_000;
+
+/// How long a message may be.
+const MAX_BLOCKED_MESSAGE_BYTES: usize = 1_024;
+
+/// The last requests that rules refused, the newest last.
+#[derive(Debug, Default)]
+pub struct BlockedRequests {
+    kept: Mutex<VecDeque<BlockedRequest>>,
+}
+
+#[derive(Debug)]
+struct BlockedRequest {
+    time: SystemTime,
+    operation: Operation,
+    subject: ObjectName,
+    rule: String,
+    message: String,
+}
+
+impl BlockedRequests {
+    /// Adds a refused request; the oldest one makes room for it. Of a Secret no message is kept.
+    pub(crate) fn add(&self, notice: &Notice, operation: Operation, time: SystemTime) {
+        let message = if is_secret(&notice.subject) { String::new() } else { notice.message.clone() };
+        let request = BlockedRequest {
+            time,
+            operation,
+            subject: notice.subject.clone(),
+            rule: notice.rule.to_string(),
+            message: truncated(message, MAX_BLOCKED_MESSAGE_BYTES),
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_BLOCKED_REQUESTS {
+            kept.pop_front();
+        }
+        kept.push_back(request);
+    }
+
+    /// Returns them as a JSON list, the newest first.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let list: Vec<Value> = kept.iter().rev().map(BlockedRequest::to_value).collect();
+        drop(kept);
+        json::to_string(&Value::array(list)) + "\n"
+    }
+}
+
+impl BlockedRequest {
+    fn to_value(&self) -> Value {
+        let ObjectName { group, kind, namespace, name } = &self.subject;
+        Map::from([
+            ("time", rfc3339_seconds(self.time).into()),
+            ("operation", self.operation.name().into()),
+            ("group", group.clone().into()),
+            ("kind", kind.clone().into()),
+            ("namespace", namespace.clone().into()),
+            ("name", name.clone().into()),
+            ("rule", self.rule.as_str().into()),
+            ("message", self.message.as_str().into()),
+        ])
+        .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::UNIX_EPOCH;
+
+    use kubewright_engine::RuleId;
+
+    use super::*;
+    use crate::NoticeKind;
+
+    fn notice(kind: &str, name: &str) -> Notice {
+        let subject = ObjectName { kind: kind.into(), name: name.into(), ..ObjectName::default() };
+        let rule = Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: "r".into() });
+        let message = "why".to_owned();
+        Notice { rule, document: ObjectName::default(), subject, kind: NoticeKind::Refused, message }
+    }
+
+    #[test]
+    fn only_the_last_thousand_are_kept_and_nothing_of_a_secret() {
+        let blocked = BlockedRequests::default();
+        for number in 0..MAX_BLOCKED_REQUESTS + 5 {
+            blocked.add(&notice("Pod", &format!("p{number}")), Operation::Create, UNIX_EPOCH);
+        }
+        blocked.add(&notice("Secret", "s"), Operation::Update, UNIX_EPOCH);
+        let list = json::parse(&blocked.to_json()).unwrap_or_default();
+        let list = list.as_array().unwrap_or_default();
+        assert_eq!(list.len(), MAX_BLOCKED_REQUESTS);
+        let text = |place: usize, key: &str| list.get(place).map(|item| item.str_at(&[key]).to_owned());
+        assert_eq!((text(0, "name"), text(0, "message")), (Some("s".to_owned()), Some(String::new())));
+        assert_eq!((text(1, "name"), text(1, "message")), (Some("p1004".to_owned()), Some("why".to_owned())));
+        assert_eq!(text(MAX_BLOCKED_REQUESTS - 1, "name"), Some("p6".to_owned()));
+    }
+}
