@@ -64,7 +64,7 @@ impl ScanProgram {
         let health = free_address().map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.binary);
         command.env_clear().args(["scan", "--serve", "--reports", "openreports"]);
-        command.args(["--health-address", &health.to_string()]);
+        command.args(["--lease-namespace", "default", "--health-address", &health.to_string()]);
         command.arg("--kubeconfig").arg(cluster.kubeconfig());
         let started = Instant::now();
         let program = cluster.run_beside(name, command).map_err(|error| error.to_string())?;

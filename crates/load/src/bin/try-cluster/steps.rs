@@ -27,6 +27,9 @@ const TRIAL_RULES: &[&str] = &[
     "kyverno/production-replicas/policy.yaml",
 ];
 
+/// Where the scanner has its Lease, as `kubewright install` would create it.
+const SCANNER_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kubewright-system}}";
+
 /// How long the reports may take.
 const REPORTS_TIMEOUT: Duration = Duration::from_secs(90);
 /// When their number has not changed for so long, they are complete.
@@ -67,6 +70,7 @@ pub(crate) fn install_definitions(cluster: &TestCluster, programs: &TrialProgram
     }
     apply_manifests(cluster, &String::from_utf8_lossy(&output.stdout))?;
     apply_manifests(cluster, REPORT_DEFINITIONS)?;
+    apply_manifests(cluster, SCANNER_NAMESPACE)?;
     let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
     let waited = cluster.kubectl(&established, "");
     if waited.is_success() { Ok(()) } else { Err(waited.to_string()) }
