@@ -14,6 +14,7 @@ mod jmespath;
 mod json;
 mod jsonpath;
 mod kyverno;
+mod list_splitter;
 mod manifests;
 mod modrule;
 mod patch;
@@ -41,6 +42,7 @@ pub(crate) struct FuzzTarget {
 /// All targets.
 pub(crate) const TARGETS: &[FuzzTarget] = &[
     json::TARGET,
+    list_splitter::TARGET,
     yaml::TARGET,
     yaml_write::TARGET,
     jsonpath::TARGET,

@@ -15,7 +15,7 @@ mod vpol;
 pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 
-use kubewright_engine::{Diagnostic, RuleId};
+use kubewright_engine::{Code, Diagnostic, RuleId};
 use kubewright_value::Document;
 
 /// Returns whether `document` makes exceptions from ValidatingPolicies.
@@ -30,6 +30,12 @@ pub fn check_validating_policy_exceptions<'r>(
     rules: impl Iterator<Item = &'r RuleId>,
 ) -> Vec<Diagnostic> {
     vpol::exceptions::check_policy_exceptions(exceptions, rules)
+}
+
+/// Returns whether `code` says that a policy has no binding, so that it does nothing in a cluster.
+#[must_use]
+pub fn is_missing_binding(code: &Code) -> bool {
+    code.id == diagnostics::UNBOUND.id
 }
 
 fn is_kind_in_group(document: &Document, group: &str, kinds: &[&str]) -> bool {

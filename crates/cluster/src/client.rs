@@ -60,7 +60,8 @@ pub struct CallLimits {
     /// How many bytes the answer, or one event of a watch, may have; decompressed, where it was compressed.
     pub size: usize,
     /// How much longer the whole call may take because the API server asks to come back later: 429, or 503 with
-    /// `Retry-After`. With zero, `time` is the limit of the whole call, waits included.
+    /// `Retry-After`. With zero, `time` is the limit of the whole call, with waits
+    /// and a login by a credential plugin.
     pub throttle_wait: Duration,
 }
 
@@ -292,8 +293,10 @@ impl Client {
         call: &HttpCall,
         is_own: bool,
     ) -> Result<(ApiAnswer, tokio::time::Instant), Error> {
-        // The user may have to type a password for the first login, so it is not a part of the call.
-        self.shared.sessions.logged_in().await?;
+        // The user may have to type a password, so the login is not a part of a call without a strict limit.
+        if !self.limits.throttle_wait.is_zero() {
+            self.shared.sessions.logged_in().await?;
+        }
         let mut deadline = CallDeadline::new(&self.limits);
         loop {
             let attempt_end = deadline.of_attempt();

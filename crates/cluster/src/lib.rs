@@ -31,7 +31,7 @@ pub use jitter::jitter;
 pub use list_splitter::{ListPart, ListSplitter};
 pub use reflector::{WatchPolicy, run_reflector};
 pub use resource::GroupVersionResource;
-pub use resource_watch::{ResourceEvent, ResourceWatch, watch_resource};
+pub use resource_watch::{InitialListStrategy, ResourceEvent, ResourceWatch, watch_resource};
 pub use store::{Store, WatchEvent};
 
 // The example of the README is a test.

@@ -42,6 +42,8 @@ pub struct ResourceWatch {
     pub path: ApiPath,
     /// Whether objects come with `metadata` only.
     pub is_metadata_only: bool,
+    /// How the list is asked for.
+    pub initial_list: InitialListStrategy,
     /// How many objects a page has where the list comes in pages.
     pub page_size: u32,
     /// Timeouts and waits.
@@ -52,6 +54,17 @@ pub struct ResourceWatch {
     pub trim: fn(&mut Value),
 }
 
+/// How the list is asked for with which a watch begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InitialListStrategy {
+    /// As the first events of a watch (`sendInitialEvents`), which cost an API server least; in pages where it does not
+    /// send them.
+    #[default]
+    StreamingList,
+    /// In pages.
+    ListWatch,
+}
+
 impl ResourceWatch {
     /// Returns a watch of whole objects with the usual settings.
     #[must_use]
@@ -59,6 +72,7 @@ impl ResourceWatch {
         Self {
             path,
             is_metadata_only: false,
+            initial_list: InitialListStrategy::default(),
             page_size: DEFAULT_PAGE_SIZE,
             policy: WatchPolicy::default(),
             max_object_bytes: DEFAULT_MAX_OBJECT_BYTES,

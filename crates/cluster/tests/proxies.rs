@@ -11,12 +11,13 @@ use std::time::Duration;
 use kubewright_cluster::{Client, Config, Error, GroupVersionResource};
 use kubewright_controlplane::TestCluster;
 use kubewright_value::Value;
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// A proxy that knows CONNECT, and the user `ann` with the password `p@ss`.
 struct ConnectProxy {
@@ -170,6 +171,54 @@ fn a_proxy_may_speak_tls_with_a_certificate_of_the_kubeconfig() {
         text.contains(&format!("proxy https://localhost:{}: invalid peer certificate", proxy.port)),
         "{text}"
     );
+}
+
+/// Passes on what comes for `/k8s/clusters/c-abc`, without it, to the API server.
+async fn strip_prefix(mut stream: TcpStream, address: String, tls: TlsConnector) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8(head).unwrap();
+    assert!(head.starts_with("GET /k8s/clusters/c-abc/api/v1/"), "{head}");
+    // One request a connection, so that no further head has to be found.
+    let head = head.replacen("/k8s/clusters/c-abc", "", 1).replacen("\r\n", "\r\nconnection: close\r\n", 1);
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    let mut server = tls.connect(name, TcpStream::connect(address).await?).await?;
+    server.write_all(head.as_bytes()).await?;
+    copy_bidirectional(&mut stream, &mut server).await.map(|_| ())
+}
+
+#[test]
+fn the_api_server_may_be_below_a_path_of_another_server() {
+    let Some(cluster) = TestCluster::shared() else { return };
+    let runtime = runtime();
+    let mut roots = RootCertStore::empty();
+    let authority = fs::read(cluster.ca()).unwrap();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&authority).flatten());
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let tls = TlsConnector::from(Arc::new(config));
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let address = cluster.server().replace("https://", "");
+    runtime.spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(strip_prefix(stream, address.clone(), tls.clone()));
+        }
+    });
+    let server = format!("http://127.0.0.1:{port}/k8s/clusters/c-abc");
+    let client = connect(kubeconfig(cluster, "below", &server, ["", ""]));
+    let namespaces = GroupVersionResource::new("", "v1", "namespaces");
+    runtime.block_on(async {
+        read_default_namespace(&client).await.unwrap();
+        assert!(!client.list(&namespaces.all()).await.unwrap().items.is_empty());
+        let mut lines = client.watch(&with_query(&namespaces), Duration::from_secs(10)).await.unwrap();
+        assert_eq!(lines.next().await.unwrap().unwrap().str_at(&["type"]), "ADDED");
+    });
 }
 
 #[test]

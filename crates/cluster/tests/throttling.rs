@@ -247,7 +247,7 @@ fn socks_proxy(target: String) -> (String, Arc<Mutex<Vec<u8>>>) {
 #[test]
 fn a_socks_proxy_resolves_the_name_itself() {
     let server = Answers::start(vec![good("{}")]);
-    let (address, asked) = socks_proxy(server.address.clone());
+    let (address, asked) = socks_proxy(server.address);
     let client = |password: &str| {
         let proxy = ProxyServer::parse(&format!("socks5://ann:{password}@{address}")).unwrap();
         Client::new(Config { proxy: Some(proxy), ..Config::at("http://api.example.com:8080") }).unwrap()

@@ -1,18 +1,21 @@
 //! A store that is kept by a watch equals a fresh list, whatever happens between here and the API server.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{
-    Client, Config, GroupVersionResource, ObjectList, Store, WatchPolicy, run_reflector,
+    Client, Config, GroupVersionResource, InitialListStrategy, ObjectList, ResourceEvent, ResourceWatch,
+    Store, WatchPolicy, run_reflector, watch_resource,
 };
 use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
 
 struct Watched {
     runtime: Runtime,
@@ -117,6 +120,64 @@ fn six_hundred_writes_arrive() {
     assert!(
         watched.store.all().iter().all(|map| map.get("kind").and_then(Value::as_str) == Some("ConfigMap"))
     );
+}
+
+/// Reads the list with which `watch` begins, by name.
+fn initial_objects(runtime: &Runtime, client: &Client, watch: ResourceWatch) -> BTreeMap<String, Value> {
+    let (sender, mut receiver) = mpsc::channel(16);
+    runtime.spawn(watch_resource(client.clone(), watch, sender));
+    let mut objects = BTreeMap::new();
+    runtime.block_on(async {
+        assert_eq!(receiver.recv().await.unwrap(), ResourceEvent::InitialListStarted);
+        loop {
+            match receiver.recv().await.unwrap() {
+                ResourceEvent::InitialObject(object) => {
+                    objects.insert(object.str_at(&["metadata", "name"]).to_owned(), object);
+                }
+                ResourceEvent::InitialListEnded => return objects,
+                other => panic!("{other:?} is no part of a list"),
+            }
+        }
+    })
+}
+
+#[test]
+fn streamed_and_paged_lists_hold_the_same_objects() {
+    const OBJECTS: usize = 2000;
+    let Some(cluster) = steady() else { return };
+    cluster.kubectl(&["create", "namespace", "many"], "").expect_success();
+    let path = GroupVersionResource::new("", "v1", "configmaps").within("many");
+    let watched = Watched::start(cluster, path.clone(), WatchPolicy::default());
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let watched = &watched;
+            scope.spawn(move || {
+                for number in (writer..OBJECTS).step_by(8) {
+                    watched.write(&format!("map-{number}"), "ü\\n\\\"]}");
+                }
+            });
+        }
+    });
+    let Watched { runtime, client, .. } = &watched;
+    let streamed = initial_objects(runtime, client, ResourceWatch::new(path.clone()));
+    assert!(streamed.len() >= OBJECTS && streamed.contains_key("map-1999"));
+    let pages = InitialListStrategy::ListWatch;
+    let paged = ResourceWatch { initial_list: pages, page_size: 300, ..ResourceWatch::new(path.clone()) };
+    assert_eq!(streamed, initial_objects(runtime, client, paged));
+    for initial_list in [pages, InitialListStrategy::StreamingList] {
+        let watch =
+            ResourceWatch { initial_list, is_metadata_only: true, ..ResourceWatch::new(path.clone()) };
+        let metadata = initial_objects(runtime, client, watch);
+        assert_eq!(metadata.len(), streamed.len());
+        for (name, object) in metadata {
+            assert_eq!(object.str_at(&["kind"]), "PartialObjectMetadata");
+            assert_eq!(object.get("data"), None);
+            assert_eq!(object.get("metadata"), streamed[&name].get("metadata"));
+        }
+    }
+    let count = runtime.block_on(client.count_objects(&path)).unwrap();
+    assert_eq!(count, Some(streamed.len() as u64));
+    watched.assert_equals_list();
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod exceptions;
 mod load;
 
 pub use exceptions::{AdmittedExceptions, admitted_exceptions};
+pub use kubewright_admission::is_missing_binding;
 pub use kubewright_dialect_kit::bounded::compile_within_budget;
 pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{LoadedRules, load_documents, load_documents_within, rule_file_codes};

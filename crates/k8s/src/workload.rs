@@ -95,6 +95,17 @@ impl WorkloadKind {
         }
     }
 
+    /// Returns the kinds of the objects that one of this kind makes, itself or through others. Their names begin with
+    /// its own and `-`.
+    #[must_use]
+    pub fn made_kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Deployment => &["ReplicaSet", "Pod"],
+            Self::CronJob => &["Job", "Pod"],
+            _ => &["Pod"],
+        }
+    }
+
     /// Returns whether people write objects of the kind themselves, instead of a controller that makes them.
     #[must_use]
     pub fn is_top_level(self) -> bool {

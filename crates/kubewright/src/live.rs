@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::ClusterArguments;
 use crate::failure::CommandFailure;
+use crate::output::print_stderr;
 
 /// The timeout of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -20,11 +21,16 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// # Errors
 /// When it is not known where the cluster is or who asks.
 pub(crate) fn find_client(arguments: &ClusterArguments) -> Result<Client, CommandFailure> {
-    let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
-    config.and_then(Client::new).map_err(|error| {
+    let wrong = |error: Error| {
         CommandFailure::usage(error.to_string())
             .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
-    })
+    };
+    let config =
+        Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
+    for warning in config.warnings() {
+        print_stderr(format_args!("warning: {warning}"));
+    }
+    Client::new(config).map_err(wrong)
 }
 
 /// A cluster.
@@ -39,7 +45,8 @@ impl LiveCluster {
     /// # Errors
     /// When it is not known where it is or who asks.
     pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
-        let client = find_client(arguments)?.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
+        let client =
+            find_client(arguments)?.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, runtime })
     }

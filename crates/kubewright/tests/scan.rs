@@ -90,22 +90,34 @@ fn what_may_not_be_listed_is_named(stage: &Stage) {
     // The role of the example lacks nothing.
     let kubeconfig = stage.example_account();
     let scan = stage.scan_with(&kubeconfig, &["-o", "jsonl"]);
+    assert_eq!(scan.code, Some(1), "{scan}");
     assert_eq!(scan.stdout, stage.scan(&["-o", "jsonl"]).stdout);
     // Without Services the others are judged, and the scan is not clean.
-    stage.cluster.kubectl(&["patch", "clusterrole", "kubewright-scan", "--type=json", "-p", NO_SERVICES], "").expect_success();
+    stage
+        .cluster
+        .kubectl(&["patch", "clusterrole", "kubewright-scan", "--type=json", "-p", NO_SERVICES], "")
+        .expect_success();
     let mut scan = stage.scan_with(&kubeconfig, &["-o", "jsonl"]);
     stage.cluster.wait_until("Services are forbidden", || {
         scan = stage.scan_with(&kubeconfig, &["--fail-on", "never", "-o", "jsonl"]);
         scan.code == Some(2)
     });
-    assert_eq!(scan.stderr.matches("error[KW-S001]: objects of `services` could not be read").count(), 1, "{scan}");
+    assert_eq!(
+        scan.stderr.matches("error[KW-S001]: objects of `services` could not be read").count(),
+        1,
+        "{scan}"
+    );
     assert!(scan.stderr.contains("= help: allow `list` on `services`"), "{scan}");
-    assert!(scan.stdout.contains("deployments.apps/shop/web") && !scan.stdout.contains("services/"), "{scan}");
+    assert!(
+        scan.stdout.contains("deployments.apps/shop/web") && !scan.stdout.contains("services/"),
+        "{scan}"
+    );
     stage.apply_example_role();
 }
 
 /// Takes Services out of the rule about core kinds.
-const NO_SERVICES: &str = r#"[{"op":"replace","path":"/rules/5/resources","value":["namespaces","configmaps","pods"]}]"#;
+const NO_SERVICES: &str =
+    r#"[{"op":"replace","path":"/rules/5/resources","value":["namespaces","configmaps","pods"]}]"#;
 
 fn a_scan_that_is_stopped_says_so(stage: &Stage) {
     let scan = stage.scan_and_stop(&["-o", "json", "--write-reports"]);

@@ -11,6 +11,7 @@ use kubewright_serve::{ServeError, asked_to_stop, workers};
 use tokio::sync::watch;
 
 use crate::lease::{Leadership, LeaseFence, run_leader_election};
+use crate::metrics::ScanMetric;
 use crate::pages::ScanPages;
 use crate::rule_source::RuleSource;
 use crate::status::ScanStatus;
@@ -23,6 +24,9 @@ const FIRST_PASS_CONDITION: &str = "the first pass";
 
 /// How often the term is looked at.
 const SUPERVISION_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The pause before a scan that has failed begins again.
+const RESTART_PAUSE: Duration = Duration::from_secs(2);
 
 /// Scans the cluster of `config` until the process is asked to stop.
 ///
@@ -40,7 +44,7 @@ pub fn run_scan_controller(settings: ScanControllerSettings, config: Config) -> 
 }
 
 /// A controller that answers on its port and takes part in the election.
-struct ScanController {
+pub struct ScanController {
     parts: TermParts,
     readiness: Arc<Readiness>,
     stop_election: watch::Sender<bool>,
@@ -48,7 +52,14 @@ struct ScanController {
 }
 
 impl ScanController {
-    fn start(settings: ScanControllerSettings, client: Client) -> Result<Self, ServeError> {
+    /// Begins to answer on the health port, to watch rules and to take part in the election.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on, or there can be no thread.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn start(settings: ScanControllerSettings, client: Client) -> Result<Self, ServeError> {
         let log = Arc::new(Log::to_stderr(settings.lookups.log_level));
         let listener = TcpListener::bind(settings.health_address)
             .map_err(|error| ServeError::Listen(settings.health_address, error))?;
@@ -78,7 +89,8 @@ impl ScanController {
         Ok(Self { parts, readiness, stop_election, election })
     }
 
-    async fn run(mut self, stop: impl Future<Output = ()>) {
+    /// Scans while this replica is the leader, until `stop` is there; then gives the Lease back.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let mut leadership = self.parts.fence.leadership();
         let mut running: Option<(u64, ScanTerm)> = None;
         let mut stop = std::pin::pin!(stop);
@@ -107,6 +119,12 @@ impl ScanController {
         self.parts.log.flush();
     }
 
+    /// Returns the metrics.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<ScanMetrics> {
+        Arc::clone(&self.parts.metrics)
+    }
+
     /// Ends a scan that belongs to another term or has failed, and begins the one of `wanted`.
     async fn supervise(
         &self,
@@ -117,6 +135,11 @@ impl ScanController {
         let running = match running {
             Some(running) if is_right(&running) => return Some(running),
             Some((_, scan)) => {
+                if scan.has_failed() {
+                    self.parts.metrics.count(ScanMetric::Panics);
+                    self.parts.log.line(LogLevel::Error, "scan failed and begins again").write();
+                    tokio::time::sleep(RESTART_PAUSE).await;
+                }
                 scan.stop().await;
                 None
             }

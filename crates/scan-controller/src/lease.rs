@@ -56,7 +56,7 @@ impl Default for LeaseSettings {
 /// Whether this replica is the leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leadership {
-    /// Another replica is the leader, or nobody is.
+    /// Another replica is the leader, or none is.
     Standby,
     /// This replica is the leader for the `term`th time in this process. It stays so while the API server is away and no
     /// other replica is known to have taken over, but writes only while the fence is open.
@@ -158,7 +158,7 @@ mod tests {
     fn a_fence_is_open_only_while_both_clocks_say_so() {
         let (now, time) = (Instant::now(), SystemTime::now());
         let fence = LeaseFence::default();
-        assert!(!fence.is_open_at(now, time), "nobody renewed");
+        assert!(!fence.is_open_at(now, time), "not renewed yet");
         let second = Duration::from_secs(1);
         fence.allow_until(now + 10 * second, time + 10 * second);
         assert!(fence.is_open_at(now + 9 * second, time + 9 * second));

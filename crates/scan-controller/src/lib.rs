@@ -2,7 +2,7 @@
 //!
 //! `rule_source` watches and compiles rules in every replica. The leader ([`lease`]) runs a `term`: watches of all kinds
 //! that rules judge or look up feed one bounded channel, the scan thread judges what a change can affect, and the
-//! [`ReportWriter`] brings the difference into the cluster. Nothing is written that does not pass the fence of the Lease.
+//! [`ClusterReportWriter`] brings the difference into the cluster. Nothing is written that does not pass the fence of the Lease.
 
 mod answers;
 mod controller;
@@ -11,6 +11,7 @@ mod kinds;
 pub mod lease;
 pub mod metrics;
 mod pages;
+mod pattern_objects;
 mod reporting;
 mod rescan;
 pub mod rule_kinds;
@@ -24,10 +25,10 @@ mod term;
 mod watches;
 mod writer;
 
-pub use controller::run_scan_controller;
+pub use controller::{ScanController, run_scan_controller};
 pub use metrics::ScanMetrics;
 pub use settings::ScanControllerSettings;
-pub use writer::{ReportGroup, ReportWriter, ReportWriterSettings, WriteStep};
+pub use writer::{ClusterReportWriter, ReportGroup, ReportWriterSettings, WriteStep};
 
 // The example of the README is a test.
 #[cfg(doctest)]

@@ -18,7 +18,7 @@ use crate::scan_thread::{ScanContext, seconds_since_1970};
 /// How long changes are collected before they are written.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
-/// How often is looked whether there is something to write, though nobody says so.
+/// How often is looked whether there is something to write, though no change was announced.
 const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How often is looked whether the cluster serves reports, while it does not.

@@ -22,18 +22,19 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 use self::judging::JudgementBatch;
 use crate::answers::ScanWorld;
+use crate::pattern_objects::WantedPatternObjects;
 use crate::rescan::RescanQueue;
 use crate::rule_source::LoadedRules;
 use crate::scan_input::ScanInput;
 use crate::status::ScanStatus;
 use crate::watches::KindWatches;
-use crate::{ReportWriter, ScanMetrics};
+use crate::{ClusterReportWriter, ScanMetrics};
 
 /// How many objects are judged together.
 const MAX_BATCH_OBJECTS: usize = 256;
 
 /// How often is looked what is due.
-const TICK: Duration = Duration::from_millis(100);
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What all parts of a scan share.
 #[derive(Clone)]
@@ -42,12 +43,16 @@ pub(crate) struct ScanContext {
     pub(crate) scanner: Arc<RwLock<Scanner>>,
     pub(crate) world: Arc<ScanWorld>,
     pub(crate) lookup: Arc<ClusterLookup>,
-    pub(crate) writer: Arc<ReportWriter>,
+    pub(crate) writer: Arc<ClusterReportWriter>,
     /// Woken when results have changed.
     pub(crate) changed: Arc<Notify>,
     pub(crate) status: Arc<ScanStatus>,
     pub(crate) metrics: Arc<ScanMetrics>,
     pub(crate) log: Arc<Log>,
+    /// Findings of patterns as objects.
+    pub(crate) pattern_objects: Arc<WantedPatternObjects>,
+    /// The namespace of findings about objects without one.
+    pub(crate) namespace: String,
     /// The period of full passes.
     pub(crate) interval: Duration,
     /// Set when the scan is to end.
@@ -97,7 +102,7 @@ impl ScanThread {
     /// Scans until it is told to stop.
     pub(crate) fn run(mut self, mut inputs: Receiver<ScanInput>) {
         while !self.context.is_stopping.load(Ordering::Relaxed) {
-            let waiting = tokio::time::timeout(TICK, inputs.recv());
+            let waiting = async { tokio::time::timeout(TICK_INTERVAL, inputs.recv()).await };
             if let Ok(first) = self.runtime.block_on(waiting) {
                 let Some(first) = first else { return };
                 self.handle(first);
@@ -108,7 +113,7 @@ impl ScanThread {
                 }
             }
             self.flush();
-            if self.last_tick.elapsed() >= TICK {
+            if self.last_tick.elapsed() >= TICK_INTERVAL {
                 self.tick(inputs.len());
             }
             self.context.status.progressed();

@@ -10,7 +10,7 @@ use kubewright_scan::KindKey;
 static STATUS_EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// How long a scan that has work may do nothing before the process is restarted.
-const MAX_STALL: Duration = Duration::from_secs(600);
+const MAX_STALL_TIME: Duration = Duration::from_secs(600);
 
 /// The state of a scan.
 #[derive(Debug, Default)]
@@ -50,7 +50,8 @@ impl ScanStatus {
     /// Returns whether a scan runs and has done nothing for so long that only a restart can help.
     pub(crate) fn is_stalled(&self) -> bool {
         let last = Duration::from_millis(self.last_progress.load(Ordering::Relaxed));
-        self.is_scanning.load(Ordering::Relaxed) && STATUS_EPOCH.elapsed().saturating_sub(last) > MAX_STALL
+        self.is_scanning.load(Ordering::Relaxed)
+            && STATUS_EPOCH.elapsed().saturating_sub(last) > MAX_STALL_TIME
     }
 
     /// Sets why a kind cannot be read. Returns whether that is new.

@@ -35,7 +35,7 @@ struct KnownVersions {
     shared: HashMap<Text, u64>,
 }
 
-/// Sends a [`ScanInput::Changed`] for everything that changes in caches, until nobody receives it.
+/// Sends a [`ScanInput::Changed`] for everything that changes in caches, until the receiver is gone.
 pub(crate) async fn follow_store_changes(
     stores: Arc<Stores>,
     lookup: Arc<ClusterLookup>,

@@ -21,13 +21,14 @@ use tokio::task::AbortHandle;
 use crate::answers::ScanWorld;
 use crate::event::ControllerEvents;
 use crate::lease::LeaseFence;
+use crate::pattern_objects::run_pattern_objects;
 use crate::reporting::run_reporting;
 use crate::rule_source::{LoadedRules, RuleSource};
 use crate::scan_input::{MAX_WAITING_INPUTS, ScanInput};
 use crate::scan_thread::{ScanContext, ScanThread};
 use crate::status::ScanStatus;
 use crate::store_changes::follow_store_changes;
-use crate::{ReportWriter, ScanControllerSettings, ScanMetrics};
+use crate::{ClusterReportWriter, ScanControllerSettings, ScanMetrics};
 
 /// How long caches are waited for before the scan begins without them.
 const CACHES_TIMEOUT: Duration = Duration::from_secs(10);
@@ -75,8 +76,12 @@ impl ScanTerm {
         metrics.reset_gauges();
         let lookup =
             ClusterLookup::new(&client, &discovery, &source.stores, &settings.lookups).without_memory();
-        let writer =
-            ReportWriter::new(&client, settings.reports.clone(), Arc::clone(&fence), Arc::clone(&metrics));
+        let writer = ClusterReportWriter::new(
+            &client,
+            settings.reports.clone(),
+            Arc::clone(&fence),
+            Arc::clone(&metrics),
+        );
         let context = ScanContext {
             client: client.clone(),
             scanner: Arc::new(RwLock::new(Scanner::new(settings.scan.clone()))),
@@ -87,6 +92,8 @@ impl ScanTerm {
             status: Arc::clone(&status),
             metrics: Arc::clone(&metrics),
             log,
+            pattern_objects: Arc::default(),
+            namespace: settings.lease.namespace.clone(),
             interval: settings.interval,
             is_stopping: Arc::new(AtomicBool::new(false)),
         };
@@ -97,6 +104,7 @@ impl ScanTerm {
         let (stores, scanner) = (Arc::clone(&source.stores), Arc::clone(&context.scanner));
         let tasks = [
             tokio::spawn(follow_rules(rules, inputs.clone())),
+            tokio::spawn(run_pattern_objects(context.clone(), Arc::clone(&discovery))),
             tokio::spawn(follow_discovery(
                 client,
                 discovery,
@@ -132,6 +140,15 @@ impl ScanTerm {
         }
         self.status.set_scanning(false);
         self.metrics.reset_gauges();
+    }
+}
+
+/// A scan that is not stopped does not go on without its owner.
+impl Drop for ScanTerm {
+    fn drop(&mut self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        self.tasks.iter().for_each(AbortHandle::abort);
+        self.reporting.abort();
     }
 }
 

@@ -68,7 +68,7 @@ pub enum ReportGroup {
 
 /// Writes reports.
 #[derive(Debug)]
-pub struct ReportWriter {
+pub struct ClusterReportWriter {
     client: Client,
     discovery: Arc<Discovery>,
     settings: ReportWriterSettings,
@@ -89,7 +89,7 @@ struct WriterState {
     backoff: Duration,
 }
 
-/// What [`ReportWriter::write_next`] did.
+/// What [`ClusterReportWriter::write_next`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteStep {
     /// Something was written, or turned out to be as it should be.
@@ -100,11 +100,11 @@ pub enum WriteStep {
     Fenced,
     /// A write failed, and is to be tried again after this time.
     Failed(Duration),
-    /// The API group of the reports is no longer served: [`ReportWriter::load`] looks again.
+    /// The API group of the reports is no longer served: [`ClusterReportWriter::load`] looks again.
     Unserved,
 }
 
-impl ReportWriter {
+impl ClusterReportWriter {
     /// Returns a writer that knows nothing of the cluster yet.
     #[must_use]
     pub fn new(

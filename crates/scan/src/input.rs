@@ -30,6 +30,28 @@ pub enum WatchedInput {
     Shared(Text),
 }
 
+/// Something that has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChangedInput {
+    /// An object.
+    Object(ObjectKey),
+    /// A cluster-wide shared entry, by name.
+    Shared(Text),
+}
+
+impl ChangedInput {
+    /// Returns whether the answer to `query` can depend on it.
+    pub(crate) fn is_read_by(&self, query: &Query) -> bool {
+        match (self, query) {
+            (Self::Object(changed), Query::Object(name)) => changed == name,
+            (Self::Shared(changed), Query::Shared(name)) => changed == name,
+            (Self::Object(changed), query) => watched_path(query)
+                .is_some_and(|path| path.group == changed.group && is_answer_about(path, changed)),
+            (Self::Shared(_), _) => false,
+        }
+    }
+}
+
 /// The queries of one decision: their numbers, sorted.
 type InputSet = Box<[u32]>;
 
@@ -38,6 +60,8 @@ type InputSet = Box<[u32]>;
 pub(crate) struct InputTable {
     queries: InternTable<Query>,
     sets: InternTable<InputSet>,
+    /// The namespaces of the objects that have a set. They may have been in more namespaces, never in others.
+    namespaces: HashMap<u32, BTreeSet<Text>>,
     /// The sets that have a query.
     sets_of_query: HashMap<u32, BTreeSet<u32>>,
     /// The queries that are API paths, by group.
@@ -45,12 +69,18 @@ pub(crate) struct InputTable {
 }
 
 impl InputTable {
-    /// Returns the number of the set of `queries`, which has one reference more now.
-    pub(crate) fn acquire(&mut self, queries: Vec<Query>) -> u32 {
+    /// Returns the number of the set of `queries`, which an object in `namespace` refers to now.
+    pub(crate) fn acquire(&mut self, queries: Vec<Query>, namespace: &Text) -> u32 {
         let mut numbers: Vec<u32> = queries.into_iter().map(|query| self.acquire_query(query)).collect();
         numbers.sort_unstable();
         let copy = numbers.clone();
         let (set, is_new) = self.sets.acquire(numbers.into());
+        if !copy.is_empty() {
+            let namespaces = self.namespaces.entry(set).or_default();
+            if !namespaces.contains(namespace) {
+                namespaces.insert(namespace.clone());
+            }
+        }
         for number in copy {
             if is_new {
                 self.sets_of_query.entry(number).or_default().insert(set);
@@ -65,6 +95,7 @@ impl InputTable {
     /// Takes one reference from the set called `number`.
     pub(crate) fn release(&mut self, number: u32) {
         let Some(set) = self.sets.release(number) else { return };
+        self.namespaces.remove(&number);
         for query in set.iter().copied() {
             if let Some(sets) = self.sets_of_query.get_mut(&query) {
                 sets.remove(&number);
@@ -74,19 +105,20 @@ impl InputTable {
     }
 
     /// Returns the sets that depend on `changed`.
-    pub(crate) fn sets_reading(&self, changed: &ObjectKey) -> BTreeSet<u32> {
-        let by_name = self.queries.number_of(&Query::Object(changed.clone()));
-        let paths = self.paths.get(&changed.group).into_iter().flatten().copied();
-        let by_path = paths.filter(|number| {
-            let path = self.queries.get(*number).and_then(watched_path);
-            path.is_some_and(|path| is_answer_about(path, changed))
-        });
-        self.sets_of(by_name.into_iter().chain(by_path))
+    pub(crate) fn sets_reading(&self, changed: &ChangedInput) -> BTreeSet<u32> {
+        let (query, group) = match changed {
+            ChangedInput::Object(key) => (Query::Object(key.clone()), Some(&key.group)),
+            ChangedInput::Shared(name) => (Query::Shared(name.clone()), None),
+        };
+        let paths = group.and_then(|group| self.paths.get(group)).into_iter().flatten().copied();
+        let by_path =
+            paths.filter(|number| self.queries.get(*number).is_some_and(|query| changed.is_read_by(query)));
+        self.sets_of(self.queries.number_of(&query).into_iter().chain(by_path))
     }
 
-    /// Returns the sets that depend on the shared entry called `name`.
-    pub(crate) fn sets_reading_shared(&self, name: &Text) -> BTreeSet<u32> {
-        self.sets_of(self.queries.number_of(&Query::Shared(name.clone())).into_iter())
+    /// Returns the namespaces of objects that have one of `sets`.
+    pub(crate) fn namespaces_of(&self, sets: &BTreeSet<u32>) -> BTreeSet<&Text> {
+        sets.iter().filter_map(|set| self.namespaces.get(set)).flatten().collect()
     }
 
     /// Returns everything that sets depend on and that can be watched.
@@ -168,10 +200,12 @@ mod tests {
             name: name.into(),
         };
         let mut table = InputTable::default();
-        let set = table.acquire(vec![Query::Api(ApiCall::resource("GET", url, Text::default()))]);
-        let is_found = table.sets_reading(&key).contains(&set);
+        let set =
+            table.acquire(vec![Query::Api(ApiCall::resource("GET", url, Text::default()))], &"x".into());
+        let changed = ChangedInput::Object(key);
+        let is_found = table.sets_reading(&changed).contains(&set);
         table.release(set);
-        assert!(table.sets_reading(&key).is_empty() && table.watched().is_empty());
+        assert!(table.sets_reading(&changed).is_empty() && table.watched().is_empty());
         is_found
     }
 

@@ -42,6 +42,8 @@ pub struct Judgement {
     pub(crate) cause: JudgementCause,
     /// The rules that judged it.
     pub(crate) generation: u64,
+    /// How many changes of inputs there had been.
+    pub(crate) changes: u64,
     pub(crate) fingerprint: u64,
     /// The object, where patterns read its kind.
     pub(crate) pattern_object: Option<Value>,

@@ -1,33 +1,24 @@
 //! All rules and patterns of a scan, compiled once and never changed.
 
 mod change;
+mod compile;
 mod digest;
 mod named;
 mod owners;
 mod pattern_set;
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use kubewright_dialects::{
-    AdmittedExceptions, DialectOptions, admitted_exceptions, all_dialects, compile_within_budget,
-};
-use kubewright_engine::{
-    CompiledPolicy, Diagnostic, Dialect, Engine, KindScope, NamespaceScope, Needs, Recompile, Rule,
-    RuleAction, RuleId, RuleScope, SetProgram,
-};
-use kubewright_golib::compile_budget::CompileBudget;
-use kubewright_k8s::Operation;
+use kubewright_dialects::DialectOptions;
+use kubewright_engine::{Diagnostic, Engine, KindScope, NamespaceScope, Needs, Rule, RuleId, RuleScope};
 use kubewright_patterns::DetectionSettings;
 use kubewright_value::{Document, Text};
 
-use crate::clock_use::names_clock;
-use crate::field_use::parts_read_by;
 use crate::fingerprint::ReadParts;
 use crate::{KindKey, ObjectKey};
 pub(crate) use change::would_change;
-use digest::{PolicyDigest, hash_document, is_about_policy};
+use digest::PolicyDigest;
 use owners::OwnerRules;
 use pattern_set::PatternSet;
 
@@ -38,6 +29,8 @@ pub struct ScanRuleOptions {
     pub dialects: DialectOptions,
     /// The namespaces whose exceptions count; `*` is any.
     pub exception_namespaces: Vec<String>,
+    /// Whether policies that need a binding and have none judge objects. In a cluster they do nothing.
+    pub runs_unbound_policies: bool,
     /// The options of searches for patterns.
     pub detection: DetectionSettings,
     /// The time that rules see, in nanoseconds since 1970.
@@ -94,7 +87,8 @@ impl RescanTarget {
 
 impl ScanRules {
     /// Compiles `documents`: rules, and documents that change how they work, such as bindings. A document that no
-    /// language claims is left out; one that cannot be compiled does not affect the others.
+    /// language claims is left out, and so is one that was generated from a rule; one that cannot be compiled does not
+    /// affect the others.
     ///
     /// `exceptions` are those that a cluster has; they count as in admission, from the namespaces that `options` name
     /// and until they end.
@@ -104,31 +98,7 @@ impl ScanRules {
         exceptions: &[Document],
         options: &ScanRuleOptions,
     ) -> (Self, Vec<Diagnostic>) {
-        let mut dialect_options = options.dialects.clone();
-        dialect_options.inputs.now = Some(options.now);
-        let AdmittedExceptions { documents: admitted, until } = {
-            let dialects = all_dialects(&dialect_options);
-            let languages: Vec<_> = dialects.iter().filter_map(|dialect| dialect.cluster_support()).collect();
-            admitted_exceptions(exceptions, &options.exception_namespaces, &languages, options.now)
-        };
-        dialect_options.exceptions.extend(admitted);
-        let dialects = all_dialects(&dialect_options);
-        let mut compiler = RuleSetCompiler {
-            exceptions: &dialect_options.exceptions,
-            is_auxiliary: documents
-                .iter()
-                .map(|document| dialects.iter().position(|dialect| dialect.is_auxiliary(document)))
-                .collect(),
-            dialects: &dialects,
-            documents,
-            budget: CompileBudget::default(),
-            compiled: Self { expiry: until, ..Self::default() },
-            rules: Vec::new(),
-            pattern_documents: Vec::new(),
-            diagnostics: Vec::new(),
-        };
-        compiler.compile_all(&options.detection);
-        compiler.finish()
+        compile::compile_rules(documents, exceptions, options)
     }
 
     /// Returns whether objects of a kind can matter to a rule or a pattern.
@@ -258,91 +228,4 @@ fn without_included(mut targets: Vec<RescanTarget>) -> Vec<RescanTarget> {
     let all = targets.clone();
     targets.retain(|target| !all.iter().any(|other| includes(other, target)));
     targets
-}
-
-/// Rules under construction.
-struct RuleSetCompiler<'d> {
-    dialects: &'d [Box<dyn Dialect>],
-    documents: &'d [Document],
-    /// The dialect of each auxiliary document.
-    is_auxiliary: Vec<Option<usize>>,
-    exceptions: &'d [Document],
-    budget: CompileBudget,
-    compiled: ScanRules,
-    rules: Vec<Rule>,
-    pattern_documents: Vec<&'d Document>,
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl<'d> RuleSetCompiler<'d> {
-    fn compile_all(&mut self, detection: &DetectionSettings) {
-        let auxiliaries: Vec<Vec<Document>> =
-            (0..self.dialects.len()).map(|dialect| self.auxiliaries_of(dialect)).collect();
-        let documents = self.documents;
-        for (document, _) in
-            documents.iter().zip(self.is_auxiliary.clone()).filter(|(_, auxiliary)| auxiliary.is_none())
-        {
-            let claiming = self.dialects.iter().zip(&auxiliaries);
-            let found = claiming.into_iter().find(|(dialect, _)| dialect.claims(document));
-            if let Some((dialect, auxiliaries)) = found {
-                self.add(dialect.as_ref(), document, auxiliaries);
-            }
-        }
-        for (dialect, auxiliaries) in self.dialects.iter().zip(&auxiliaries) {
-            self.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &self.rules));
-        }
-        if !self.pattern_documents.is_empty() {
-            // Only references are read of them, whatever their language.
-            let auxiliaries = auxiliaries.concat();
-            self.compiled.patterns = PatternSet::compile(&self.pattern_documents, &auxiliaries, detection);
-        }
-    }
-
-    fn auxiliaries_of(&self, dialect: usize) -> Vec<Document> {
-        let documents = self.documents.iter().zip(&self.is_auxiliary);
-        documents.filter(|(_, own)| **own == Some(dialect)).map(|(document, _)| document.clone()).collect()
-    }
-
-    fn add(&mut self, dialect: &dyn Dialect, document: &'d Document, auxiliaries: &[Document]) {
-        let budget = &mut self.budget;
-        // Compiling never panics; if it does, only this document is lost.
-        let compiled =
-            catch_unwind(AssertUnwindSafe(|| compile_within_budget(dialect, document, auxiliaries, budget)));
-        let CompiledPolicy { rules, needs, recompile, diagnostics, set_programs, .. } =
-            compiled.unwrap_or_default();
-        self.diagnostics.extend(diagnostics);
-        if set_programs.contains(&SetProgram::Pattern) {
-            self.pattern_documents.push(document);
-        }
-        let is_scanned = |rule: &Rule| {
-            rule.evaluation_modes.background && rule.scope.operations.contains(Operation::Create)
-        };
-        let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
-        if rules.is_empty() {
-            return;
-        }
-        self.compiled.needs.add(needs);
-        let key = ObjectKey::of(&document.value);
-        let related = auxiliaries.iter().chain(self.exceptions);
-        let related = related.filter(|other| is_about_policy(&other.value, &key));
-        // Of two documents with one name the rules of both count in the engine, so both count here.
-        let policy = self.compiled.policies.entry(key.clone()).or_default();
-        policy
-            .digest
-            .add(std::iter::once(document).chain(related).map(|document| hash_document(&document.value)));
-        policy.scopes.extend(rules.iter().map(|rule| rule.scope.clone()));
-        policy.rules.extend(rules.iter().map(|rule| RuleId::clone(&rule.id)));
-        policy.parts.add(parts_read_by(&document.value));
-        policy.reads_clock |= recompile == Recompile::Periodically || names_clock(&document.value);
-        self.rules.extend(rules);
-    }
-
-    fn finish(self) -> (ScanRules, Vec<Diagnostic>) {
-        let Self { mut compiled, rules, diagnostics, .. } = self;
-        compiled.owners = OwnerRules::of(&rules);
-        let (changing, judging) = rules.into_iter().partition(|rule| rule.action == RuleAction::Mutate);
-        compiled.changing = Engine::new(changing);
-        compiled.judging = Engine::new(judging);
-        (compiled, diagnostics)
-    }
 }

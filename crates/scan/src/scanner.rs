@@ -1,5 +1,6 @@
 //! The state of a scan: what was said about each object, and why.
 
+mod dependents;
 mod due;
 mod full_pass;
 mod list;
@@ -19,7 +20,8 @@ use crate::fingerprint::Fingerprinter;
 use crate::input::InputTable;
 use crate::judge::{JudgedOutcomes, ObjectDecision, Verdict, verdict_of};
 use crate::outcome_set::OutcomeTable;
-use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRules, WatchedInput};
+use crate::{Judgement, JudgementCause, KindKey, ObjectKey, RescanTarget, ScanRules};
+use dependents::RecentChanges;
 use due::DueTimes;
 pub use full_pass::FullPassList;
 use list::ListState;
@@ -73,7 +75,7 @@ pub enum Observation {
     NeedsAnswers(Vec<Query>),
     /// No rule is about it, and none looked anything up to find that out: nothing is kept of it.
     NotMatched,
-    /// The rules were replaced since it was judged: it must be judged again.
+    /// The rules, or something that they looked up, changed between judging and recording: it must be judged again.
     Outdated,
 }
 
@@ -107,6 +109,7 @@ pub struct Scanner {
     inputs: InputTable,
     lists: BTreeMap<KindKey, ListState>,
     due: DueTimes,
+    recent: RecentChanges,
     counts: JudgementCounts,
     /// The objects whose results have changed, each with the scope under which its former results were taken.
     changed: BTreeMap<ObjectKey, Option<ReportScope>>,
@@ -149,11 +152,14 @@ impl Scanner {
         let mut forgotten = Vec::new();
         for ((kind, objects), before) in self.kinds.iter_mut().zip(parts_before) {
             let is_whole = self.rules.parts_read_of(&kind.kind) != before;
+            let is_read = |is_namespaced| self.rules.reads_kind(&kind.group, &kind.kind, is_namespaced);
+            let (is_read_within, is_read_outside) = (is_read(true), is_read(false));
+            let targets: Vec<&RescanTarget> =
+                targets.iter().filter(|target| target.contains_kind(kind)).collect();
             for (key, object) in objects.iter_mut() {
                 let is_target = targets.iter().any(|target| target.contains(&kind.kind, &key.namespace));
                 object.is_stale |= is_whole || is_target;
-                let is_namespaced = !key.namespace.is_empty();
-                if !self.rules.reads_kind(&kind.group, &kind.kind, is_namespaced) {
+                if !(if key.namespace.is_empty() { is_read_outside } else { is_read_within }) {
                     forgotten.push(key.object_key(kind));
                 }
             }
@@ -199,15 +205,17 @@ impl Scanner {
             key,
             cause,
             generation: self.generation,
+            changes: self.recent.count(),
             fingerprint,
             pattern_object: is_in_graph.then(|| object.clone()),
             verdict,
         }
     }
 
-    /// Stores a judgement. `now` is in seconds since 1970.
+    /// Stores a judgement. `now` is in seconds since 1970. Judgements of one object are recorded in the order of its
+    /// changes, and none after it was [removed](Self::remove).
     pub fn record(&mut self, judgement: Judgement, now: i64) -> Observation {
-        if judgement.generation != self.generation {
+        if judgement.generation != self.generation || self.is_outdated(&judgement) {
             return Observation::Outdated;
         }
         let Judgement { key, uid, api_version, cause, fingerprint, verdict, pattern_object, .. } = judgement;
@@ -232,7 +240,7 @@ impl Scanner {
                     return Observation::NotMatched;
                 }
                 let identity = ObjectIdentity { uid, api_version, fingerprint };
-                self.store(key, identity, judged, now);
+                self.store(&key, &identity, judged, now);
                 Observation::Judged
             }
         }
@@ -262,42 +270,18 @@ impl Scanner {
         self.inputs.release(object.inputs);
     }
 
-    /// Returns the objects whose last judgement looked up `changed`, or a list that can contain it.
-    #[must_use]
-    pub fn dependents_of(&self, changed: &ObjectKey) -> Vec<ObjectKey> {
-        self.objects_with_inputs(&self.inputs.sets_reading(changed))
-    }
-
-    /// Returns the objects whose last judgement looked up the cluster-wide shared entry called `name`.
-    #[must_use]
-    pub fn dependents_of_shared(&self, name: &Text) -> Vec<ObjectKey> {
-        self.objects_with_inputs(&self.inputs.sets_reading_shared(name))
-    }
-
-    /// Returns everything that judgements looked up and that can be watched. Changes of it are to be announced by
-    /// [`dependents_of`](Self::dependents_of).
-    #[must_use]
-    pub fn watched_inputs(&self) -> std::collections::BTreeSet<WatchedInput> {
-        self.inputs.watched()
-    }
-
     /// Returns whether something is kept of an object.
     #[must_use]
     pub fn contains(&self, key: &ObjectKey) -> bool {
         self.tracked(key).is_some()
     }
 
-    fn objects_with_inputs(&self, sets: &std::collections::BTreeSet<u32>) -> Vec<ObjectKey> {
-        if sets.is_empty() {
-            return Vec::new();
+    /// Returns whether something that was looked up for `judgement` has changed since.
+    fn is_outdated(&self, judgement: &Judgement) -> bool {
+        match &judgement.verdict {
+            Verdict::Judged(judged) => self.recent.affect(&judged.inputs, judgement.changes),
+            Verdict::Unchanged | Verdict::NeedsAnswers(_) => false,
         }
-        let kinds = self.kinds.iter();
-        kinds
-            .flat_map(|(kind, objects)| {
-                let read = objects.iter().filter(|(_, object)| sets.contains(&object.inputs));
-                read.map(|(key, _)| key.object_key(kind))
-            })
-            .collect()
     }
 
     fn count(&mut self, cause: JudgementCause) {
@@ -310,30 +294,30 @@ impl Scanner {
         } += 1;
     }
 
-    fn store(&mut self, key: ObjectKey, identity: ObjectIdentity, judged: JudgedOutcomes, now: i64) {
-        let previous = self.take_tracked(&key);
-        let due = self.due_after(&key, &judged, now);
+    fn store(&mut self, key: &ObjectKey, identity: &ObjectIdentity, judged: JudgedOutcomes, now: i64) {
+        let previous = self.take_tracked(key);
+        let due = self.due_after(key, &judged, now);
         let outcomes = self.outcomes.acquire(judged.outcomes);
         let since = self.since_of(previous.as_ref().map(|(object, _)| object), outcomes, &identity.uid, now);
         let object = TrackedObject {
             uid: ObjectUid::new(&identity.uid),
             fingerprint: identity.fingerprint,
             outcomes,
-            inputs: self.inputs.acquire(judged.inputs),
+            inputs: self.inputs.acquire(judged.inputs, &key.namespace),
             since,
             due,
-            version: self.version_number(&key, &identity.api_version),
-            seen: self.list_number(&key),
+            version: self.version_number(key, &identity.api_version),
+            seen: self.list_number(key),
             is_stale: false,
         };
-        self.note_difference(&key, previous.as_ref(), &object);
+        self.note_difference(key, previous.as_ref(), &object);
         if let Some((previous, _)) = previous {
-            self.due.remove(previous.due, &key);
+            self.due.remove(previous.due, key);
             self.outcomes.release(previous.outcomes);
             self.inputs.release(previous.inputs);
         }
-        self.due.insert(due, &key);
-        self.put_tracked(&key, object);
+        self.due.insert(due, key);
+        self.put_tracked(key, object);
     }
 }
 
@@ -350,6 +334,3 @@ impl JudgedOutcomes {
         self.outcomes.is_empty() && self.inputs.is_empty() && !self.reads_clock
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::admission_policies::{self, ADMISSION_POLICIES_CONDITION};
 use crate::certificates::{self, CERTIFICATE_CONDITION};
+use crate::log::LogLevel;
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{
     CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
@@ -31,11 +32,15 @@ pub fn run_in_cluster(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
+        let warnings = config.warnings();
         let client = Client::new(config)?;
         if makes_namespace {
             make_namespace(&client, &settings.namespace).await;
         }
         let server = start_server(settings, client)?;
+        for warning in warnings {
+            server.state().log.line(LogLevel::Warn, &warning).write();
+        }
         let certificates = server.state().certificates.resolver();
         server.serve(certificates, asked_to_stop()).await
     })

@@ -39,9 +39,8 @@ impl SharedObjects {
         let stores = match self {
             Self::Watched(stores) => stores,
             Self::Listed(all) => {
-                let is_called = |(_, object): &&(WatchedResource, Value)| {
-                    object.str_at(&["metadata", "name"]) == name
-                };
+                let is_called =
+                    |(_, object): &&(WatchedResource, Value)| object.str_at(&["metadata", "name"]) == name;
                 return Ok(all.iter().find(is_called).cloned());
             }
         };

@@ -66,7 +66,7 @@ struct ListPage {
 
 /// How long is waited for the bytes of a page. What the reader of the items does in between does not count.
 enum PageTime {
-    Total(Duration),
+    Total { left: Duration, total: Duration },
     Idle(Duration),
 }
 
@@ -193,7 +193,7 @@ impl Client {
             // A whole list takes as long as it is long.
             time: match request.page_size {
                 0 => PageTime::Idle(self.limits.time),
-                _ => PageTime::Total(self.limits.time),
+                _ => PageTime::Total { left: self.limits.time, total: self.limits.time },
             },
         })
     }
@@ -318,11 +318,14 @@ impl PageTime {
     async fn next(&mut self, chunks: &mut BodyChunks) -> Result<Option<bytes::Bytes>, Error> {
         match self {
             Self::Idle(idle) => chunks.next(*idle).await,
-            Self::Total(left) => {
+            Self::Total { left, total } => {
                 let started = Instant::now();
                 let chunk = chunks.next(*left).await;
                 *left = left.saturating_sub(started.elapsed());
-                chunk
+                chunk.map_err(|error| match error {
+                    Error::TimedOut(_) => Error::TimedOut(*total),
+                    other => other,
+                })
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Sessions: the credentials and trusted authorities of calls, read again as files change and plugins' tokens expire.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::HeaderMap;
@@ -33,7 +32,6 @@ pub(super) struct ApiSession {
 pub(super) struct SessionSource {
     config: Config,
     current: Mutex<Option<CurrentSession>>,
-    is_logged_in: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -51,14 +49,13 @@ impl std::fmt::Debug for ApiSession {
 
 impl SessionSource {
     pub(super) fn new(config: Config) -> Self {
-        Self { config, current: Mutex::new(None), is_logged_in: AtomicBool::new(false) }
+        Self { config, current: Mutex::new(None) }
     }
 
-    /// Waits for the first session, if there was none yet.
+    /// Waits for a plugin that has to run before the next call; it may ask the user for a password.
     pub(super) async fn logged_in(&self) -> Result<(), Error> {
-        if !self.is_logged_in.load(Ordering::Relaxed) {
+        if self.config.login.is_exec() {
             self.current().await?;
-            self.is_logged_in.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -100,14 +97,9 @@ impl SessionSource {
     }
 
     fn fresh(&self, session: &Arc<ApiSession>) -> CurrentSession {
-        let life = match (self.config.login.is_exec(), session.shown.expiry) {
-            (false, _) => Some(self.config.read_again_after),
-            (true, None) => None,
-            // A clock that is wrong must not run the plugin for every call.
-            (true, Some(expiry)) => {
-                let left = expiry.duration_since(SystemTime::now()).unwrap_or_default();
-                Some(left.saturating_sub(EXPIRY_MARGIN).max(EXPIRY_MARGIN))
-            }
+        let life = match self.config.login.is_exec() {
+            true => exec_credentials_life(session.shown.expiry, SystemTime::now()),
+            false => Some(self.config.read_again_after),
         };
         let stale_at = life.and_then(|life| Instant::now().checked_add(life));
         CurrentSession { session: Arc::clone(session), stale_at }
@@ -143,9 +135,36 @@ impl SessionSource {
     }
 }
 
+/// Returns how long what a plugin said is good; `None` for until it is refused.
+fn exec_credentials_life(expiry: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
+    let left = expiry?.duration_since(now).unwrap_or_default();
+    // A clock that is wrong must not run the plugin for every call.
+    Some(left.saturating_sub(EXPIRY_MARGIN).max(EXPIRY_MARGIN))
+}
+
 fn sensitive_header(authorization: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(authorization)
         .map_err(|_| Error::Config("the token cannot be sent: it is no line of text".to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::exec_credentials_life;
+
+    #[test]
+    fn a_plugin_runs_again_before_its_credentials_expire() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
+        let life = |expiry| {
+            let expiry = SystemTime::UNIX_EPOCH + Duration::from_secs(expiry);
+            exec_credentials_life(Some(expiry), now).unwrap().as_secs()
+        };
+        assert_eq!(exec_credentials_life(None, now), None);
+        assert_eq!(life(4600), 3590);
+        assert_eq!(life(1005), 10);
+        assert_eq!(life(0), 10);
+    }
 }

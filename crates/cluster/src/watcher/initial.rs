@@ -5,7 +5,7 @@ use kubewright_value::{Text, Value};
 use super::{ResourceWatcher, WatchSink, WatchStep};
 use crate::client::ListRequest;
 use crate::jitter::jitter_around;
-use crate::{Error, WatchEvent, WatchLines};
+use crate::{Error, InitialListStrategy, WatchEvent, WatchLines};
 
 /// After how many initial events that broke off pages are read instead.
 const MAX_BROKEN_STREAMS: u32 = 2;
@@ -21,7 +21,8 @@ enum InitialEnd {
 impl<S: WatchSink> ResourceWatcher<S> {
     /// Reads the whole list. Returns the watch that has brought it, if one has.
     pub(super) async fn list(&mut self) -> Result<Option<WatchLines>, Error> {
-        if self.client.watch_lists().is_expected(&self.watch.path) {
+        let is_streamed = self.watch.initial_list == InitialListStrategy::StreamingList;
+        if is_streamed && self.client.watch_lists().is_expected(&self.watch.path) {
             match self.initial_events().await {
                 Ok(InitialEnd::Synced(lines)) => {
                     self.broken_streams = 0;

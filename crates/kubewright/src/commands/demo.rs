@@ -87,7 +87,12 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         table.object(&report, "")?;
     }
     table.finish(&Report {
-        results: Results::Objects(Totals { rules: engine.rules(), objects: objects.len(), counts, findings: None }),
+        results: Results::Objects(Totals {
+            rules: engine.rules(),
+            objects: objects.len(),
+            counts,
+            findings: None,
+        }),
         diagnostics: &loaded.diagnostics,
         elapsed: started.elapsed(),
     })?;

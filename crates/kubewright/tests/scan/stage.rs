@@ -79,8 +79,7 @@ impl Stage {
         self.cluster.pause(ControlPlaneComponent::ApiServer);
         let mut command = self.command(flags);
         command.arg("--kubeconfig").arg(self.cluster.kubeconfig());
-        let child =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         thread::sleep(Duration::from_secs(1));
         let pid = child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
@@ -129,7 +128,11 @@ impl Stage {
     /// Returns the names and versions of all reports.
     pub(crate) fn report_versions(&self) -> Vec<String> {
         let version = |report: &Value| {
-            format!("{} {}", report.str_at(&["metadata", "name"]), report.str_at(&["metadata", "resourceVersion"]))
+            format!(
+                "{} {}",
+                report.str_at(&["metadata", "name"]),
+                report.str_at(&["metadata", "resourceVersion"])
+            )
         };
         self.report_objects().iter().map(version).collect()
     }
@@ -140,7 +143,8 @@ impl Stage {
     }
 
     fn report_objects(&self) -> Vec<Value> {
-        let listed = self.cluster.kubectl(&["get", "reports,clusterreports", "-A", "-o", "json"], "").success();
+        let listed =
+            self.cluster.kubectl(&["get", "reports,clusterreports", "-A", "-o", "json"], "").success();
         let listed = json::parse(&listed).expect("a list");
         listed.get("items").and_then(Value::as_array).unwrap_or_default().to_vec()
     }
@@ -181,7 +185,8 @@ pub(crate) fn outcomes_of(lines: &str) -> Vec<Outcome> {
         if row.get("outcomes").is_some() {
             outcomes.extend(row_outcomes(&row));
         } else {
-            let leader = row.get("resources").and_then(Value::as_array).and_then(<[Value]>::first).expect("a leader");
+            let leader =
+                row.get("resources").and_then(Value::as_array).and_then(<[Value]>::first).expect("a leader");
             outcomes.push(Outcome {
                 object: format!("{}/{}", leader.str_at(&["namespace"]), leader.str_at(&["name"])),
                 rule: row.str_at(&["pattern"]).to_owned(),

@@ -137,7 +137,7 @@ impl ReportHead<'_> {
     fn metadata(&self, name: &str, namespace: &str, digest: &str) -> Map {
         let mut metadata = Map::from([("name", Value::from(name))]);
         if !namespace.is_empty() {
-            metadata.insert("namespace".into(), namespace.into());
+            metadata.insert("namespace".into(), reference_text(namespace));
         }
         metadata.insert("labels".into(), Map::from([(MANAGED_BY_LABEL, Value::from(MANAGED_BY))]).into());
         let mut annotations = Map::from([(DIGEST_ANNOTATION, Value::from(digest))]);
@@ -145,7 +145,7 @@ impl ReportHead<'_> {
             annotations.insert((*key).into(), text.as_str().into());
         }
         metadata.insert("annotations".into(), annotations.into());
-        if let Some(scope) = self.scope.filter(|scope| is_cluster_uid(&scope.uid)) {
+        if let Some(scope) = self.scope.filter(|scope| can_own(scope)) {
             metadata.insert("ownerReferences".into(), Value::array(vec![owner_reference(scope).into()]));
         }
         metadata
@@ -179,7 +179,13 @@ fn owner_reference(scope: &ReportScope) -> Map {
     ])
 }
 
-fn reference_text(text: &Text) -> Value {
+/// Returns whether an API server takes `scope` as an owner.
+fn can_own(scope: &ReportScope) -> bool {
+    is_cluster_uid(&scope.uid)
+        && [&scope.api_version, &scope.kind, &scope.name].iter().all(|text| !text.is_empty())
+}
+
+fn reference_text(text: &str) -> Value {
     shorten_text(text, TextLimit::BytesInAll(MAX_REFERENCE_BYTES)).as_ref().into()
 }
 

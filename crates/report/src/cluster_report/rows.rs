@@ -81,26 +81,7 @@ impl<'r> RowMaker<'r> {
 
     /// Returns the row of `result`.
     pub(super) fn row(&mut self, result: &ReportResult) -> ReportRow {
-        let mut row = Map::from([
-            ("source", Value::from(self.source)),
-            ("policy", shortened(&result.policy, MAX_NAME_BYTES)),
-        ]);
-        let status = Text::from(result.result.name());
-        for (key, text, max_bytes) in [
-            ("rule", &result.rule, MAX_NAME_BYTES),
-            ("result", &status, MAX_NAME_BYTES),
-            ("message", &result.message, MAX_MESSAGE_BYTES),
-            ("category", &result.category, MAX_NAME_BYTES),
-        ] {
-            if !text.is_empty() {
-                row.insert(key.into(), shortened(text, max_bytes));
-            }
-        }
-        if let Some(severity) = Severity::named(&result.severity.to_ascii_lowercase()) {
-            row.insert("severity".into(), severity.name().into());
-        }
-        row.insert("scored".into(), result.is_scored.into());
-        row.insert("properties".into(), properties_value(result, self.id(result)));
+        let mut row = self.fields(result);
         let json = json::to_string(&row.clone().into());
         let mut bytes = json.len();
         if result.since != 0 {
@@ -109,6 +90,28 @@ impl<'r> RowMaker<'r> {
             row.insert("timestamp".into(), timestamp);
         }
         ReportRow { result: result.result, json, value: row.into(), bytes }
+    }
+
+    /// Returns the row without its timestamp.
+    fn fields(&mut self, result: &ReportResult) -> Map {
+        let mut row = Map::from([
+            ("source", Value::from(self.source)),
+            ("policy", shortened(&result.policy, MAX_NAME_BYTES)),
+        ]);
+        let mut add = |key: &str, text: &str, max_bytes: usize| {
+            if !text.is_empty() {
+                row.insert(key.into(), shortened(text, max_bytes));
+            }
+        };
+        add("rule", &result.rule, MAX_NAME_BYTES);
+        add("result", result.result.name(), MAX_NAME_BYTES);
+        add("message", &result.message, MAX_MESSAGE_BYTES);
+        add("category", &result.category, MAX_NAME_BYTES);
+        let severity = Severity::named(&result.severity.to_ascii_lowercase());
+        add("severity", severity.map_or("", Severity::name), MAX_NAME_BYTES);
+        row.insert("scored".into(), result.is_scored.into());
+        row.insert("properties".into(), properties_value(result, self.id(result)));
+        row
     }
 
     /// Returns the id of a row: the same as long as the rule gives the same verdict about the same part of the
@@ -153,6 +156,6 @@ fn properties_value(result: &ReportResult, id: String) -> Value {
     properties.into()
 }
 
-fn shortened(text: &Text, max_bytes: usize) -> Value {
+fn shortened(text: &str, max_bytes: usize) -> Value {
     shorten_text(text, TextLimit::BytesWithLength(max_bytes)).as_ref().into()
 }

@@ -74,6 +74,38 @@ fn report_objects_have_the_size_they_say() {
 }
 
 #[test]
+fn report_of_enormous_texts_fits() {
+    // Each byte takes six in JSON.
+    let enormous = Text::from("\u{1}".repeat(1 << 16));
+    let properties = (0..100).map(|number| (format!("{number}").into(), enormous.clone()));
+    let row = ReportResult {
+        policy: enormous.clone(),
+        rule: enormous.clone(),
+        message: enormous.clone(),
+        category: enormous.clone(),
+        properties: properties.collect(),
+        ..failed("", "")
+    };
+    let mut results = results_of(vec![row.clone(), row]);
+    let texts = ReportScope {
+        api_version: enormous.clone(),
+        kind: enormous.clone(),
+        namespace: enormous.clone(),
+        ..scope()
+    };
+    results.scope = ReportScope { name: enormous, ..texts };
+    let reports = report_objects(ReportApi::OpenReports, &results);
+    assert_eq!(reports.len(), 2);
+    for report in &reports {
+        assert!(report.bytes <= MAX_REPORT_BYTES, "{}", report.bytes);
+        assert_eq!(report.bytes, json::to_string(&report.value).len());
+        let message = rows_of(report).first().map(|row| row.str_at(&["message"])).unwrap_or_default();
+        assert!(message.ends_with("…[65536 bytes]"));
+        assert_eq!(rows_of(report).first().map(|row| row.str_at(&["properties", "truncated"])), Some("true"));
+    }
+}
+
+#[test]
 fn report_parts_are_numbered_from_two() {
     let many = (0..2_001).map(|rule| failed("many", &format!("r{rule}"))).collect();
     let reports = report_objects(ReportApi::OpenReports, &results_of(many));

@@ -1,6 +1,7 @@
 //! Exceptions that a person copies from the UI: exact for the object that was asked about, and for the Pods it makes.
 
 use kubewright_golib::naming::{MAX_SUBDOMAIN_CHARS, hashed_name};
+use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Text, Value};
 
 use super::request::{ExceptionRequest, RequestedPolicy};
@@ -82,12 +83,7 @@ impl<'r> ExceptedPolicies<'r> {
 
 /// Returns the kinds of objects that one of `kind` makes; their names begin with its own.
 fn made_kinds(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "Deployment" => &["ReplicaSet", "Pod"],
-        "CronJob" => &["Job", "Pod"],
-        "DaemonSet" | "StatefulSet" | "Job" | "ReplicaSet" | "ReplicationController" => &["Pod"],
-        _ => &[],
-    }
+    WorkloadKind::named(kind).map_or(&[], WorkloadKind::made_kinds)
 }
 
 fn rule_exception(
@@ -133,7 +129,7 @@ fn excepted_rules(request: &ExceptionRequest, policy: &PluginPolicy, requested: 
         if !made_kinds(&request.kind).is_empty() {
             add(format!("autogen-{base}"));
         }
-        if request.kind == "CronJob" {
+        if WorkloadKind::named(&request.kind) == Some(WorkloadKind::CronJob) {
             add(format!("autogen-cronjob-{base}"));
         }
     }

@@ -141,7 +141,9 @@ impl Renderer for JunitRenderer {
         self.close_suite()?;
         match &report.results {
             Results::Objects(Totals { findings: None, .. }) | Results::Diagnostics(_) => {}
-            Results::Objects(Totals { findings: Some(found), .. }) | Results::Findings(found) => findings::write_finding_suites(found, &mut self.out)?,
+            Results::Objects(Totals { findings: Some(found), .. }) | Results::Findings(found) => {
+                findings::write_finding_suites(found, &mut self.out)?
+            }
             Results::Cases(tests) => cases::write_case_suites(tests, &mut self.out)?,
         }
         // The diagnostics of test files go to standard error.

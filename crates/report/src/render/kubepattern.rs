@@ -53,7 +53,9 @@ impl Renderer for ResourceRenderer {
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        if let Results::Findings(found) | Results::Objects(Totals { findings: Some(found), .. }) = &report.results {
+        if let Results::Findings(found) | Results::Objects(Totals { findings: Some(found), .. }) =
+            &report.results
+        {
             self.write_resources(found)?;
         }
         self.out.flush()

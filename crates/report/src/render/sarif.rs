@@ -154,7 +154,8 @@ fn sarif_message(text: &str) -> Value {
 
 /// Returns a position in a file as SARIF has it.
 fn physical_location(file: &str, position: Position) -> Value {
-    let mut location = Map::from([("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into())]);
+    let mut location =
+        Map::from([("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into())]);
     // A resource of a cluster has no lines.
     if position.line > 0 {
         let region = Map::from([

@@ -100,7 +100,7 @@ impl Election {
         };
         let written = match written {
             Ok(written) => LeaseRecord::of(&written),
-            // Somebody else wrote it; the next look tells who.
+            // Another replica wrote it; the next look tells which.
             Err(error) if error.is_conflict() => return Ok(*self.fence.leadership.borrow()),
             Err(error) => return Err(error),
         };
@@ -126,7 +126,7 @@ impl Election {
         }
     }
 
-    /// Writes that nobody holds the Lease, if this replica does.
+    /// Writes that the Lease has no holder, if this replica does.
     async fn release(&mut self) {
         self.fence.close();
         self.fence.set_leadership(Leadership::Standby);

@@ -54,7 +54,7 @@ impl LeaseView {
 
     /// Notes that this replica wrote the Lease, which was at `before`, and returns its term.
     pub(super) fn held(&mut self, before: &str, after: &LeaseRecord, now: Instant) -> u64 {
-        // If the version is not the one that this replica wrote, somebody else wrote in between.
+        // If the version is not the one that this replica wrote, another replica wrote in between.
         if self.term == 0 || before != self.written {
             self.term += 1;
         }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_term_begins_only_if_somebody_else_wrote() {
+    fn a_new_term_begins_only_if_another_replica_wrote() {
         let now = Instant::now();
         let mut view = LeaseView::default();
         assert_eq!(view.held("", &record("me", "1"), now), 1);

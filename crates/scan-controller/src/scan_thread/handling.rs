@@ -43,7 +43,7 @@ impl ScanThread {
             ScanInput::Changed(key) => self.note_change(&key),
             ScanInput::SharedChanged(name) => {
                 self.context.world.forget_shared();
-                let dependents = self.scanner().dependents_of_shared(&name);
+                let dependents = self.scanner_mut().dependents_of_shared(&name);
                 self.rescans.add_keys(dependents, JudgementCause::Dependency, Instant::now());
             }
             ScanInput::ScanNow => {
@@ -131,7 +131,7 @@ impl ScanThread {
     /// Lets everything be judged again that depends on `key`.
     fn note_change(&mut self, key: &ObjectKey) {
         self.context.world.forget(key);
-        let dependents = self.scanner().dependents_of(key);
+        let dependents = self.scanner_mut().dependents_of(key);
         if !dependents.is_empty() {
             self.rescans.add_keys(dependents, JudgementCause::Dependency, Instant::now());
         }

@@ -12,20 +12,36 @@ use crate::metrics::ScanMetric;
 use crate::rescan::{RescanScope, run_rescan};
 
 /// How often timers, inputs and gauges are looked at.
-const SLOW_TICK: Duration = Duration::from_secs(1);
+const SLOW_TICK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ScanThread {
     pub(super) fn tick(&mut self, waiting_inputs: usize) {
         self.last_tick = Instant::now();
-        if self.last_slow_tick.elapsed() >= SLOW_TICK {
+        if self.last_slow_tick.elapsed() >= SLOW_TICK_INTERVAL {
             self.last_slow_tick = Instant::now();
             self.watch_inputs();
             self.rescan_due();
             self.continue_full_pass();
             self.update_totals();
         }
+        self.find_patterns();
         self.begin_rescans();
         self.update_gauges(waiting_inputs);
+    }
+
+    /// Looks for patterns where objects have changed, once all objects are known.
+    fn find_patterns(&self) {
+        if !self.context.status.is_complete() || !self.unsynced.is_empty() {
+            return;
+        }
+        let mut scanner = self.scanner_mut();
+        let changes = scanner.refresh_patterns(seconds_since_1970());
+        if changes.is_empty() {
+            return;
+        }
+        self.context.pattern_objects.update(&scanner, &changes, &self.context.namespace);
+        drop(scanner);
+        self.publish_changes();
     }
 
     fn begin_rescans(&mut self) {

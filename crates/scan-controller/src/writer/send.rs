@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Error, GroupVersionResource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
 use kubewright_k8s::ApiPath;
-use kubewright_report::cluster_report::{ObjectResults, ReportApi, ReportObject, report_objects};
+use kubewright_report::cluster_report::{
+    FIELD_MANAGER, ObjectResults, PatternObjectChange, ReportApi, ReportObject, report_objects,
+};
 use kubewright_value::{Map, Text, Value};
 
 use super::ledger::{ReportId, TrackedReport};
 use super::ours::is_ours;
 use super::stored::report_path;
-use super::{ReportWriter, first_report_id};
+use super::{ClusterReportWriter, WriteStep, first_report_id};
 use crate::metrics::WriteVerb;
 
 /// How often a write that conflicts is tried before others have their turn.
@@ -29,7 +31,7 @@ pub(super) enum WriteEnd {
     Unserved,
 }
 
-impl ReportWriter {
+impl ClusterReportWriter {
     /// Brings the reports of `results` to what they should be.
     pub(super) async fn write(&self, api: ReportApi, results: &ObjectResults) -> WriteEnd {
         let reports = match results.results.is_empty() {
@@ -91,7 +93,7 @@ impl ReportWriter {
         Ok(Some(TrackedReport::of(&created)))
     }
 
-    /// Replaces a report that is ours. One of somebody else under our name stays, and nothing is stored of it.
+    /// Replaces a report that is ours. One of another program under our name stays, and nothing is stored of it.
     async fn replace(
         &self,
         api: ReportApi,
@@ -122,7 +124,7 @@ impl ReportWriter {
             return WriteEnd::Fenced;
         }
         let path = report_path(api, id);
-        match delete_exactly(&self.client, &path, report).await {
+        match delete_exactly(&self.client, &path, &report.uid, &report.resource_version).await {
             Ok(()) => {
                 self.written(WriteVerb::Delete);
                 self.state().ledger.set_stored(id.clone(), None);
@@ -132,7 +134,7 @@ impl ReportWriter {
                 self.state().ledger.set_stored(id.clone(), None);
                 WriteEnd::Done
             }
-            // Somebody has changed it: it may not be ours any more.
+            // It was changed: it may not be ours any more.
             Err(error) if error.is_conflict() => match self.client.get(&path).await {
                 Ok(found) => {
                     let tracked = is_ours(&found).then(|| TrackedReport::of(&found));
@@ -154,6 +156,35 @@ impl ReportWriter {
             Ok(_) => WriteEnd::Done,
             Err(error) if error.is_not_found() => WriteEnd::Done,
             Err(_) => WriteEnd::Failed(None),
+        }
+    }
+
+    /// Writes or deletes a K8sPattern or Smell. What is refused is tried again with the next look.
+    pub(crate) async fn write_pattern_object(
+        &self,
+        resource: &GroupVersionResource,
+        change: &PatternObjectChange<'_>,
+    ) -> WriteStep {
+        if !self.may_write().await {
+            return WriteStep::Fenced;
+        }
+        let written = match change {
+            PatternObjectChange::Apply(object) => {
+                let path = resource.named(&object.namespace, &object.name);
+                // Fields that others own are not taken over: `suppress` is never among those that are sent.
+                let patch = PatchType::Apply { manager: FIELD_MANAGER, force: true };
+                self.client.patch(&path, patch, &object.value).await.map(drop)
+            }
+            PatternObjectChange::Delete(object) => {
+                let path = resource.named(&object.namespace, &object.name);
+                delete_exactly(&self.client, &path, &object.uid, &object.resource_version).await
+            }
+        };
+        match written {
+            Ok(()) => WriteStep::Done,
+            // Gone or changed already, or its namespace is: the next look tells.
+            Err(error) if matches!(error.code(), Some(403 | 404 | 409 | 422)) => WriteStep::Done,
+            Err(error) => WriteStep::Failed(error.retry_after().unwrap_or(super::FIRST_WRITE_BACKOFF)),
         }
     }
 
@@ -206,11 +237,14 @@ enum ReportPlace {
 }
 
 /// Deletes an object only in the version that is known.
-async fn delete_exactly(client: &Client, path: &ApiPath, report: &TrackedReport) -> Result<(), Error> {
-    let preconditions = Map::from([
-        ("uid", report.uid.clone().into()),
-        ("resourceVersion", report.resource_version.clone().into()),
-    ]);
+async fn delete_exactly(
+    client: &Client,
+    path: &ApiPath,
+    uid: &Text,
+    resource_version: &Text,
+) -> Result<(), Error> {
+    let preconditions =
+        Map::from([("uid", uid.clone().into()), ("resourceVersion", resource_version.clone().into())]);
     let options = Map::from([
         ("apiVersion", "v1".into()),
         ("kind", "DeleteOptions".into()),

@@ -48,7 +48,7 @@ impl Scanner {
             if objects.len() <= MAX_KIND_OBJECTS {
                 lists.insert(list(None));
             } else {
-                lists.extend(objects.iter().map(|(key, _)| list(Some(key.namespace.clone()))));
+                lists.extend(objects.namespaces().map(|namespace| list(Some(namespace.clone()))));
             }
         }
         lists

@@ -110,6 +110,22 @@ impl KindObjects {
         self.objects.iter()
     }
 
+    /// Returns the namespaces of the objects, without looking at every object.
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = &Text> {
+        let first = self.objects.keys().next().map(|key| &key.namespace);
+        std::iter::successors(first, |namespace| {
+            // The least text after all that begin with the name and have nothing more.
+            let next = NameKey { namespace: format!("{namespace}\0").into(), name: Text::default() };
+            self.objects.range(next..).next().map(|(key, _)| &key.namespace)
+        })
+    }
+
+    /// Returns the objects in `namespace`.
+    pub(super) fn within(&self, namespace: &Text) -> impl Iterator<Item = (&NameKey, &TrackedObject)> {
+        let first = NameKey { namespace: namespace.clone(), name: Text::default() };
+        self.objects.range(first..).take_while(move |(key, _)| key.namespace == *namespace)
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&NameKey, &mut TrackedObject)> {
         self.objects.iter_mut()
     }

@@ -12,21 +12,21 @@ fn refusal(code: u16, retry_after: Option<u64>) -> Error {
 }
 
 #[track_caller]
-fn check_delay(method: Method, code: u16, retry_after: Option<u64>, want: Option<u64>) {
-    assert_eq!(retry_delay(&method, &refusal(code, retry_after)), want.map(Duration::from_secs));
+fn check_delay(method: &Method, code: u16, retry_after: Option<u64>, want: Option<u64>) {
+    assert_eq!(retry_delay(method, &refusal(code, retry_after)), want.map(Duration::from_secs));
 }
 
 #[test]
 fn only_what_was_not_done_or_does_no_harm_is_repeated() {
-    check_delay(Method::GET, 429, Some(7), Some(7));
-    check_delay(Method::POST, 429, Some(7), Some(7));
-    check_delay(Method::POST, 429, None, Some(1));
-    check_delay(Method::GET, 503, Some(3), Some(3));
-    check_delay(Method::GET, 503, None, None);
-    check_delay(Method::POST, 503, Some(3), None);
-    check_delay(Method::PATCH, 503, Some(3), None);
-    check_delay(Method::GET, 500, Some(3), None);
-    check_delay(Method::GET, 429, Some(u64::MAX), Some(86_400));
+    check_delay(&Method::GET, 429, Some(7), Some(7));
+    check_delay(&Method::POST, 429, Some(7), Some(7));
+    check_delay(&Method::POST, 429, None, Some(1));
+    check_delay(&Method::GET, 503, Some(3), Some(3));
+    check_delay(&Method::GET, 503, None, None);
+    check_delay(&Method::POST, 503, Some(3), None);
+    check_delay(&Method::PATCH, 503, Some(3), None);
+    check_delay(&Method::GET, 500, Some(3), None);
+    check_delay(&Method::GET, 429, Some(u64::MAX), Some(86_400));
     assert_eq!(retry_delay(&Method::GET, &Error::TimedOut(Duration::ZERO)), None);
 }
 

@@ -49,7 +49,8 @@ impl ScanExtent {
 
     /// Returns whether objects of a namespace are judged; empty for objects without one.
     pub(super) fn has_namespace(&self, namespace: &str) -> bool {
-        self.shard.contains(namespace) && (self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace))
+        self.shard.contains(namespace)
+            && (self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace))
     }
 
     /// Returns whether findings about `leader` are reported.
@@ -60,9 +61,8 @@ impl ScanExtent {
     /// Returns whether objects of a kind in a namespace are judged; empty for objects without one.
     pub(super) fn has_object(&self, namespace: &str, api_version: &str, kind: &str) -> bool {
         let group = group_of(api_version);
-        let is_named = |kinds: &Vec<ApiResource>| {
-            kinds.iter().any(|named| named.group == group && named.kind == kind)
-        };
+        let is_named =
+            |kinds: &Vec<ApiResource>| kinds.iter().any(|named| named.group == group && named.kind == kind);
         self.has_namespace(namespace) && self.kinds.as_ref().is_none_or(is_named)
     }
 

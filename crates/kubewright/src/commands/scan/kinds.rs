@@ -58,7 +58,8 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
     let mut kinds = Vec::new();
     for resource in served.iter().filter(|resource| resource.can("list")) {
         // The preferred version comes first.
-        if is_served_twice(resource, served) || !known.insert((resource.group.clone(), resource.resource.clone()))
+        if is_served_twice(resource, served)
+            || !known.insert((resource.group.clone(), resource.resource.clone()))
         {
             continue;
         }
@@ -79,7 +80,9 @@ pub(super) fn is_quiet(group: &str, kind: &str) -> bool {
 
 fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool {
     SERVED_TWICE.iter().any(|(name, left_out, listed)| {
-        resource.resource == *name && resource.group == *left_out && served.of_resource(listed, name).is_some()
+        resource.resource == *name
+            && resource.group == *left_out
+            && served.of_resource(listed, name).is_some()
     })
 }
 

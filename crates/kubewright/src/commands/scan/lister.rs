@@ -120,7 +120,9 @@ impl KindLister<'_> {
         let mut restarts = 0;
         loop {
             let (client, handle) = (&self.cluster.client, self.cluster.handle());
-            let visit = |object: Value| batch.add(object, self.cluster, (&self.batches, &self.permits), &mut self.sent);
+            let visit = |object: Value| {
+                batch.add(object, self.cluster, (&self.batches, &self.permits), &mut self.sent)
+            };
             match handle.block_on(client.visit_list(path, PAGE_OBJECTS, false, visit)) {
                 Err(error) if error.is_gone() && restarts < MAX_LIST_RESTARTS => restarts += 1,
                 Err(error) => {
@@ -197,8 +199,7 @@ impl<'k> PendingBatch<'k> {
 
 /// Returns the key by which the API server sorts objects of a kind.
 fn object_key(object: &Value) -> String {
-    let (namespace, name) =
-        (object.str_at(&["metadata", "namespace"]), object.str_at(&["metadata", "name"]));
+    let (namespace, name) = (object.str_at(&["metadata", "namespace"]), object.str_at(&["metadata", "name"]));
     if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
 }
 

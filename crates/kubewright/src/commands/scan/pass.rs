@@ -201,8 +201,7 @@ impl ScanPass<'_> {
         let (batches, listed) = sync_channel(MAX_BATCHES);
         let listed = Mutex::new(listed);
         thread::scope(|scope| {
-            let lister =
-                KindLister { cluster: self.cluster, extent: self.extent, batches, permits, sent: 0 };
+            let lister = KindLister { cluster: self.cluster, extent: self.extent, batches, permits, sent: 0 };
             let lister = scope.spawn(move || lister.list_all(kinds));
             let (judged, receiver) = sync_channel(MAX_BATCHES);
             for _ in 0..workers::worker_count() {

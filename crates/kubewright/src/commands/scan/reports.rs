@@ -14,7 +14,7 @@ use kubewright_report::cluster_report::{ObjectResults, ReportApi, ReportScope, R
 use kubewright_report::text::plural;
 use kubewright_scan::{ReportOn, ScanSettings, Scanner};
 use kubewright_scan_controller::lease::LeaseFence;
-use kubewright_scan_controller::{ReportGroup, ReportWriter, ScanMetrics};
+use kubewright_scan_controller::{ClusterReportWriter, ReportGroup, ScanMetrics};
 
 use super::extent::group_of;
 use super::pass::{PassResult, PassStore, ScanPass, now_seconds};
@@ -92,7 +92,7 @@ async fn write_wanted(
     let settings = pass.arguments.reports.writer_settings();
     let metrics = Arc::new(ScanMetrics::default());
     let fence = Arc::new(LeaseFence::open());
-    let writer = ReportWriter::new(&pass.cluster.client, settings, fence, Arc::clone(&metrics));
+    let writer = ClusterReportWriter::new(&pass.cluster.client, settings, fence, Arc::clone(&metrics));
     match writer.load().await {
         Err(error) => return Some(not_written(&format!("the reports could not be read: {error}"))),
         Ok(None) => {
@@ -108,9 +108,8 @@ async fn write_wanted(
     wanted.values().for_each(|results| writer.set_results(results));
     if is_sure {
         writer.prune_within(|namespace, api_version, kind| {
-            let is_read = |resource: &ApiResource| {
-                resource.group != group_of(api_version) || resource.kind != kind
-            };
+            let is_read =
+                |resource: &ApiResource| resource.group != group_of(api_version) || resource.kind != kind;
             pass.extent.has_object(namespace, api_version, kind) && unread.iter().all(is_read)
         });
     }
@@ -124,7 +123,9 @@ async fn write_wanted(
     }
     match written {
         Err(why) => Some(not_written(&format!("not all reports could be written: {why}"))),
-        Ok(()) if is_over => Some(not_written("there are too many reports, so the less severe ones are left out")),
+        Ok(()) if is_over => {
+            Some(not_written("there are too many reports, so the less severe ones are left out"))
+        }
         Ok(()) => None,
     }
 }

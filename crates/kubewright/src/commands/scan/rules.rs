@@ -12,7 +12,6 @@ use kubewright_scan::{ScanRuleOptions, ScanRules};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::cluster::ScanCluster;
-use kubewright_scan_controller::rule_kinds::{RuleResourceRole, rule_resources};
 use crate::arguments::ScanRuleArguments;
 use crate::codes::{self, RULES_NOT_LISTED};
 use crate::failure::CommandFailure;
@@ -20,6 +19,7 @@ use crate::output::Paint;
 use crate::pattern_inputs::{compile_patterns, is_name_of_shipped, shipped};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules::{dialect_options, take_exceptions};
+use kubewright_scan_controller::rule_kinds::{RuleResourceRole, rule_resources};
 
 /// The compiled rules of a scan.
 pub(super) struct ScanRuleSet {
@@ -57,10 +57,7 @@ impl ScanRuleSet {
     ///
     /// # Errors
     /// When there are none.
-    pub(super) fn read(
-        cluster: &ScanCluster,
-        arguments: &ScanRuleArguments,
-    ) -> Result<Self, CommandFailure> {
+    pub(super) fn read(cluster: &ScanCluster, arguments: &ScanRuleArguments) -> Result<Self, CommandFailure> {
         let mut options = dialect_options(&arguments.options, None);
         options.modrule.targets.clone_from(&arguments.targets);
         let mut documents = ScanDocuments::default();
@@ -85,6 +82,8 @@ impl ScanRuleSet {
             now: options.inputs.now.unwrap_or_default(),
             dialects: options.clone(),
             exception_namespaces: arguments.exceptions_from.clone(),
+            // Like `apply`, where no cluster says which bindings there are.
+            runs_unbound_policies: arguments.no_cluster_rules,
             ..ScanRuleOptions::default()
         };
         let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);
@@ -160,7 +159,8 @@ impl ScanDocuments {
                     self.rules.extend(written.map(|object| cluster_document(&one.resource, object)));
                 }
                 RuleResourceRole::Exception => {
-                    self.exceptions.extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
+                    self.exceptions
+                        .extend(objects.iter().map(|object| cluster_document(&one.resource, object)));
                 }
                 RuleResourceRole::Shared(watched) => {
                     self.shared.extend(objects.into_iter().map(|object| (watched, object)));

@@ -105,7 +105,7 @@ fn a_report_that_becomes_shorter_loses_its_further_parts() {
 }
 
 #[test]
-fn after_a_restart_only_what_nobody_wants_is_deleted() {
+fn after_a_restart_only_what_is_not_wanted_is_deleted() {
     let (one, other) = (results(1, "high", 1), results(2, "high", 1));
     let mut before = ReportLedger::new(ReportCaps::default());
     want(&mut before, &one);

@@ -1,0 +1,158 @@
+//! The scan against a real API server: reports follow objects, rules and everything that rules look up.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+#[path = "scanning/stage.rs"]
+mod stage;
+
+use std::time::Duration;
+
+use kubewright_value::Value;
+use stage::{Stage, policy};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn reports_follow_objects_rules_and_what_rules_look_up() {
+    let Some(stage) = Stage::start() else { return };
+    stage.apply(&policy("require-team", "team is missing", ""));
+    stage.namespace("shop", "{}");
+    stage.service("shop", "web", "{}");
+    stage.service("shop", "api", "{team: a}");
+    let scan = stage.scan("one");
+    stage.within("a violation has a row", 30 * SECOND, || {
+        stage.rows("web") == ["fail require-team team is missing"]
+    });
+    assert_eq!(stage.rows("api"), Vec::<String>::new(), "what passes has no report");
+
+    // The case that Kyverno keeps for ever.
+    stage.apply(&policy("require-team", "team is missing", "exclude: {any: [{resources: {names: [web]}}]}"));
+    stage.within("an excluded object has no row", 5 * SECOND, || stage.rows("web").is_empty());
+    stage.apply(&policy("require-team", "say who owns it", ""));
+    stage.within("a changed rule has another row", 10 * SECOND, || {
+        stage.rows("web") == ["fail require-team say who owns it"]
+    });
+
+    stage.service("shop", "api", "{}");
+    stage.within("a changed object has a row", 2 * SECOND, || stage.rows("api").len() == 1);
+    stage.service("shop", "api", "{team: b}");
+    stage.within("a repaired object has none", 2 * SECOND, || stage.rows("api").is_empty());
+    stage.kubectl(&["delete", "service", "web", "-n", "shop"]);
+    stage.within("a deleted object has no report", 5 * SECOND, || stage.reports().is_empty());
+    scan.stop();
+}
+
+#[test]
+fn namespaces_config_maps_and_exceptions_judge_again_what_depends_on_them() {
+    let Some(stage) = Stage::start() else { return };
+    stage.namespace("shop", "{}");
+    stage.namespace("lab", "{}");
+    stage.service("shop", "web", "{}");
+    stage.service("lab", "test", "{}");
+    stage.apply(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: teams, namespace: shop}, data: {needed: 'no'}}",
+    );
+    stage.apply(stage::NAMESPACE_POLICY);
+    stage.apply(stage::CONFIG_MAP_POLICY);
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 30 * SECOND, || scan.is_ready());
+    assert!(stage.reports().is_empty(), "{:?}", stage.reports());
+
+    stage.namespace("shop", "{env: prod}");
+    stage.within("a label of the namespace counts", 5 * SECOND, || {
+        stage.rows("web") == ["fail in-prod in prod"]
+    });
+    stage.namespace("shop", "{env: test}");
+    stage.within("and counts no more", 5 * SECOND, || stage.rows("web").is_empty());
+
+    let judged = scan.metric("kubewright_scan_judgements_total{cause=\"dependency\"}");
+    stage.apply(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: teams, namespace: shop}, data: {needed: 'yes'}}",
+    );
+    stage.within("a ConfigMap counts", 5 * SECOND, || {
+        stage.rows("web") == ["fail by-config-map needed"]
+            && stage.rows("test") == ["fail by-config-map needed"]
+    });
+    std::thread::sleep(2 * SECOND);
+    let more = scan.metric("kubewright_scan_judgements_total{cause=\"dependency\"}") - judged;
+    // The ConfigMap is a change once, whichever of its watches tells.
+    assert!((2..=8).contains(&more), "{more} judgements for two dependents");
+
+    stage.apply(stage::EXCEPTION);
+    stage.within("an exception counts", 10 * SECOND, || {
+        stage.rows("web").iter().all(|row| row.starts_with("skip by-config-map"))
+            && stage.rows("test") == ["fail by-config-map needed"]
+    });
+    stage.kubectl(&["delete", "policyexception", "web", "-n", "shop"]);
+    stage.within("and counts no more", 10 * SECOND, || stage.rows("web") == ["fail by-config-map needed"]);
+    scan.stop();
+}
+
+#[test]
+fn a_second_start_writes_nothing_and_leaves_reports_of_others_alone() {
+    let Some(stage) = Stage::start() else { return };
+    stage.namespace("shop", "{}");
+    stage.apply(&policy("require-team", "team is missing", ""));
+    for number in 0..5 {
+        stage.service("shop", &format!("web-{number}"), "{}");
+    }
+    stage.apply(stage::FOREIGN_REPORT);
+    let foreign = stage.report("kubewright-of-another-program");
+    let scan = stage.scan("one");
+    stage.within("all violations have reports", 30 * SECOND, || stage.reports().len() == 5);
+    scan.stop();
+    let before = stage.reports();
+
+    let scan = stage.scan("two");
+    stage.within("the first pass ends", 30 * SECOND, || scan.is_ready());
+    std::thread::sleep(4 * SECOND);
+    let written: u64 = ["create", "update", "delete"]
+        .map(|verb| scan.metric(&format!("kubewright_report_writes_total{{verb=\"{verb}\"}}")))
+        .iter()
+        .sum();
+    assert_eq!(written, 0, "writes of a second start");
+    assert_eq!(stage.reports(), before, "not even a version has changed");
+
+    // What happens while no scan runs is found out by the next start, and other rows keep their times.
+    scan.kill();
+    stage.apply(&stage::second_policy("web-1"));
+    stage.kubectl(&["delete", "service", "web-0", "-n", "shop"]);
+    let scan = stage.scan("three");
+    stage.within("rows follow", 60 * SECOND, || {
+        stage.rows("web-0").is_empty()
+            && stage.rows("web-1") == ["fail require-team team is missing", "fail second again"]
+    });
+    let since = |reports: &[Value], policy: &str| stage::since(reports, "web-1", policy);
+    assert_eq!(since(&stage.reports(), "require-team"), since(&before, "require-team"));
+    assert_eq!(stage.report("kubewright-of-another-program"), foreign);
+    scan.stop();
+}
+
+#[test]
+fn another_replica_takes_over_and_only_one_writes() {
+    let Some(stage) = Stage::start() else { return };
+    stage.namespace("shop", "{}");
+    stage.apply(&policy("require-team", "team is missing", ""));
+    stage.service("shop", "web", "{}");
+    let one = stage.scan("one");
+    stage.within("the first one leads", 30 * SECOND, || {
+        one.metric("kubewright_leader") == 1 && one.is_ready()
+    });
+    let two = stage.scan("two");
+    stage.within("the second one is ready", 30 * SECOND, || two.is_ready());
+    assert_eq!(two.metric("kubewright_leader"), 0);
+    stage.within("there is a row", 10 * SECOND, || stage.rows("web").len() == 1);
+
+    one.stop();
+    stage.within("the second one leads", 10 * SECOND, || two.metric("kubewright_leader") == 1);
+    stage.service("shop", "api", "{}");
+    stage.within("it writes", 30 * SECOND, || stage.rows("api").len() == 1);
+
+    let three = stage.scan("three");
+    stage.within("the third one is ready", 30 * SECOND, || three.is_ready());
+    two.kill();
+    stage.service("shop", "late", "{}");
+    stage.within("the third one takes over", 40 * SECOND, || stage.rows("late").len() == 1);
+    assert_eq!(three.metric("kubewright_leader"), 1);
+    three.stop();
+}

@@ -1,0 +1,238 @@
+//! A cluster with rules, services and a scan in this process.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kubewright_cluster::{Client, Config, GroupVersionResource};
+use kubewright_controlplane::TestCluster;
+use kubewright_report::cluster_report::ReportApi;
+use kubewright_scan_controller::lease::LeaseSettings;
+use kubewright_scan_controller::{ScanController, ScanControllerSettings, ScanMetrics};
+use kubewright_serve::{ServeSettings, Snapshot};
+use kubewright_value::Value;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+/// A policy about services in production.
+pub(crate) const NAMESPACE_POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: in-prod}, spec: \
+     {background: true, rules: [{name: rule, match: {any: [{resources: {kinds: [Service], namespaceSelector: \
+     {matchLabels: {env: prod}}}}]}, validate: {message: in prod, pattern: {metadata: {labels: {team: '?*'}}}}}]}}";
+
+/// A policy about services in `shop` and `lab` that reads a ConfigMap.
+pub(crate) const CONFIG_MAP_POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: by-config-map}, \
+     spec: {background: true, rules: [{name: rule, match: {any: [{resources: {kinds: [Service], namespaces: [shop, lab]}}]}, \
+     context: [{name: teams, configMap: {name: teams, namespace: shop}}], validate: {message: needed, deny: {conditions: \
+     {any: [{key: '{{ teams.data.needed }}', operator: Equals, value: 'yes'}]}}}}]}}";
+
+/// An exception of one service from it.
+pub(crate) const EXCEPTION: &str = "{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: web, namespace: shop}, \
+     spec: {match: {any: [{resources: {kinds: [Service], names: [web]}}]}, exceptions: [{policyName: by-config-map, \
+     ruleNames: [rule]}]}}";
+
+/// A report with our label, and a name that we give to none.
+pub(crate) const FOREIGN_REPORT: &str = "{apiVersion: openreports.io/v1alpha1, kind: Report, metadata: {name: \
+     kubewright-of-another-program, namespace: shop, labels: {app.kubernetes.io/managed-by: kubewright}}, source: other, \
+     summary: {fail: 1}}";
+
+/// A policy that wants a label `team` on services.
+pub(crate) fn policy(name: &str, message: &str, exclude: &str) -> String {
+    let exclude = if exclude.is_empty() { String::new() } else { format!("{exclude}, ") };
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{background: true, rules: \
+         [{{name: rule, match: {{any: [{{resources: {{kinds: [Service], namespaces: [shop]}}}}]}}, {exclude}validate: \
+         {{message: {message}, pattern: {{metadata: {{labels: {{team: '?*'}}}}}}}}}}]}}}}"
+    )
+}
+
+/// A policy that refuses one service.
+pub(crate) fn second_policy(service: &str) -> String {
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: second}}, spec: {{background: true, rules: \
+         [{{name: rule, match: {{any: [{{resources: {{kinds: [Service], names: [{service}]}}}}]}}, validate: {{message: \
+         again, deny: {{}}}}}}]}}}}"
+    )
+}
+
+/// A cluster, and a client of it.
+pub(crate) struct Stage {
+    cluster: TestCluster,
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Stage {
+    /// Starts a cluster with the definitions of rules and reports.
+    pub(crate) fn start() -> Option<Self> {
+        let cluster = TestCluster::builder().api_server_only().start()?;
+        let snapshot = Snapshot::empty();
+        let mut definitions: Vec<&str> =
+            snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
+        definitions.push(ReportApi::OpenReports.definitions());
+        let definitions = definitions.join("\n---\n");
+        cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions).expect_success();
+        let runtime = Runtime::new().expect("a runtime");
+        let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
+        let client = Client::new(config).expect("a client");
+        let stage = Self { cluster, runtime, client };
+        stage.namespace("kubewright-system", "{}");
+        stage.cluster.wait_until("the definitions are served", || {
+            let policies = GroupVersionResource::new("kyverno.io", "v1", "clusterpolicies").all();
+            let reports = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").all();
+            [policies, reports].iter().all(|path| stage.runtime.block_on(stage.client.list(path)).is_ok())
+        });
+        Some(stage)
+    }
+
+    pub(crate) fn kubectl(&self, arguments: &[&str]) {
+        self.cluster.kubectl(arguments, "").expect_success();
+    }
+
+    pub(crate) fn apply(&self, manifest: &str) {
+        self.cluster
+            .kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], manifest)
+            .expect_success();
+    }
+
+    pub(crate) fn namespace(&self, name: &str, labels: &str) {
+        self.apply(&format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {labels}}}}}"
+        ));
+    }
+
+    pub(crate) fn service(&self, namespace: &str, name: &str, labels: &str) {
+        self.apply(&format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}, \
+             spec: {{ports: [{{port: 80}}]}}}}"
+        ));
+    }
+
+    /// Returns the reports that are ours by name, sorted.
+    pub(crate) fn reports(&self) -> Vec<Value> {
+        let path = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").all();
+        let mut reports = self.runtime.block_on(self.client.list(&path)).expect("reports").items;
+        reports.retain(|report| report.at(&["scope", "name"]).is_some());
+        reports
+    }
+
+    /// Returns a report of the namespace `shop`.
+    pub(crate) fn report(&self, name: &str) -> Value {
+        let path = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").named("shop", name);
+        self.runtime.block_on(self.client.get(&path)).expect("a report")
+    }
+
+    /// Returns the rows about the service called `name`, as `result policy message`.
+    pub(crate) fn rows(&self, name: &str) -> Vec<String> {
+        let reports = self.reports();
+        let rows =
+            reports.iter().filter(|report| report.str_at(&["scope", "name"]) == name).flat_map(rows_of);
+        let text = |row: &Value, key: &str| row.str_at(&[key]).to_owned();
+        rows.map(|row| {
+            let message = text(row, "message");
+            // Kyverno's words around the message of a rule with a pattern.
+            let message = message.strip_prefix("validation error: ").unwrap_or(&message);
+            let message = message.split(". rule ").next().unwrap_or_default();
+            format!("{} {} {message}", text(row, "result"), text(row, "policy"))
+        })
+        .collect()
+    }
+
+    /// Waits until `is_so`, and says how long that took.
+    #[track_caller]
+    pub(crate) fn within(&self, what: &str, time: Duration, mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < time, "not within {time:?}: {what}\n{:#?}", self.reports());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        println!("{what}: {:?}", begun.elapsed());
+    }
+
+    /// Starts a scan.
+    pub(crate) fn scan(&self, identity: &str) -> Scan {
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let settings = ScanControllerSettings {
+            lease: LeaseSettings { identity: identity.to_owned(), ..LeaseSettings::default() },
+            health_address: port,
+            lookups: ServeSettings { exception_namespaces: vec!["*".to_owned()], ..ServeSettings::default() },
+            ..ScanControllerSettings::default()
+        };
+        let config = Config::find(Some(&self.cluster.kubeconfig()), None).expect("a kubeconfig");
+        let runtime = Runtime::new().expect("a runtime");
+        let client = Client::new(config).expect("a client");
+        let controller = runtime.block_on(async { ScanController::start(settings, client).expect("a scan") });
+        let metrics = controller.metrics();
+        let (stop, stopped) = oneshot::channel();
+        let (kill, killed) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = controller.run(async { drop(stopped.await) }) => {}
+                    _ = killed => {}
+                }
+            });
+            runtime.shutdown_background();
+        });
+        Scan { address: port.to_string(), metrics, stop, kill, thread }
+    }
+}
+
+/// A scan that runs in this process.
+pub(crate) struct Scan {
+    address: String,
+    metrics: Arc<ScanMetrics>,
+    stop: oneshot::Sender<()>,
+    kill: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Scan {
+    /// Returns whether its health port says that it is ready.
+    pub(crate) fn is_ready(&self) -> bool {
+        use std::io::{Read as _, Write as _};
+        let Ok(mut stream) = std::net::TcpStream::connect(&self.address) else { return false };
+        let mut answer = String::new();
+        let request = "GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let is_sent = stream.write_all(request.as_bytes()).is_ok();
+        is_sent && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+    }
+
+    /// Returns the value of a series.
+    pub(crate) fn metric(&self, series: &str) -> u64 {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(&self.address).expect("a connection");
+        let mut answer = String::new();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            .and_then(|()| stream.read_to_string(&mut answer))
+            .expect("metrics");
+        let line = answer.lines().find_map(|line| line.strip_prefix(series)).expect("a series");
+        line.trim().parse().expect("a number")
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(self) {
+        self.stop.send(()).expect("a scan that runs");
+        self.thread.join().expect("a scan that ends");
+        drop(self.metrics);
+    }
+
+    /// Ends it as it is: the Lease is not given back.
+    pub(crate) fn kill(self) {
+        self.kill.send(()).expect("a scan that runs");
+        self.thread.join().expect("a scan that ends");
+    }
+}
+
+/// Returns since when the row of `policy` about `service` is so.
+pub(crate) fn since(reports: &[Value], service: &str, policy: &str) -> Option<i64> {
+    let report = reports.iter().find(|report| report.str_at(&["scope", "name"]) == service)?;
+    let row = rows_of(report).iter().find(|row| row.str_at(&["policy"]) == policy)?;
+    row.at(&["timestamp", "seconds"])?.as_i64()
+}
+
+fn rows_of(report: &Value) -> &[Value] {
+    report.get("results").and_then(Value::as_array).unwrap_or_default()
+}

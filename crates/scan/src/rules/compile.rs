@@ -1,0 +1,145 @@
+//! Documents to the rules of a scan.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kubewright_dialects::{
+    AdmittedExceptions, admitted_exceptions, all_dialects, compile_within_budget, is_missing_binding,
+};
+use kubewright_engine::{
+    CompiledPolicy, Diagnostic, Dialect, Engine, GENERATED_LABEL, Recompile, Rule, RuleAction, RuleId,
+    SetProgram,
+};
+use kubewright_golib::compile_budget::CompileBudget;
+use kubewright_k8s::Operation;
+use kubewright_patterns::DetectionSettings;
+use kubewright_value::Document;
+
+use super::digest::{hash_document, is_about_policy};
+use super::owners::OwnerRules;
+use super::pattern_set::PatternSet;
+use super::{ScanRuleOptions, ScanRules};
+use crate::ObjectKey;
+use crate::clock_use::names_clock;
+use crate::field_use::parts_read_by;
+
+/// Compiles `documents`; see [`ScanRules::compile`].
+pub(super) fn compile_rules(
+    documents: &[Document],
+    exceptions: &[Document],
+    options: &ScanRuleOptions,
+) -> (ScanRules, Vec<Diagnostic>) {
+    let mut dialect_options = options.dialects.clone();
+    dialect_options.inputs.now = Some(options.now);
+    let AdmittedExceptions { documents: admitted, until } = {
+        let dialects = all_dialects(&dialect_options);
+        let languages: Vec<_> = dialects.iter().filter_map(|dialect| dialect.cluster_support()).collect();
+        admitted_exceptions(exceptions, &options.exception_namespaces, &languages, options.now)
+    };
+    dialect_options.exceptions.extend(admitted);
+    let dialects = all_dialects(&dialect_options);
+    let mut auxiliaries = vec![Vec::new(); dialects.len()];
+    let mut rules = Vec::new();
+    for document in documents.iter().filter(|document| !is_generated(document)) {
+        let dialect = dialects.iter().position(|dialect| dialect.is_auxiliary(document));
+        dialect.and_then(|dialect| auxiliaries.get_mut(dialect)).unwrap_or(&mut rules).push(document.clone());
+    }
+    let mut compiler = RuleSetCompiler {
+        dialects: &dialects,
+        auxiliaries: &auxiliaries,
+        exceptions: &dialect_options.exceptions,
+        budget: CompileBudget::default(),
+        compiled: ScanRules { expiry: until, ..ScanRules::default() },
+        rules: Vec::new(),
+        pattern_documents: Vec::new(),
+        runs_unbound_policies: options.runs_unbound_policies,
+        diagnostics: Vec::new(),
+    };
+    compiler.compile_all(&rules, &options.detection);
+    compiler.finish()
+}
+
+/// Returns whether we wrote the document from a rule, which is judged itself.
+fn is_generated(document: &Document) -> bool {
+    document.value.str_at(&["metadata", "labels", GENERATED_LABEL]) == "true"
+}
+
+/// Rules under construction.
+struct RuleSetCompiler<'d> {
+    dialects: &'d [Box<dyn Dialect>],
+    /// The auxiliary documents of each dialect.
+    auxiliaries: &'d [Vec<Document>],
+    exceptions: &'d [Document],
+    budget: CompileBudget,
+    compiled: ScanRules,
+    rules: Vec<Rule>,
+    pattern_documents: Vec<&'d Document>,
+    runs_unbound_policies: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'d> RuleSetCompiler<'d> {
+    fn compile_all(&mut self, documents: &'d [Document], detection: &DetectionSettings) {
+        let dialects = self.dialects.iter().zip(self.auxiliaries);
+        for document in documents {
+            let found = dialects.clone().find(|(dialect, _)| dialect.claims(document));
+            if let Some((dialect, auxiliaries)) = found {
+                self.add(dialect.as_ref(), document, auxiliaries);
+            }
+        }
+        for (dialect, auxiliaries) in dialects {
+            self.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &self.rules));
+        }
+        if !self.pattern_documents.is_empty() {
+            // Only references are read of them, whatever their language.
+            let auxiliaries = self.auxiliaries.concat();
+            self.compiled.patterns = PatternSet::compile(&self.pattern_documents, &auxiliaries, detection);
+        }
+    }
+
+    fn add(&mut self, dialect: &dyn Dialect, document: &'d Document, auxiliaries: &[Document]) {
+        let budget = &mut self.budget;
+        // Compiling never panics; if it does, only this document is lost.
+        let compiled =
+            catch_unwind(AssertUnwindSafe(|| compile_within_budget(dialect, document, auxiliaries, budget)));
+        let CompiledPolicy { rules, needs, recompile, diagnostics, set_programs, .. } =
+            compiled.unwrap_or_default();
+        let is_unbound = diagnostics.iter().any(|diagnostic| is_missing_binding(diagnostic.code));
+        self.diagnostics.extend(diagnostics);
+        if is_unbound && !self.runs_unbound_policies {
+            return;
+        }
+        if set_programs.contains(&SetProgram::Pattern) {
+            self.pattern_documents.push(document);
+        }
+        let is_scanned = |rule: &Rule| {
+            rule.evaluation_modes.background && rule.scope.operations.contains(Operation::Create)
+        };
+        let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
+        if rules.is_empty() {
+            return;
+        }
+        self.compiled.needs.add(needs);
+        let key = ObjectKey::of(&document.value);
+        let related = auxiliaries.iter().chain(self.exceptions);
+        let related = related.filter(|other| is_about_policy(&other.value, &key));
+        // Of two documents with one name the rules of both count in the engine, so both count here.
+        let policy = self.compiled.policies.entry(key.clone()).or_default();
+        policy
+            .digest
+            .add(std::iter::once(document).chain(related).map(|document| hash_document(&document.value)));
+        policy.scopes.extend(rules.iter().map(|rule| rule.scope.clone()));
+        policy.rules.extend(rules.iter().map(|rule| RuleId::clone(&rule.id)));
+        policy.parts.add(parts_read_by(&document.value));
+        policy.reads_clock |= recompile == Recompile::Periodically || names_clock(&document.value);
+        self.rules.extend(rules);
+    }
+
+    fn finish(self) -> (ScanRules, Vec<Diagnostic>) {
+        let Self { mut compiled, rules, diagnostics, .. } = self;
+        compiled.owners = OwnerRules::of(&rules);
+        let (changing, judging) = rules.into_iter().partition(|rule| rule.action == RuleAction::Mutate);
+        compiled.changing = Engine::new(changing);
+        compiled.judging = Engine::new(judging);
+        (compiled, diagnostics)
+    }
+}

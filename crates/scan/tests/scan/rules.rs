@@ -1,0 +1,148 @@
+//! Rules of all languages that judge, for tests.
+
+/// Pods and the workloads that make them have a label.
+pub(super) const REQUIRE_APP: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require-app, annotations: {policies.kyverno.io/severity: high}}
+spec:
+  rules:
+  - name: app
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: 'give the label app', pattern: {metadata: {labels: {app: '?*'}}}}
+";
+
+/// Images are from the registries that a ConfigMap lists.
+pub(super) const REGISTRIES: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: registries, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  rules:
+  - name: registry
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context: [{name: settings, configMap: {name: registries, namespace: '{{ request.namespace }}'}}]
+    validate:
+      message: 'the image is not from {{ settings.data.registry }}'
+      deny:
+        conditions:
+          any:
+          - {key: '{{ request.object.spec.containers[0].image }}', operator: NotEquals, value: '{{ settings.data.registry }}/*'}
+";
+
+/// A namespace with Pods has a quota, which is a ConfigMap here; found by a list.
+pub(super) const COUNTED: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: counted, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  rules:
+  - name: config-maps
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - name: count
+      apiCall: {urlPath: '/api/v1/namespaces/{{ request.namespace }}/configmaps', jmesPath: 'items | length(@)'}
+    validate:
+      message: 'there are {{ count }} ConfigMaps'
+      deny: {conditions: {any: [{key: '{{ count }}', operator: GreaterThan, value: 1}]}}
+";
+
+/// Only in namespaces with a label; of its rules the first that applies counts.
+pub(super) const SELECTED: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: selected}
+spec:
+  applyRules: One
+  rules:
+  - name: first
+    match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {env: prod}}}}]}
+    validate: {message: 'no default account', pattern: {spec: {serviceAccountName: '!default'}}}
+  - name: second
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: 'give a host name', pattern: {spec: {hostname: '?*'}}}
+";
+
+/// In CEL, with the labels of the namespace.
+pub(super) const TEAM: &str = "
+apiVersion: policies.kyverno.io/v1alpha1
+kind: ValidatingPolicy
+metadata: {name: team}
+spec:
+  validationActions: [Audit]
+  matchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]
+  validations:
+  - expression: \"object.metadata.?labels.team.orValue('') == namespaceObject.metadata.?labels.team.orValue('')\"
+    message: the team is not that of the namespace
+";
+
+/// With a parameter and a binding.
+pub(super) const CEILING: &str = "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: ceiling}
+spec:
+  failurePolicy: Fail
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+  validations:
+  - expression: object.spec.replicas <= int(params.data.?replicas.orValue('3'))
+    messageExpression: \"'at most ' + params.data.?replicas.orValue('3') + ' replicas'\"
+";
+
+/// The binding of [`CEILING`].
+pub(super) const CEILING_BINDING: &str = "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: ceiling-everywhere}
+spec:
+  policyName: ceiling
+  validationActions: [Deny]
+  paramRef: {name: ceiling, namespace: a, parameterNotFoundAction: Deny}
+";
+
+/// Refuses privileged containers.
+pub(super) const REJECT: &str = "
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: no-privileges, namespace: a}
+spec:
+  type: Reject
+  rejectMessage: '{{ .Target.metadata.name }} is privileged'
+  match:
+  - {select: '$.kind', matchValue: Pod}
+  - {select: '$.spec.containers[*].securityContext.privileged', matchValue: 'true'}
+";
+
+/// Gives Pods an annotation.
+pub(super) const PATCH: &str = "
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: annotate, namespace: a}
+spec:
+  type: Patch
+  match:
+  - {select: '$.kind', matchValue: Pod}
+  - {select: '$.metadata.annotations.owner', negate: true}
+  patch:
+  - {op: add, path: /metadata/annotations/owner, value: somewhere}
+";
+
+/// Two workloads that mount one claim.
+pub(super) const TWO_WRITERS: &str = include_str!("../../../../examples/pattern/two-writers.yaml");
+
+/// Excuses one Pod from [`REQUIRE_APP`].
+pub(super) const EXCEPTION: &str = "
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: excused, namespace: exceptions}
+spec:
+  exceptions: [{policyName: require-app, ruleNames: [app, autogen-app]}]
+  match: {any: [{resources: {kinds: [Pod, Deployment], names: ['p0', 'd0']}}]}
+";
+
+/// Everything.
+pub(super) const ALL: &[&str] =
+    &[REQUIRE_APP, REGISTRIES, COUNTED, SELECTED, TEAM, CEILING, CEILING_BINDING, REJECT, PATCH, TWO_WRITERS];
