@@ -55,7 +55,13 @@ impl TrialPrograms {
     pub(crate) fn start_scanner<'c>(&self, cluster: &'c TestCluster) -> Result<ClusterProgram<'c>, String> {
         let health = free_address().map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.kubewright);
-        command.env_clear().args(["scan", "--serve", "--health-address", &health.to_string()]);
+        command.env_clear().args([
+            "scan",
+            "--serve",
+            "--built-in-patterns",
+            "--health-address",
+            &health.to_string(),
+        ]);
         command.arg("--kubeconfig").arg(cluster.kubeconfig());
         cluster.run_beside("kubewright-scan", command).map_err(|error| error.to_string())
     }
