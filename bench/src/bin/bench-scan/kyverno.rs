@@ -16,7 +16,7 @@ use crate::programs::ScanProgram;
 
 /// When its reports have not changed for so long, Kyverno has written them all: it waits 30 s after a change, and 10 s
 /// before it merges.
-const KYVERNO_QUIET: Duration = Duration::from_secs(45);
+const KYVERNO_QUIET_TIME: Duration = Duration::from_secs(45);
 const KYVERNO_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// What both have stored of one cluster.
@@ -79,7 +79,7 @@ async fn run_both(
     let mut kyverno = controller.try_start(cluster).map_err(|error| error.to_string())?;
     let (start, mut since) = (Instant::now(), Instant::now());
     let (mut theirs, mut ephemeral) = (StoredBytes::default(), StoredBytes::default());
-    while theirs.objects == 0 || since.elapsed() < KYVERNO_QUIET {
+    while theirs.objects == 0 || since.elapsed() < KYVERNO_QUIET_TIME {
         if start.elapsed() > KYVERNO_TIMEOUT {
             return Err(format!("Kyverno still writes reports after {} s", KYVERNO_TIMEOUT.as_secs()));
         }

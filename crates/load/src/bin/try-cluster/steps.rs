@@ -33,7 +33,7 @@ const SCANNER_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {na
 /// How long the reports may take.
 const REPORTS_TIMEOUT: Duration = Duration::from_secs(90);
 /// When their number has not changed for so long, they are complete.
-const REPORTS_QUIET: Duration = Duration::from_secs(4);
+const REPORTS_QUIET_TIME: Duration = Duration::from_secs(4);
 
 /// The binary that is tried.
 pub(crate) struct TrialPrograms {
@@ -109,7 +109,7 @@ pub(crate) fn await_reports(cluster: &TestCluster, scanner: &mut ClusterProgram<
         names.stdout.lines().count()
     };
     let (start, mut since, mut last) = (Instant::now(), Instant::now(), 0);
-    while last == 0 || since.elapsed() < REPORTS_QUIET {
+    while last == 0 || since.elapsed() < REPORTS_QUIET_TIME {
         scanner.check().map_err(|error| format!("{error}\n{}", scanner.log()))?;
         if start.elapsed() > REPORTS_TIMEOUT {
             return Err(format!("no reports after {} s\n{}", REPORTS_TIMEOUT.as_secs(), scanner.log()));
