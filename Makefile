@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch test-faults test-versions build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -98,6 +98,17 @@ bench-webhook:
 # Builds for minutes; `make bench-watch WATCH="--pods 5000"` runs shorter.
 bench-watch:
 	cargo run --release --locked -q --manifest-path bench/kube-comparison/Cargo.toml --target-dir target/kube-comparison -- $(WATCH)
+
+# Measures the scanner on a real control plane with 100,000 objects, and checks its limits. Takes about ten minutes on an
+# idle machine; `make bench-scan SCAN="--objects 20000 --parts cluster"` measures less.
+bench-scan:
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-scan -- $(SCAN)
+
+# Starts a control plane with rules, the scanner and a shop that breaks some of them, and shows the reports. Ctrl-C
+# removes everything.
+try-cluster:
+	cargo build --locked -p kubewright -p kubewright-load --bin kubewright --bin try-cluster
+	@"$$(cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/try-cluster"
 
 # Fault tests with realistic durations; `make test` has short versions. `make test-faults FAULT=certificates` runs those
 # whose names contain the word.

@@ -102,6 +102,12 @@ impl TestCluster {
         plan.and_then(|plan| fs::read_to_string(&plan.log).ok()).unwrap_or_default()
     }
 
+    /// The kubectl of this cluster's version.
+    #[must_use]
+    pub fn kubectl_program(&self) -> &Path {
+        &self.client.kubectl
+    }
+
     /// Runs kubectl as the administrator, with `stdin` as its input.
     #[must_use]
     pub fn kubectl(&self, arguments: &[&str], stdin: &str) -> CommandOutput {

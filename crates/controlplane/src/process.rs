@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,38 +24,42 @@ pub(crate) struct ProcessPlan {
 }
 
 impl ProcessPlan {
-    /// Starts it in a process group of its own; what it writes is added to its log.
+    /// Starts it; what it writes is added to its log.
     pub(crate) fn start(&self, guard: &mut Guard) -> Result<Process, ClusterError> {
-        let (log, also) = self.open_log()?;
-        let child = Command::new(&self.program)
-            .args(&self.flags)
-            .env_clear()
-            .envs(kept_environment())
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(also)
-            .process_group(0)
-            .spawn()
-            .map_err(ClusterError::at("run", &self.program))?;
-        guard.add(child.id());
-        Ok(Process { component: self.component, child })
-    }
-
-    fn open_log(&self) -> Result<(File, File), ClusterError> {
-        let wrong = || ClusterError::at("write", &self.log);
-        let log = OpenOptions::new().create(true).append(true).open(&self.log).map_err(wrong())?;
-        let also = log.try_clone().map_err(wrong())?;
-        Ok((log, also))
+        let mut command = Command::new(&self.program);
+        command.args(&self.flags).env_clear().envs(kept_environment());
+        Process::start(self.component.program(), command, &self.log, guard)
     }
 }
 
-/// A component that runs.
+/// A component, or a program beside the control plane, that runs.
 pub(crate) struct Process {
-    component: ControlPlaneComponent,
+    name: String,
     child: Child,
 }
 
 impl Process {
+    /// Starts `command` in a process group of its own; what it writes is added to `log`.
+    pub(crate) fn start(
+        name: &str,
+        mut command: Command,
+        log: &Path,
+        guard: &mut Guard,
+    ) -> Result<Self, ClusterError> {
+        let wrong = || ClusterError::at("write", log);
+        let output = OpenOptions::new().create(true).append(true).open(log).map_err(wrong())?;
+        let program = PathBuf::from(command.get_program());
+        let child = command
+            .stdin(Stdio::null())
+            .stderr(output.try_clone().map_err(wrong())?)
+            .stdout(output)
+            .process_group(0)
+            .spawn()
+            .map_err(ClusterError::at("run", &program))?;
+        guard.add(child.id());
+        Ok(Process { name: name.to_owned(), child })
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -64,8 +68,8 @@ impl Process {
     pub(crate) fn check(&mut self) -> Result<(), ClusterError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(ClusterError::failed(format!("{} ended: {status}", self.component))),
-            Err(error) => Err(ClusterError::failed(format!("{}: {error}", self.component))),
+            Ok(Some(status)) => Err(ClusterError::failed(format!("{} ended: {status}", self.name))),
+            Err(error) => Err(ClusterError::failed(format!("{}: {error}", self.name))),
         }
     }
 

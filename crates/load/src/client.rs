@@ -104,7 +104,7 @@ impl LoadClient {
         self.send(Method::POST, path, body, limit).await
     }
 
-    /// Sends JSON and waits for the answer.
+    /// Sends JSON, a `PATCH` as a merge patch, and waits for the answer.
     ///
     /// # Errors
     /// When there is none within `limit`.
@@ -121,11 +121,13 @@ impl LoadClient {
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<LoadAnswer, LoadError> {
         let broken = |error: hyper::Error| LoadError::Broken(error_chain(&error));
+        let content =
+            if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let mut request = Request::builder()
             .method(method)
             .uri(format!("https://{}{path}", self.target.address))
             .header(HOST, self.target.address.to_string())
-            .header(CONTENT_TYPE, "application/json");
+            .header(CONTENT_TYPE, content);
         if let Some(token) = &self.target.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }

@@ -7,6 +7,7 @@
 mod allow_all;
 mod client;
 mod latencies;
+mod limits;
 mod open_loop;
 mod process;
 mod reviews;
@@ -15,6 +16,7 @@ mod usage;
 pub use allow_all::{allow_review, serve_allow_all, serve_answers};
 pub use client::{LoadAnswer, LoadClient, LoadError, LoadTarget};
 pub use latencies::Latencies;
+pub use limits::BenchLimits;
 pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};
 pub use process::{ServerProcess, free_address};
 pub use reviews::Reviews;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kubewright_load::BenchLimits;
+
 use crate::measure::{Figures, Load};
 
 /// Microseconds of MAX_CPU_MICROSECONDS a request, where requests never run out. At a rate that leaves the machine idle between them,
@@ -12,60 +14,33 @@ const LATENCY_RATE: f64 = 2_000.0;
 /// For all but one of a hundred requests.
 const MAX_P99_LATENCY: Duration = Duration::from_millis(3);
 
-/// The limits that were looked at.
-#[derive(Default)]
-pub(crate) struct BenchLimits(Vec<BenchLimit>);
-
-struct BenchLimit {
-    what: String,
-    limit: String,
-    seen: String,
-    is_kept: bool,
-}
-
-impl BenchLimits {
-    /// Adds a limit.
-    pub(crate) fn add(&mut self, what: &str, limit: &str, seen: String, is_kept: bool) {
-        self.0.push(BenchLimit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
+/// Adds the limits of a load, if it has any; the last of `figures` is the server that counts.
+pub(crate) fn add_load_limits(limits: &mut BenchLimits, title: &str, load: Load, figures: &[Figures]) {
+    let Some(figures) = figures.last() else { return };
+    match load {
+        Load::Saturation(count) => {
+            let (cpu, what) = (figures.cpu_each(), format!("CPU a request, {title}, {count} at a time"));
+            limits.add(
+                &what,
+                &format!("≤ {MAX_CPU_MICROSECONDS} µs"),
+                format!("{cpu:.1} µs"),
+                cpu <= MAX_CPU_MICROSECONDS,
+            );
+        }
+        Load::Rate(LATENCY_RATE) => {
+            let p99 = figures.latencies.at(0.99);
+            limits.add(
+                &format!("p99, {title}, {LATENCY_RATE}/s"),
+                "< 3 ms",
+                format!("{p99:.2?}"),
+                p99 < MAX_P99_LATENCY,
+            );
+        }
+        Load::Rate(_) => {}
     }
-
-    /// Adds those of a load, if it has any; the last of `figures` is the server that counts.
-    pub(crate) fn load(&mut self, title: &str, load: Load, figures: &[Figures]) {
-        let Some(figures) = figures.last() else { return };
-        match load {
-            Load::Saturation(count) => {
-                let (cpu, what) = (figures.cpu_each(), format!("CPU a request, {title}, {count} at a time"));
-                self.add(
-                    &what,
-                    &format!("≤ {MAX_CPU_MICROSECONDS} µs"),
-                    format!("{cpu:.1} µs"),
-                    cpu <= MAX_CPU_MICROSECONDS,
-                );
-            }
-            Load::Rate(LATENCY_RATE) => {
-                let p99 = figures.latencies.at(0.99);
-                self.add(
-                    &format!("p99, {title}, {LATENCY_RATE}/s"),
-                    "< 3 ms",
-                    format!("{p99:.2?}"),
-                    p99 < MAX_P99_LATENCY,
-                );
-            }
-            Load::Rate(_) => {}
-        }
-        let wrong = figures.wrong.0;
-        let what = format!("requests that went wrong, {title}, {load:?}");
-        if wrong > 0 || load == Load::Rate(LATENCY_RATE) {
-            self.add(&what, "0", wrong.to_string(), wrong == 0);
-        }
-    }
-
-    /// Prints them and returns whether all were kept.
-    pub(crate) fn print(&self) -> bool {
-        println!("\n## BenchLimits\n\n| what | limit | seen | |\n|---|---|---|---|");
-        for BenchLimit { what, limit, seen, is_kept } in &self.0 {
-            println!("| {what} | {limit} | {seen} | {} |", if *is_kept { "reached" } else { "**missed**" });
-        }
-        self.0.iter().all(|limit| limit.is_kept)
+    let wrong = figures.wrong.0;
+    let what = format!("requests that went wrong, {title}, {load:?}");
+    if wrong > 0 || load == Load::Rate(LATENCY_RATE) {
+        limits.add(&what, "0", wrong.to_string(), wrong == 0);
     }
 }

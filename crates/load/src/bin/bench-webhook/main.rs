@@ -14,11 +14,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
-use kubewright_load::Reviews;
+use kubewright_load::{BenchLimits, Reviews};
 use tokio::runtime::{Builder, Runtime};
 
 use arguments::{BenchArguments, BenchPart};
-use limits::BenchLimits;
 use measure::{Load, MeasuredServer, measure};
 use servers::{BenchPrograms, Scratch};
 
@@ -96,7 +95,7 @@ fn under_load(
             let seconds = Duration::from_secs(arguments.seconds);
             let figures = measure(runtime, &subjects, load, seconds, arguments.rounds);
             table::print_table_rows(load, &subjects, &figures);
-            limits.load(title, load, &figures);
+            limits::add_load_limits(limits, title, load, &figures);
         }
     }
     Ok(())

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
-use kubewright_load::Reviews;
+use kubewright_load::{BenchLimits, Reviews};
 use tokio::runtime::Runtime;
 
 use crate::arguments::BenchArguments;
-use crate::limits::BenchLimits;
 use crate::measure::{Load, MeasuredServer};
 use crate::servers::{BenchPrograms, Scratch};
 use crate::table::megabytes;

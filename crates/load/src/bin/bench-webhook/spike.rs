@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use kubewright_load::Reviews;
+use kubewright_load::{BenchLimits, Reviews};
 use tokio::runtime::Runtime;
 
 use crate::arguments::BenchArguments;
-use crate::limits::BenchLimits;
 use crate::measure::{Load, MeasuredServer};
 use crate::servers::{BenchPrograms, Scratch};
 use crate::table::{megabytes, milliseconds};
