@@ -28,7 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many Pods are changed in one transaction. With the pause between them this makes 500 changes a second.
 const CHANGES_AT_ONCE: usize = 25;
-const PAUSE_BETWEEN_CHANGES: Duration = Duration::from_millis(50);
+const CHANGE_INTERVAL: Duration = Duration::from_millis(50);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -74,7 +74,7 @@ fn compare(clients: &[&'static str], pods: usize, churn: usize) {
         for (step, first) in (0..churn).step_by(CHANGES_AT_ONCE).enumerate() {
             let numbers = first..churn.min(first + CHANGES_AT_ONCE);
             etcd.put(numbers.map(|number| pods::pod(number % pods, 1 + round * 1000 + step)).collect());
-            std::thread::sleep(PAUSE_BETWEEN_CHANGES);
+            std::thread::sleep(CHANGE_INTERVAL);
         }
         let row = (*client, synced, process.churned());
         table::print_row(&row, pods, churn);

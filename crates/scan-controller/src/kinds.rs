@@ -3,35 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, DiscoveredResources};
-use kubewright_scan::{KindKey, ScanRules, WatchedInput};
-
-/// Kinds that are never watched, because they hold credentials.
-const CREDENTIAL_KINDS: [(&str, &str); 1] = [("", "Secret")];
-
-/// Kinds that change all the time. They are watched only where a rule names them.
-const BUSY_KINDS: [(&str, &str); 6] = [
-    ("", "Event"),
-    ("events.k8s.io", "Event"),
-    ("coordination.k8s.io", "Lease"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("", "Endpoints"),
-    ("", "ComponentStatus"),
-];
-
-/// Groups whose objects are measurements or results of scans.
-const RESULT_GROUPS: [&str; 6] = [
-    "metrics.k8s.io",
-    "custom.metrics.k8s.io",
-    "external.metrics.k8s.io",
-    "wgpolicyk8s.io",
-    "openreports.io",
-    "reports.kyverno.io",
-];
-
-/// Resources that another group serves too, from the same stored objects: the resource, the group that is left out, and
-/// the group that is watched.
-const SERVED_TWICE: [(&str, &str, &str); 2] =
-    [("events", "events.k8s.io", ""), ("ingresses", "extensions", "networking.k8s.io")];
+use kubewright_scan::{KindKey, ScanRules, WatchedInput, is_credential_kind, is_quiet_kind, preferred_group};
 
 /// A kind that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +22,9 @@ pub(crate) fn watched_kinds(
     let mut kinds = BTreeMap::new();
     for resource in served.iter().filter(|resource| resource.can("list") && resource.can("watch")) {
         let key = KindKey { group: resource.group.clone(), kind: resource.kind.clone() };
-        // The preferred version comes first.
-        if kinds.contains_key(&key) || is_credential(resource) || is_served_twice(resource, served) {
+        // The preferred version comes first. Credentials are never watched.
+        let is_credential = is_credential_kind(&resource.group, &resource.kind);
+        if kinds.contains_key(&key) || is_credential || is_served_twice(resource, served) {
             continue;
         }
         let is_judged = is_judged(resource, rules);
@@ -62,14 +35,9 @@ pub(crate) fn watched_kinds(
     kinds
 }
 
-fn is_credential(resource: &ApiResource) -> bool {
-    CREDENTIAL_KINDS.contains(&(resource.group.as_str(), resource.kind.as_str()))
-}
-
 fn is_judged(resource: &ApiResource, rules: &ScanRules) -> bool {
     let ApiResource { group, kind, is_namespaced, .. } = resource;
-    let is_quiet =
-        BUSY_KINDS.contains(&(group.as_str(), kind.as_str())) || RESULT_GROUPS.contains(&group.as_str());
+    let is_quiet = is_quiet_kind(group, kind);
     rules.reads_kind(group, kind, *is_namespaced) && (!is_quiet || rules.names_kind(kind))
 }
 
@@ -84,9 +52,6 @@ fn is_input(resource: &ApiResource, inputs: &BTreeSet<WatchedInput>) -> bool {
 }
 
 fn is_served_twice(resource: &ApiResource, served: &DiscoveredResources) -> bool {
-    SERVED_TWICE.iter().any(|(name, left_out, watched)| {
-        resource.resource == *name
-            && resource.group == *left_out
-            && served.of_resource(watched, name).is_some()
-    })
+    preferred_group(&resource.group, &resource.resource)
+        .is_some_and(|group| served.of_resource(group, &resource.resource).is_some())
 }

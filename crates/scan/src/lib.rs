@@ -17,6 +17,7 @@ mod intern;
 mod judge;
 mod key;
 mod outcome_set;
+mod quiet_kinds;
 mod recording;
 mod rules;
 mod scanner;
@@ -27,6 +28,7 @@ pub use decision::ObjectDecision;
 pub use input::WatchedInput;
 pub use judge::{Judgement, JudgementCause};
 pub use key::{KindKey, ObjectKey};
+pub use quiet_kinds::{is_credential_kind, is_quiet_kind, preferred_group};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
 pub use rules::{RescanTarget, ScanRuleOptions, ScanRules};
 pub use scanner::{

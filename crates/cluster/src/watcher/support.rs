@@ -8,7 +8,7 @@ use kubewright_k8s::ApiPath;
 use kubewright_value::Text;
 
 /// After how long it is tried again: the API server may have been upgraded.
-const RETRY_AFTER: Duration = Duration::from_secs(3600);
+const FALLBACK_TTL: Duration = Duration::from_secs(3600);
 
 /// How many groups and versions are remembered.
 const MAX_REMEMBERED: usize = 4096;
@@ -24,7 +24,7 @@ impl WatchListSupport {
     pub(crate) fn is_expected(&self, path: &ApiPath) -> bool {
         let unsupported = self.unsupported.lock().unwrap_or_else(PoisonError::into_inner);
         let since = unsupported.get(&(path.group.clone(), path.version.clone()));
-        since.is_none_or(|since| since.elapsed() >= RETRY_AFTER)
+        since.is_none_or(|since| since.elapsed() >= FALLBACK_TTL)
     }
 
     pub(crate) fn remember_unsupported(&self, path: &ApiPath) {

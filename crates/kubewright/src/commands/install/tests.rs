@@ -97,7 +97,8 @@ fn nothing_is_deleted_but_what_is_its_own() {
     for (_, rule) in role_rules(&objects("")) {
         let is_named = !texts(&rule, &["resourceNames"]).is_empty();
         // RBAC has no labels: the scanner itself checks that a report or finding is its own.
-        let written = ["reports", "clusterreports", "policyreports", "clusterpolicyreports", "k8spatterns", "smells"];
+        let written =
+            ["reports", "clusterreports", "policyreports", "clusterpolicyreports", "k8spatterns", "smells"];
         let is_named = is_named || texts(&rule, &["resources"]).iter().all(|name| written.contains(name));
         assert!(is_named || !texts(&rule, &["verbs"]).contains(&"delete"), "{rule:?}");
     }

@@ -4,33 +4,9 @@ use std::collections::HashSet;
 
 use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{KindScope, Rule};
+use kubewright_scan::{is_quiet_kind, preferred_group};
 use kubewright_value::Text;
 use std::sync::Arc;
-
-/// Kinds that change all the time or hold credentials. They are listed only where a rule names them.
-const QUIET_KINDS: [(&str, &str); 7] = [
-    ("", "Secret"),
-    ("", "Event"),
-    ("events.k8s.io", "Event"),
-    ("coordination.k8s.io", "Lease"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("", "Endpoints"),
-    ("", "ComponentStatus"),
-];
-
-/// Groups whose objects are measurements or results of scans.
-const QUIET_GROUPS: [&str; 5] = [
-    "metrics.k8s.io",
-    "custom.metrics.k8s.io",
-    "external.metrics.k8s.io",
-    "wgpolicyk8s.io",
-    "openreports.io",
-];
-
-/// Resources that another group serves too, from the same stored objects: the resource, the group that is left out, and
-/// the group that is listed.
-const SERVED_TWICE: [(&str, &str, &str); 2] =
-    [("events", "events.k8s.io", ""), ("ingresses", "extensions", "networking.k8s.io")];
 
 /// A kind that is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,19 +48,9 @@ pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>
     kinds
 }
 
-/// Returns whether a kind is listed only where a rule names it.
-pub(super) fn is_quiet_kind(group: &str, kind: &str) -> bool {
-    // Other scanners store what they find in groups of such names.
-    let is_result = group.starts_with("reports.");
-    is_result || QUIET_KINDS.contains(&(group, kind)) || QUIET_GROUPS.contains(&group)
-}
-
 fn is_served_elsewhere(resource: &ApiResource, served: &DiscoveredResources) -> bool {
-    SERVED_TWICE.iter().any(|(name, left_out, listed)| {
-        resource.resource == *name
-            && resource.group == *left_out
-            && served.of_resource(listed, name).is_some()
-    })
+    preferred_group(&resource.group, &resource.resource)
+        .is_some_and(|group| served.of_resource(group, &resource.resource).is_some())
 }
 
 fn is_resource_judged(resource: &ApiResource, rules: &[Arc<Rule>]) -> bool {

@@ -14,11 +14,12 @@ use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_graph::Id;
 use kubewright_patterns::LivePatterns;
 use kubewright_report::{FilePosition, FindingContext, ObjectRow, OutcomeCounts, OutcomeRow, Severity};
+use kubewright_scan::is_quiet_kind;
 
 use super::cluster::ScanCluster;
 use super::extent::ScanExtent;
 use super::judge::ObjectJudge;
-use super::kinds::{KindReaders, ScanKind, is_quiet_kind, scan_kinds};
+use super::kinds::{KindReaders, ScanKind, scan_kinds};
 use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 use crate::arguments::{ScanArguments, Threshold};
