@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_cluster::{Client, Config, Discovery};
 use kubewright_serve::health::{Readiness, serve_health};
 use kubewright_serve::log::{Log, LogLevel};
-use kubewright_serve::{ServeError, asked_to_stop, workers};
+use kubewright_serve::{ServeError, asked_to_stop, make_namespace, workers};
 use tokio::sync::watch;
 
 use crate::lease::{Leadership, LeaseFence, run_leader_election};
@@ -28,15 +28,23 @@ const SUPERVISION_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause before a scan that has failed begins again.
 const RESTART_PAUSE: Duration = Duration::from_secs(2);
 
-/// Scans the cluster of `config` until the process is asked to stop.
+/// Scans the cluster of `config` until the process is asked to stop. A controller that is not in the cluster may have
+/// to make the namespace of its Lease first.
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn run_scan_controller(settings: ScanControllerSettings, config: Config) -> Result<(), ServeError> {
+pub fn run_scan_controller(
+    settings: ScanControllerSettings,
+    config: Config,
+    makes_namespace: bool,
+) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(config)?;
+        if makes_namespace {
+            make_namespace(&client, &settings.lease.namespace).await;
+        }
         let controller = ScanController::start(settings, client)?;
         controller.run(asked_to_stop()).await;
         Ok(())

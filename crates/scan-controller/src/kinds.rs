@@ -11,6 +11,8 @@ pub(crate) struct WatchedKind {
     pub(crate) resource: ApiResource,
     /// Whether rules judge its objects; otherwise only changes of them matter.
     pub(crate) is_judged: bool,
+    /// Whether rules can read its managed fields, which are a large part of most objects.
+    pub(crate) has_managed_fields: bool,
 }
 
 /// Returns the kinds of `served` that are watched for `rules`, whose decisions looked up `inputs`.
@@ -29,7 +31,8 @@ pub(crate) fn watched_kinds(
         }
         let is_judged = is_judged(resource, rules);
         if is_judged || is_input(resource, inputs) {
-            kinds.insert(key, WatchedKind { resource: resource.clone(), is_judged });
+            let has_managed_fields = is_judged && rules.reads_managed_fields(&resource.kind);
+            kinds.insert(key, WatchedKind { resource: resource.clone(), is_judged, has_managed_fields });
         }
     }
     kinds

@@ -87,6 +87,7 @@ impl KindWatches {
         let number = self.started;
         let mut watch = ResourceWatch::new(kind.resource.address().all());
         watch.is_metadata_only = !kind.is_judged;
+        watch.has_managed_fields = kind.has_managed_fields;
         let (sender, mut events) = mpsc::channel(MAX_WAITING_EVENTS);
         let (inputs, key) = (self.inputs.clone(), key.clone());
         let watching = self.runtime.spawn(watch_resource(self.client.clone(), watch, sender));

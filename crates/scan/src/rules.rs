@@ -46,6 +46,7 @@ pub struct ScanRules {
     pub(crate) changing: Engine,
     pub(crate) owners: OwnerRules,
     pub(crate) patterns: PatternSet,
+    do_patterns_read_bookkeeping: bool,
     policies: BTreeMap<ObjectKey, ScannedPolicy>,
     needs: Needs,
     expiry: Option<i128>,
@@ -168,6 +169,12 @@ impl ScanRules {
         let policies = keys.flat_map(|key| [self.policies.get(key), newer.policies.get(key)]).flatten();
         let targets = policies.flat_map(|policy| policy.scopes.iter().flat_map(targets_of));
         without_included(targets.collect())
+    }
+
+    /// Returns whether a rule or a pattern can read `metadata.managedFields` of objects of `kind`.
+    #[must_use]
+    pub fn reads_managed_fields(&self, kind: &str) -> bool {
+        self.do_patterns_read_bookkeeping || self.parts_read_of(kind).bookkeeping
     }
 
     /// Returns which parts of objects of `kind` rules can read.

@@ -54,7 +54,7 @@ pub use notice::{Notice, NoticeKind};
 pub use offline::run_offline;
 pub use roles::RoleIndex;
 pub use rules::spawn_rule_compiler;
-pub use run::{run_in_cluster, start_server};
+pub use run::{make_namespace, run_in_cluster, start_server};
 pub use server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 pub use settings::{ServeSettings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot, cluster_dialects};

@@ -101,8 +101,9 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     Ok(server)
 }
 
-/// Whatever goes wrong here goes wrong again where the namespace is used.
-async fn make_namespace(client: &Client, name: &str) {
+/// Creates a namespace, if it does not exist and the user may. Whatever goes wrong here goes wrong again where the
+/// namespace is used.
+pub async fn make_namespace(client: &Client, name: &str) {
     let metadata = Map::from([("name", name.into())]);
     let namespace =
         Map::from([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);

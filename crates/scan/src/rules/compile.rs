@@ -98,6 +98,8 @@ impl<'d> RuleSetCompiler<'d> {
             // Only references are read of them, whatever their language.
             let auxiliaries = self.auxiliaries.concat();
             self.compiled.patterns = PatternSet::compile(&self.pattern_documents, &auxiliaries, detection);
+            let reads = |document: &&Document| parts_read_by(&document.value).bookkeeping;
+            self.compiled.do_patterns_read_bookkeeping = self.pattern_documents.iter().any(reads);
         }
     }
 

@@ -135,12 +135,21 @@ fn server_parses_the_arguments_of_the_deployment() {
     let flags = "--exceptions-from a,b --targets +widgets.example.com,-pods --allow-host api.example.com --cert-manager";
     for flags in ["", flags] {
         let objects = objects(flags);
-        let deployment = objects.iter().find(|object| kind(object) == "Deployment").unwrap();
-        let containers =
-            deployment.at(&["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
-        let told = texts(&containers[0], &["args"]);
-        let understood = CommandLine::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
-        assert!(matches!(understood.unwrap().command, CliCommand::Serve(_)), "{told:?}");
+        let deployments: Vec<&Value> = objects.iter().filter(|object| kind(object) == "Deployment").collect();
+        assert_eq!(deployments.len(), 2);
+        for deployment in deployments {
+            let containers =
+                deployment.at(&["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
+            let told = texts(&containers[0], &["args"]);
+            let understood =
+                CommandLine::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
+            let is_scan = deployment.str_at(&["metadata", "name"]) == "kubewright-scan";
+            match understood.unwrap().command {
+                CliCommand::Serve(_) => assert!(!is_scan, "{told:?}"),
+                CliCommand::Scan(scan) => assert!(is_scan && scan.controller.serve, "{told:?}"),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn serve_scan(
         settings.lookups.namespace.clone_from(&namespace);
         settings.lease.namespace = namespace;
     }
-    run_scan_controller(settings, config).map_err(|error| serve_failure(&error))?;
+    let makes_namespace = !is_pod && arguments.controller.lease_namespace.is_none();
+    run_scan_controller(settings, config, makes_namespace).map_err(|error| serve_failure(&error))?;
     Ok(ExitStatus::Clean)
 }
 
