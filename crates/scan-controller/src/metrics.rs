@@ -180,6 +180,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn scan_metrics_in_the_docs_are_those_of_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scanning.md");
+        let (begin, end) = ("<!-- metrics: begin -->\n", "<!-- metrics: end -->");
+        let docs = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = docs.split_once(begin).unwrap();
+        let (table, after) = rest.split_once(end).unwrap();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, format!("{before}{begin}{}{end}{after}", scan_metrics_markdown())).unwrap();
+            return;
+        }
+        assert_eq!(table, scan_metrics_markdown(), "run this test with UPDATE_DOCS=1");
+    }
+
+    #[test]
+    fn dashboard_and_alerts_name_only_metrics_of_the_table() {
+        let charts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../charts");
+        for file in ["grafana/kubewright-scan.json", "kubewright/templates/prometheusrule.yaml"] {
+            let text = std::fs::read_to_string(format!("{charts}/{file}")).unwrap();
+            let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+            let named: Vec<&str> = words.filter(|word| word.starts_with("kubewright_")).collect();
+            let is_known = |name: &&str| SCAN_METRICS.iter().any(|row| row.name == *name);
+            assert!(named.len() >= 4 && named.iter().all(is_known), "{file}: {named:?}");
+        }
+    }
+
+    #[test]
     fn every_metric_is_shown_with_all_values_of_its_label() {
         let metrics = ScanMetrics::default();
         metrics.written(WriteVerb::Delete);
