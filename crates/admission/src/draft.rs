@@ -183,6 +183,7 @@ impl PolicyDraft {
             tier: 0,
             precedence: 0,
             position: 0,
+            matches_current: false,
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),

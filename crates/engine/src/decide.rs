@@ -152,7 +152,7 @@ impl Engine {
             let together =
                 rest.iter().take_while(|rule| (rule.action, rule.tier) == (first.action, first.tier)).count();
             let (tier, later) = rest.split_at(together);
-            if first.action == RuleAction::Validate && settings.is_as_written && run.written.is_none() {
+            if first.action != RuleAction::Mutate && settings.is_as_written && run.written.is_none() {
                 run.normalise(normalised.as_ref().unwrap_or(request));
             }
             run.run_tier(tier);
@@ -245,7 +245,7 @@ impl<'a> DecisionRun<'a> {
     /// Returns the budget of `rule`, whatever is left for all.
     fn own_allowance(&self, rule: &Rule) -> Limits {
         let limits = self.settings.limits;
-        if rule.action == RuleAction::Validate {
+        if rule.action != RuleAction::Mutate {
             return limits;
         }
         let left =
@@ -276,14 +276,25 @@ impl<'a> DecisionRun<'a> {
     fn run_tier(&mut self, rules: &[&Rule]) {
         match rules.first().map(|rule| rule.action) {
             Some(RuleAction::Mutate) => self.mutate(rules),
-            Some(RuleAction::Validate) => self.validate(rules),
+            Some(RuleAction::Validate | RuleAction::Generate | RuleAction::Delete) => self.run_in_turn(rules),
             None => {}
         }
     }
 
-    /// Runs mutating rules: all are matched before any of them changes the object. A rule that applies gets its outcome
-    /// when it has run; the others have theirs already.
+    /// Runs mutating rules: neighbours that are matched as the tier began are all matched before any of them changes the
+    /// object, the others are matched and run one after the other.
     fn mutate(&mut self, rules: &[&Rule]) {
+        for neighbours in rules.chunk_by(|one, next| one.matches_current == next.matches_current) {
+            match neighbours.first() {
+                Some(rule) if rule.matches_current => self.run_in_turn(neighbours),
+                _ => self.match_then_run(neighbours),
+            }
+        }
+    }
+
+    /// Matches `rules` before any of them runs. A rule that applies gets its outcome when it has run; the others have
+    /// theirs already.
+    fn match_then_run(&mut self, rules: &[&Rule]) {
         let mut pending = Vec::new();
         for rule in rules {
             if self.is_unfinished {
@@ -305,8 +316,8 @@ impl<'a> DecisionRun<'a> {
         }
     }
 
-    /// Runs validating rules, one after the other.
-    fn validate(&mut self, rules: &[&Rule]) {
+    /// Matches and runs `rules` one after the other.
+    fn run_in_turn(&mut self, rules: &[&Rule]) {
         let mut closed: Option<&Text> = None;
         for rule in rules {
             if self.is_unfinished {
@@ -384,15 +395,18 @@ impl<'a> DecisionRun<'a> {
     /// Returns the outcome of a rule that ran.
     fn outcome_of(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> RuleOutcome {
         match effect {
-            Ok(Effect::Patch(mut patch)) if rule.action == RuleAction::Mutate => {
+            Ok(Effect::Patch { operations: mut patch, message }) if rule.action == RuleAction::Mutate => {
                 if self.settings.abridges_patches {
                     patch.truncate(1);
                     patch.shrink_to_fit();
                 }
-                RuleOutcome { patch, ..rule_outcome(rule, RuleStatus::Pass, Text::default()) }
+                RuleOutcome { patch, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
-            Ok(Effect::Patch(_)) => {
-                self.error_outcome(rule, EvalError::new("a validating rule cannot change the object"))
+            Ok(Effect::Patch { .. }) => {
+                self.error_outcome(rule, EvalError::new("only a mutating rule can change the object"))
+            }
+            Ok(Effect::Write { writes, message }) => {
+                RuleOutcome { writes, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
             Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
@@ -442,6 +456,7 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         path: Vec::new(),
         location: Some(rule.location.clone()),
         patch: Vec::new(),
+        writes: Vec::new(),
         denial: None,
         is_judged: false,
         is_refusal: false,
@@ -468,7 +483,7 @@ impl RuleAttempt {
         Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
     }
 
-    /// Evaluates a rule; a validating rule gets a copy, so that it cannot change the object.
+    /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object.
     fn evaluate(
         &mut self,
         run: &mut DecisionRun<'_>,
@@ -478,7 +493,9 @@ impl RuleAttempt {
         let mut evaluation = self.evaluation(run, rule);
         match rule.action {
             RuleAction::Mutate => program.evaluate(&mut run.object, &mut evaluation),
-            RuleAction::Validate => program.evaluate(&mut run.object.clone(), &mut evaluation),
+            RuleAction::Validate | RuleAction::Generate | RuleAction::Delete => {
+                program.evaluate(&mut run.object.clone(), &mut evaluation)
+            }
         }
     }
 

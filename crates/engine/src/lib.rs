@@ -33,8 +33,8 @@ pub use index::RuleIndex;
 pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, RuleOutcome, RuleStatus};
 pub use rule::{
-    Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, Rule, RuleAction,
-    RuleBranch, RuleId, RuleMetadata, RuleProgram,
+    Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule,
+    RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb,
 };
 pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;

@@ -7,7 +7,7 @@ use kubewright_patch as patch;
 use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 
-use crate::{Query, RuleId, RuleMetadata, TraceNode};
+use crate::{ObjectWrite, Query, RuleId, RuleMetadata, TraceNode};
 
 /// The outcome of one rule for one request.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct RuleOutcome {
     pub location: Option<Location>,
     /// The changes of the rule.
     pub patch: Vec<patch::JsonPatchOperation>,
+    /// The objects that the rule asks to be written.
+    pub writes: Vec<ObjectWrite>,
     /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
     /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not

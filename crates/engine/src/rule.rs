@@ -56,6 +56,9 @@ pub struct Rule {
     pub precedence: u32,
     /// Its position among the rules of its policy; lower runs first.
     pub position: u32,
+    /// Whether a mutating rule is matched against the object as the rules before it left it, and not as it was when the
+    /// tier began.
+    pub matches_current: bool,
     /// What its author says about it.
     pub metadata: Arc<RuleMetadata>,
     /// Whether a request is refused when the rule cannot answer.
@@ -147,13 +150,17 @@ pub struct RuleBranch {
     pub location: Location,
 }
 
-/// What a rule does. Rules that mutate run before rules that validate.
+/// What a rule does, in the order in which rules run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleAction {
     /// Changes objects.
     Mutate,
     /// Judges objects after all changes.
     Validate,
+    /// Writes other objects because of the object, once it is admitted.
+    Generate,
+    /// Decides whether the stored object is deleted. It never runs at admission.
+    Delete,
 }
 
 /// The program of a rule: it evaluates the object of one request and may change it.
@@ -267,11 +274,58 @@ pub enum Applies {
     OutOfScope(Text),
 }
 
+/// A write that a rule asks for: it is shown by commands and carried out by a controller, never by an evaluation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectWrite {
+    /// What is done.
+    pub verb: WriteVerb,
+    /// The object after the write; for a deletion, the object that is deleted.
+    pub object: Value,
+}
+
+/// What a rule asks to be done to an object, in the words of the API server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WriteVerb {
+    /// The object is created; one that exists already is left as it is.
+    Create,
+    /// The object is made to be as given, whether it exists or not.
+    Apply,
+    /// An existing object is replaced by the given one.
+    Update,
+    /// The object is deleted.
+    Delete,
+}
+
+impl WriteVerb {
+    /// Returns the word for it in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Apply => "apply",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// The result of evaluating a rule for an object it applies to.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// The object was changed by these operations; without any, it already had the wanted form.
-    Patch(Vec<patch::JsonPatchOperation>),
+    /// The object was changed.
+    Patch {
+        /// The changes; without any, it already had the wanted form.
+        operations: Vec<patch::JsonPatchOperation>,
+        /// The message of the dialect, if it has one.
+        message: Text,
+    },
+    /// Objects are to be written once the request is admitted.
+    Write {
+        /// The writes, in order.
+        writes: Vec<ObjectWrite>,
+        /// The message of the dialect, if it has one.
+        message: Text,
+    },
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
     /// The rule turns out not to apply to the object.

@@ -233,6 +233,7 @@ impl PolicyCompiler<'_> {
             tier: 0,
             precedence: 0,
             position,
+            matches_current: false,
             metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),

@@ -129,6 +129,7 @@ impl RuleHeader {
             tier: self.tier,
             precedence: self.precedence,
             position: 0,
+            matches_current: false,
             metadata: Arc::default(),
             refuses_on_error: self.refuses_on_error,
             is_exclusive: false,

@@ -235,12 +235,13 @@ impl ModRuleProgram {
             annotation::patch_last_applied(object, text, &rendered, &PATCH_OPTIONS, evaluation.budget);
         }
         if changes.len() == rendered.len() {
-            return Effect::Patch(rendered);
+            return Effect::Patch { operations: rendered, message: Text::default() };
         }
         // The changes are numbered in order.
         let is_change = |number: &usize| changes.binary_search(number).is_ok();
         let effective = rendered.into_iter().enumerate().filter(|(number, _)| is_change(number));
-        Effect::Patch(effective.map(|(_, operation)| operation).collect())
+        let operations = effective.map(|(_, operation)| operation).collect();
+        Effect::Patch { operations, message: Text::default() }
     }
 
     /// Returns the rule as the requester knows it.

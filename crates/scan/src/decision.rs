@@ -128,6 +128,7 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         path: Vec::new(),
         location: Some(rule.location.clone()),
         patch: Vec::new(),
+        writes: Vec::new(),
         denial: None,
         is_judged: true,
         is_refusal: false,

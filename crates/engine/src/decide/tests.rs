@@ -30,7 +30,7 @@ impl RuleProgram for Appends {
             Some("!rename") => {
                 let metadata = object.as_object_mut().unwrap().get_mut("metadata").unwrap();
                 metadata.as_object_mut().unwrap().insert("name".into(), self.name.clone().into());
-                return Ok(Effect::Patch(vec![]));
+                return Ok(Effect::Patch { operations: vec![], message: Text::default() });
             }
             Some("!reject") => {
                 return Ok(Effect::Fail {
@@ -46,7 +46,7 @@ impl RuleProgram for Appends {
         }
         let log = object.str_at(&["log"]).to_owned() + &self.name;
         object.as_object_mut().unwrap().insert("log".into(), log.into());
-        Ok(Effect::Patch(vec![]))
+        Ok(Effect::Patch { operations: vec![], message: Text::default() })
     }
 }
 
@@ -71,6 +71,7 @@ pub(crate) fn rule(text: &'static str) -> Rule {
             ..RuleScope::default()
         },
         position: 0,
+        matches_current: false,
         metadata: std::sync::Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,

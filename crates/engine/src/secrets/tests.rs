@@ -57,6 +57,7 @@ fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn RuleProgram>) 
         tier: 0,
         precedence: 0,
         position: 0,
+        matches_current: false,
         metadata: Arc::default(),
         refuses_on_error: true,
         is_exclusive: false,

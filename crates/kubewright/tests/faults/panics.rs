@@ -140,6 +140,7 @@ fn rule() -> Rule {
         tier: 0,
         precedence: 0,
         position: 0,
+        matches_current: false,
         metadata: Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,

@@ -115,6 +115,7 @@ fn rule(phase: AdmissionPhase, name: &Text) -> Rule {
         tier: 0,
         precedence: 0,
         position: 0,
+        matches_current: false,
         metadata: Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,

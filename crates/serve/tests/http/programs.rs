@@ -16,6 +16,7 @@ pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
         tier: 0,
         precedence: 0,
         position: 0,
+        matches_current: false,
         metadata: std::sync::Arc::default(),
         refuses_on_error: name.starts_with("asks"),
         is_exclusive: false,

@@ -206,6 +206,8 @@ impl<'a> RuleTestRun<'a> {
                 match rule.action {
                     kubewright_engine::RuleAction::Mutate => "patch",
                     kubewright_engine::RuleAction::Validate => "judge",
+                    kubewright_engine::RuleAction::Generate => "generate",
+                    kubewright_engine::RuleAction::Delete => "delete",
                 },
             )),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
