@@ -214,6 +214,9 @@ impl Converter<'_> {
                     &child_path(&rule.path, *field),
                 );
             }
+            Method::Mutate(mutate) => {
+                return refuse_conversion("`mutate` is not a check", &mutate.path);
+            }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
                     "`podSecurity`: the Pod Security Standards cannot be written in CEL",

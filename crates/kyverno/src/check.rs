@@ -7,11 +7,12 @@ mod conditions;
 mod context;
 mod kinds;
 mod matching;
+mod mutate;
 mod pattern;
 mod pod_security;
 mod variables;
 
-pub(super) use variables::{VariableUse, check_variables};
+pub(super) use variables::{VariableUse, check_variables, each_text};
 
 use std::collections::HashSet;
 
@@ -256,6 +257,9 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
+    if let Method::Mutate(found) = &rule.validate.method {
+        mutate::check_mutate(findings, policy, found);
+    }
     variables::braces(findings, rule);
 }
 
@@ -296,7 +300,11 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::Foreach(loops) => loops.iter().for_each(|each| check_foreach(findings, each)),
         Method::Both(both) => both.iter().for_each(|one| self::check_method(findings, one, place)),
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
-        Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
+        Method::Deny(None)
+        | Method::Cel(_)
+        | Method::Manifests(_)
+        | Method::Mutate(_)
+        | Method::Unsupported { .. } => {}
     }
 }
 

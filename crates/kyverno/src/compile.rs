@@ -3,6 +3,7 @@
 mod body;
 mod exceptions;
 mod lint;
+mod mutation;
 
 use std::sync::Arc;
 
@@ -225,15 +226,23 @@ impl PolicyCompiler<'_> {
         properties: Vec<(Text, Text)>,
     ) -> kubewright_engine::Rule {
         let annotations = &self.policy.annotations;
+        // A rule about others writes once the request is admitted.
+        let (action, phase) = match &judge.body.check {
+            ValidateCheck::Mutate(mutation) if mutation.targets.is_empty() => {
+                (RuleAction::Mutate, AdmissionPhase::Mutating)
+            }
+            ValidateCheck::Mutate(_) => (RuleAction::Generate, AdmissionPhase::Validating),
+            _ => (RuleAction::Validate, AdmissionPhase::Validating),
+        };
         kubewright_engine::Rule {
             id: Arc::clone(&judge.id),
             scope: judge.matcher.scope(),
-            action: RuleAction::Validate,
-            phase: AdmissionPhase::Validating,
+            action,
+            phase,
             tier: 0,
             precedence: 0,
             position,
-            matches_current: false,
+            matches_current: action == RuleAction::Mutate,
             metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),

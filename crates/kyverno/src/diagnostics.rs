@@ -77,4 +77,6 @@ kubewright_engine::codes! {
     CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
     ENTRY_WITHOUT_KINDS "KW-K089" Warning "an entry of match without kinds";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
+    PATCH_KIND "KW-K100" Error "a mutate rule does not change objects in exactly one way";
+    BAD_PATCH "KW-K101" Error "a patch that cannot be read";
 }

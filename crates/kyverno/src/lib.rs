@@ -1,4 +1,4 @@
-//! Kyverno's validate rules: judge one object by patterns, conditions and loops.
+//! Kyverno's validate rules, which judge one object by patterns, conditions and loops, and its mutate rules, which change it.
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
@@ -16,6 +16,7 @@ mod images;
 mod manifests;
 pub mod matching;
 mod message;
+mod mutate;
 pub mod operator;
 pub mod pattern;
 mod pod_security;

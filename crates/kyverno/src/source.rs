@@ -7,12 +7,14 @@ mod context;
 mod exception;
 mod filter;
 pub(super) mod manifests;
+mod mutate;
 mod pod_security;
 mod policy;
 mod recovery;
 mod rule;
 
 pub(super) use exception::read_exception;
+pub use mutate::{ElementOrder, Mutate, MutateForeach, MutatePatch, MutateTarget};
 pub use policy::read_policy_document;
 
 use kubewright_k8s::{GroupVersionKind, Operation};
@@ -204,7 +206,9 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
-    /// An unsupported method, by its field: `mutate` and so on.
+    /// `mutate`: the rule changes objects and checks nothing.
+    Mutate(Box<Mutate>),
+    /// An unsupported method, by its field: `generate` and so on.
     Unsupported {
         /// The name of the field.
         field: &'static str,

@@ -2,7 +2,8 @@
 //!
 //! Objects are united key by key, null removes a key, and a list is merged element by element where a [`MergeSchema`]
 //! knows the keys of its elements; any other list is replaced. Elements that exist keep their places, and new ones
-//! come first, in the order of the patch.
+//! come first, in the order of the patch. An empty object of the patch is made where there is nothing, except in an
+//! element that exists: there it says nothing, and could contradict what the element has.
 
 mod list;
 mod merge;

@@ -111,6 +111,7 @@ pub(super) fn declared_entries(rule: &RuleSource) -> Vec<&ContextEntry> {
                 }
             }
             Method::Both(both) => both.iter().for_each(|one| of_loops(one, entries)),
+            Method::Mutate(mutate) => entries.extend(mutate.entries()),
             _ => {}
         }
     }

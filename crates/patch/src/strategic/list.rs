@@ -59,7 +59,7 @@ impl<S: MergeSchema> StrategicMerge<'_, S> {
             let Some(slot) = items.get_mut(*index).filter(|_| !removed.contains(index)) else { continue };
             let current = Some(std::mem::take(slot));
             let part = PatchPart::Tree(patch);
-            match self.element((*index, *written), |merge| merge.part(current, part, of_element))? {
+            match self.element((*index, *written), |merge| merge.existing(current, part, of_element))? {
                 Some(merged) => *slot = merged,
                 None => removed.push(*index),
             }
@@ -88,7 +88,7 @@ impl<S: MergeSchema> StrategicMerge<'_, S> {
                     let items = list.as_array_mut().filter(|items| index < items.len());
                     let Some(items) = items else { continue };
                     let current = items.get_mut(index).map(std::mem::take);
-                    match self.element(place, |merge| merge.part(current, *part, of_element))? {
+                    match self.element(place, |merge| merge.existing(current, *part, of_element))? {
                         Some(merged) => put(items, index, merged),
                         None => drop(items.remove(index)),
                     }

@@ -19,6 +19,8 @@ pub struct StrategicMerge<'m, S: MergeSchema> {
     pub(super) at: Vec<Step>,
     from: Vec<Step>,
     pub(super) is_changed: bool,
+    // Whether the current place is in an element that the list had before.
+    is_in_element: bool,
 }
 
 /// One change of an object.
@@ -90,6 +92,14 @@ impl<'p> PatchPart<'p> {
         }
     }
 
+    fn is_empty_object(self) -> bool {
+        match self.simple() {
+            Self::Tree(StrategicPatch::Object(object)) => object.entries.is_empty() && object.directive.is_none(),
+            Self::Plain(value) => value.as_object().is_some_and(Map::is_empty),
+            Self::Tree(_) => false,
+        }
+    }
+
     pub(super) fn to_value(self) -> Value {
         match self {
             Self::Tree(patch) => patch.to_value(),
@@ -116,7 +126,7 @@ impl<'p> PatchPart<'p> {
 impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
     /// Returns a merge that knows the lists of `schema`.
     pub fn new(schema: &'m S, budget: &'m mut Budget) -> Self {
-        Self { schema, budget, observer: None, at: Vec::new(), from: Vec::new(), is_changed: false }
+        Self { schema, budget, observer: None, at: Vec::new(), from: Vec::new(), is_changed: false, is_in_element: false }
     }
 
     /// Returns the same merge, which calls `observer` with every change.
@@ -203,11 +213,7 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
             }
         };
         let is_made = !matches!(current, Some(Value::Object(_)));
-        let is_empty = match part {
-            PatchPart::Tree(StrategicPatch::Object(object)) => object.entries.is_empty(),
-            PatchPart::Plain(value) => value.as_object().is_some_and(Map::is_empty),
-            PatchPart::Tree(_) => false,
-        };
+        let is_empty = part.is_empty_object();
         let value = match current {
             Some(object @ Value::Object(_)) => object,
             None | Some(Value::Null) => Value::object(Map::new()),
@@ -272,6 +278,9 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
         let Some(map) = value.as_object_mut() else { return Ok(()) };
         let current = map.get_mut(key).map(std::mem::take);
         let had = current.is_some();
+        if !had && self.is_in_element && part.is_empty_object() {
+            return Ok(());
+        }
         let merge = known.map_or(SchemaMerge::Replace, |known| self.schema.field(known, key));
         let depth = self.from.len();
         self.at.push(Step::Key(key.clone()));
@@ -327,16 +336,31 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
         }
     }
 
+    /// Merges `part` into an element that the list has.
+    pub(super) fn existing(
+        &mut self,
+        current: Option<Value>,
+        part: PatchPart<'_>,
+        merge: SchemaMerge<S::Type>,
+    ) -> Result<Option<Value>, StrategicError> {
+        let was_in_element = std::mem::replace(&mut self.is_in_element, true);
+        let merged = self.part(current, part, merge);
+        self.is_in_element = was_in_element;
+        merged
+    }
+
     /// Makes a value of its own, which is not a change yet.
     pub(super) fn quietly<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, StrategicError>,
     ) -> Result<T, StrategicError> {
         let was_changed = self.is_changed;
+        let was_in_element = std::mem::replace(&mut self.is_in_element, false);
         let observer = self.observer.take();
         let made = work(self);
         self.observer = observer;
         self.is_changed = was_changed;
+        self.is_in_element = was_in_element;
         made
     }
 

@@ -115,6 +115,13 @@ fn keyed_lists_keep_their_order_and_new_elements_come_first() {
 }
 
 #[test]
+fn an_empty_object_is_made_except_in_an_element_that_exists() {
+    check("{o: {}}", "{o: {x: {}}}", "{o: {x: {}}}");
+    check("{by: []}", "{by: [{name: a, x: {}}]}", "{by: [{name: a, x: {}}]}");
+    check("{by: [{name: a}]}", "{by: [{name: a, x: {}}]}", "{by: [{name: a}]}");
+}
+
+#[test]
 fn of_elements_with_one_key_the_last_is_patched() {
     check("{by: [{name: a}, {name: a}]}", "{by: [{name: a, x: 1}]}", "{by: [{name: a}, {name: a, x: 1}]}");
 }
