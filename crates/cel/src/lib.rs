@@ -75,6 +75,15 @@ impl CelProgram {
         &self.planned.result
     }
 
+    /// Returns whether the expression only reads a variable or a part of it.
+    #[must_use]
+    pub fn is_plain_read(&self) -> bool {
+        matches!(
+            self.root.node,
+            ast::CelNode::Identifier { .. } | ast::CelNode::Select { .. } | ast::CelNode::Index { .. }
+        )
+    }
+
     /// Replaces the environment, which is used again when the program is rewritten, by `environment`, which must have
     /// everything the program uses. So programs compiled one after the other, each with one more variable, share one.
     pub fn share_environment(&mut self, environment: &CelEnvironment) {
