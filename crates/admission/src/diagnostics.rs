@@ -28,4 +28,9 @@ kubewright_engine::codes! {
     BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server refuses";
     NULL_NAMESPACE "KW-A031" Warning "a match condition reads the namespace, which is null there";
     NULL_OBJECT "KW-A032" Warning "a policy for deletions reads `object`, which is null there";
+    NO_MUTATIONS "KW-A040" Error "a policy has no mutations";
+    ATOMIC_PATCH "KW-A041" Warning "a patch of an atomic list, map or structure";
+    UNKNOWN_PATCH_FIELD "KW-A042" Warning "a patch of a field that does not exist";
+    MISPLACED_STRUCTURE "KW-A043" Warning "a structure whose name is not that of its place";
+    UNUSED_TARGETS "KW-A044" Warning "targets of a policy that changes no existing objects";
 }

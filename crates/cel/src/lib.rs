@@ -22,6 +22,7 @@ mod plan;
 mod reads;
 mod rewrite;
 mod standard;
+mod structures;
 mod time;
 mod val;
 
@@ -40,6 +41,7 @@ pub use library::CelLibrary;
 pub use parse::RESERVED_WORDS;
 pub use reads::{ANY_STEP, FieldComparison, FieldRead};
 pub use rewrite::CelPathChange;
+pub use structures::{StructureField, StructureFieldValue};
 pub use time::Timestamp;
 pub use val::{CelKind, ListVal, MapEntries, MapVal, Opaque, Val};
 

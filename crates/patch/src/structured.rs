@@ -50,8 +50,6 @@ pub enum MergeShape<T> {
     Structure {
         /// Whether it is replaced as a whole.
         is_atomic: bool,
-        /// Whether fields that are not declared may hold anything.
-        is_open: bool,
     },
 }
 

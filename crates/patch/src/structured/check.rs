@@ -99,12 +99,7 @@ impl TypeChecker {
                 Value::Object(map) => self.visit_fields(map, |_| Some(inner.clone()), budget),
                 other => self.expected_map(other),
             },
-            MergeShape::Structure { is_open, .. } => match value {
-                Value::Object(map) if is_open => {
-                    let known = map.iter().filter(|(key, _)| kind.field(key).is_some());
-                    let known: Map = known.map(|(key, value)| (key.clone(), value.clone())).collect();
-                    self.visit_fields(&known, |key| kind.field(key), budget)
-                }
+            MergeShape::Structure { .. } => match value {
                 Value::Object(map) => self.visit_fields(map, |key| kind.field(key), budget),
                 other => self.expected_map(other),
             },
@@ -252,7 +247,7 @@ fn collect_atomics<T: MergeType>(
                 path.truncate(end);
             }
         }
-        (Value::Object(map), MergeShape::Structure { is_atomic, .. }) => {
+        (Value::Object(map), MergeShape::Structure { is_atomic }) => {
             if is_atomic {
                 note_atomic(path, found, budget)?;
             }

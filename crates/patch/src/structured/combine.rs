@@ -38,7 +38,7 @@ impl Combiner<'_> {
                 Value::Object(new),
                 MergeShape::Anything
                 | MergeShape::Map { is_atomic: false, .. }
-                | MergeShape::Structure { is_atomic: false, .. },
+                | MergeShape::Structure { is_atomic: false },
             ) => self.merged_maps(old, new, kind),
             (Value::Array(old), Value::Array(new), MergeShape::List { item, relation })
                 if relation != ListRelation::Atomic =>

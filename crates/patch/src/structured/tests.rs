@@ -36,8 +36,8 @@ impl MergeType for TextType {
                 },
             },
             Some(b'{') => MergeShape::Map { value: inner(1, close), is_atomic: behind == "!" },
-            Some(b'A') => MergeShape::Structure { is_atomic: true, is_open: false },
-            _ => MergeShape::Structure { is_atomic: false, is_open: false },
+            Some(b'A') => MergeShape::Structure { is_atomic: true },
+            _ => MergeShape::Structure { is_atomic: false },
         }
     }
 
