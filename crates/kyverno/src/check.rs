@@ -5,6 +5,7 @@
 
 mod conditions;
 mod context;
+mod images;
 mod kinds;
 mod matching;
 mod pattern;
@@ -256,15 +257,13 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
+    images::check_image_action(findings, policy, rule);
     variables::braces(findings, rule);
 }
 
 /// Checks fields that only go with some others.
 fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
-    let unsupported = match rule.validate.method {
-        Method::Unsupported { field, .. } => field,
-        _ => "",
-    };
+    let is_images = matches!(rule.validate.method, Method::Images(_));
     let is_cel = matches!(rule.validate.method, Method::Cel(_));
     let mut not_here = |key: &str, is_wrong: bool, message: &str| {
         let path = child_path(&rule.path, key);
@@ -276,7 +275,7 @@ fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) 
     not_here("context", is_cel, "`context` does not go with `validate.cel`, which cannot see it");
     not_here(
         "imageExtractors",
-        unsupported != "verifyImages",
+        !is_images,
         "`imageExtractors` only go with `verifyImages`",
     );
 }
@@ -296,6 +295,7 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::Foreach(loops) => loops.iter().for_each(|each| check_foreach(findings, each)),
         Method::Both(both) => both.iter().for_each(|one| self::check_method(findings, one, place)),
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
+        Method::Images(found) => images::check_images(findings, found),
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }
 }

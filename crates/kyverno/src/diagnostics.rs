@@ -76,5 +76,10 @@ kubewright_engine::codes! {
     UNLIKELY_KIND "KW-K087" Warning "an entry of `kinds` that matches no object";
     CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
     ENTRY_WITHOUT_KINDS "KW-K089" Warning "an entry of match without kinds";
+    IMAGE_REFERENCES "KW-K120" Error "an image rule names its images wrongly";
+    AUDIT_MUTATES "KW-K121" Error "a rule that only reports changes digests";
+    NOTARY_SIGNER "KW-K122" Error "a signer that Notary signatures do not have";
+    KEYLESS_IDENTITY "KW-K123" Error "`keyless` without an identity";
+    IMAGE_EXTRACTOR "KW-K124" Error "an image extractor cannot be used";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
 }

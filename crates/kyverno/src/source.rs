@@ -6,6 +6,7 @@ mod cel;
 mod context;
 mod exception;
 mod filter;
+pub(super) mod images;
 pub(super) mod manifests;
 mod pod_security;
 mod policy;
@@ -204,6 +205,8 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
+    /// `verifyImages`
+    Images(Box<images::ImagesSource>),
     /// An unsupported method, by its field: `mutate` and so on.
     Unsupported {
         /// The name of the field.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Recompile};
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
@@ -13,6 +13,7 @@ use crate::diagnostics as code;
 use crate::evaluate::patterns::{AnyPattern, OnePattern, PatternSource, compile_pattern};
 use crate::evaluate::{ForeachLoop, Rooted, RuleBody, ValidateCheck};
 use crate::manifests::ManifestCheck;
+use crate::verify_images::{ImageChecks, ImageParts, compile_images};
 use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
@@ -44,6 +45,7 @@ pub(super) enum CheckParts {
     Cel(cel::CelParts),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
+    Images(Box<ImageChecks>),
     Impossible(Text),
     Foreign(Text),
 }
@@ -138,6 +140,17 @@ impl PolicyCompiler<'_> {
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
+            Method::Images(images) => {
+                let ImageParts { checks, problems, is_timed } =
+                    compile_images(images, &self.dialect.functions, self.dialect.now);
+                for (path, problems) in problems {
+                    self.report(&path, problems);
+                }
+                if is_timed {
+                    self.recompile = Recompile::Periodically;
+                }
+                CheckParts::Images(Box::new(checks))
+            }
             Method::Unsupported { field, .. } => {
                 CheckParts::Foreign(format!("not supported yet: {field}").into())
             }
@@ -245,6 +258,7 @@ impl CheckParts {
             // It finds out itself where the object describes a Pod.
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
+            CheckParts::Images(images) => ValidateCheck::Images(images.rebased(workload).into()),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
             CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
@@ -252,7 +266,7 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    fn rebased(&self, workload: PodTemplatePath) -> Self {
+    pub(crate) fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }

@@ -7,7 +7,7 @@ use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
+const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate"];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] =
     &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
@@ -244,6 +244,9 @@ fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
             lines,
             ..TestPolicyRule::default()
         };
+    }
+    if has(rule, "verifyImages") {
+        return TestPolicyRule { name, sort: "verifyImages".into(), lines, ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
