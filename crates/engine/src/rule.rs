@@ -183,7 +183,8 @@ pub trait RuleProgram: Send + Sync {
     /// Evaluates the rule for an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
-    /// When it cannot be evaluated; then `object` is unchanged.
+    /// When it cannot be evaluated; then `object` is unchanged, except that a rule may take away what the object says
+    /// about the results of this rule.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 
     /// Returns the message of the rule as written, with its expressions; empty if there is none, or if there are several

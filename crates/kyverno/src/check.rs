@@ -6,6 +6,7 @@
 mod conditions;
 mod context;
 mod generate;
+mod images;
 mod kinds;
 mod matching;
 mod mutate;
@@ -262,15 +263,13 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);
     }
+    images::check_image_action(findings, policy, rule);
     variables::braces(findings, rule);
 }
 
 /// Checks fields that only go with some others.
 fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
-    let unsupported = match rule.validate.method {
-        Method::Unsupported { field, .. } => field,
-        _ => "",
-    };
+    let is_images = matches!(rule.validate.method, Method::Images(_));
     let is_cel = matches!(rule.validate.method, Method::Cel(_));
     let mut not_here = |key: &str, is_wrong: bool, message: &str| {
         let path = child_path(&rule.path, key);
@@ -280,11 +279,7 @@ fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) 
     };
     not_here("celPreconditions", !is_cel, "`celPreconditions` only go with `validate.cel`");
     not_here("context", is_cel, "`context` does not go with `validate.cel`, which cannot see it");
-    not_here(
-        "imageExtractors",
-        unsupported != "verifyImages",
-        "`imageExtractors` only go with `verifyImages`",
-    );
+    not_here("imageExtractors", !is_images, "`imageExtractors` only go with `verifyImages`");
 }
 
 fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditions::ConditionPlace) {
@@ -304,6 +299,7 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
         // Checked with the rest of the rule.
         Method::Mutate(_) | Method::Generate(_) => {}
+        Method::Images(found) => images::check_images(findings, found),
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }
 }

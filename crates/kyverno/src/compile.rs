@@ -17,7 +17,7 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::autogen::AutogenRule;
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
-use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
+use super::evaluate::{FailureActions, ImageMutation, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
 use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
@@ -26,6 +26,9 @@ use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
+
+/// Images are verified after all other rules have changed the object.
+const IMAGES_TIER: i32 = 1000;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
 pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
@@ -134,6 +137,9 @@ impl PolicyCompiler<'_> {
             }
             for variant in variants {
                 let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                if broken.is_none() && matches!(rule.validate.method, Method::Images(_)) {
+                    rules.push(self.image_mutation(&variant, &parts, position));
+                }
                 rules.push(self.rule(&variant, &parts, broken.as_deref(), position));
             }
         }
@@ -155,6 +161,32 @@ impl PolicyCompiler<'_> {
         broken: Option<&str>,
         position: u32,
     ) -> kubewright_engine::Rule {
+        let judge = self.judge(variant, parts, broken);
+        self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone())
+    }
+
+    /// Returns the rule that verifies images and pins digests, before anything is validated and after all other changes.
+    fn image_mutation(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &RuleParts,
+        position: u32,
+    ) -> kubewright_engine::Rule {
+        let (judge, program) = (self.judge(variant, parts, None), self.judge(variant, parts, None));
+        let rule =
+            self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone());
+        kubewright_engine::Rule {
+            action: RuleAction::Mutate,
+            phase: AdmissionPhase::Mutating,
+            tier: IMAGES_TIER,
+            matches_current: true,
+            is_exclusive: false,
+            program: Box::new(ImageMutation(program)),
+            ..rule
+        }
+    }
+
+    fn judge(&mut self, variant: &Variant<'_>, parts: &RuleParts, broken: Option<&str>) -> ValidateRule {
         let Variant { rule, workload, .. } = *variant;
         let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
@@ -174,7 +206,7 @@ impl PolicyCompiler<'_> {
         if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
-        let judge = ValidateRule {
+        ValidateRule {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             body,
@@ -193,8 +225,7 @@ impl PolicyCompiler<'_> {
             gate: Arc::clone(&self.gate),
             skips_background_requests: rule.skips_background_requests,
             matcher,
-        };
-        self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
+        }
     }
 
     /// Returns the substitute of an invalid rule, where its match is known. It refuses as the rule itself would on an

@@ -26,6 +26,7 @@ pub mod source;
 pub mod tainted;
 pub mod template;
 mod trace;
+mod verify_images;
 
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
@@ -42,6 +43,8 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 pub struct Kyverno {
     functions: JmesPathFunctions,
     cel: Environments,
+    /// The current time in seconds since 1970, if it is known.
+    now: Option<i64>,
     exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
 }
@@ -68,10 +71,11 @@ impl Kyverno {
         let documents = exceptions.iter().filter(|document| is_exception(document));
         let documents = documents.filter(|document| !has_ended(document));
         let exceptions = documents.filter_map(|document| exception(document).0).collect();
+        let now = inputs.now.and_then(|now| i64::try_from(now / 1_000_000_000).ok());
         let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
         let write_admission_policy: AdmissionPolicyWriter =
             |_, _, _, _| Err("it cannot be written as one".to_owned());
-        Self { functions, cel: Environments::admission(), exceptions, write_admission_policy }
+        Self { functions, cel: Environments::admission(), now, exceptions, write_admission_policy }
     }
 
     /// Returns the dialect with ValidatingAdmissionPolicies that `write` writes.

@@ -7,6 +7,7 @@ mod context;
 mod exception;
 mod filter;
 mod generate;
+pub(super) mod images;
 pub(super) mod manifests;
 mod mutate;
 mod pod_security;
@@ -217,7 +218,9 @@ pub enum Method {
     Generate(Box<GenerateSource>),
     /// `mutate`: the rule changes objects and checks nothing.
     Mutate(Box<Mutate>),
-    /// An unsupported method, by its field: `verifyImages`.
+    /// `verifyImages`
+    Images(Box<images::ImagesSource>),
+    /// An unsupported method, by its field.
     Unsupported {
         /// The name of the field.
         field: &'static str,

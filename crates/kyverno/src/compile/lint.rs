@@ -167,6 +167,12 @@ impl<'p> LintedRule<'p> {
                 }
             }
             CheckParts::Mutate(parts) => self.mutation(parts),
+            CheckParts::Images(images) => {
+                images.deny_conditions().for_each(|conditions| self.conditions(conditions, is_in_foreach));
+                for (path, variables) in images.variables() {
+                    self.variables(variables, path, is_in_foreach);
+                }
+            }
             CheckParts::Deny(None)
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)

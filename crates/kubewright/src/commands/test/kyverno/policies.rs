@@ -7,7 +7,7 @@ use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &["verifyImages"];
+const UNSUPPORTED_TYPES: &[&str] = &[];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] = &[
     "ValidatingPolicy",
@@ -257,7 +257,7 @@ fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
             ..TestPolicyRule::default()
         };
     }
-    if let Some(sort) = ["mutate", "generate"].into_iter().find(|sort| has(rule, sort)) {
+    if let Some(sort) = ["mutate", "generate", "verifyImages"].into_iter().find(|sort| has(rule, sort)) {
         return TestPolicyRule { name, sort: sort.into(), lines, ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
