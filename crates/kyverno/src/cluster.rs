@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport,
-    RuleStatus, SharedDataSource, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
@@ -21,6 +21,7 @@ use kubewright_value::{Document, Map, Text, Value};
 use super::Kyverno;
 
 const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
+const CLUSTER_CLEANUP_POLICIES: &str = include_str!("cluster/definitions/clustercleanuppolicies.yaml");
 const EXCEPTIONS: &str = include_str!("cluster/definitions/policyexceptions.yaml");
 const ENTRIES: &str = include_str!("cluster/definitions/globalcontextentries.yaml");
 
@@ -33,17 +34,40 @@ static POLICIES: LazyLock<String> = LazyLock::new(|| {
         ("[cpol]", "[pol]"),
         ("scope: Cluster", "scope: Namespaced"),
     ];
-    let lines = CLUSTER_POLICIES.lines().skip_while(|line| line.starts_with('#'));
+    namespaced_twin(CLUSTER_POLICIES, &names)
+});
+
+/// A `CleanupPolicy` is a `ClusterCleanupPolicy` in a namespace.
+static CLEANUP_POLICIES: LazyLock<String> = LazyLock::new(|| {
+    let names = [
+        ("clustercleanuppolic", "cleanuppolic"),
+        ("ClusterCleanupPolicy", "CleanupPolicy"),
+        ("[ccleanpol]", "[cleanpol]"),
+        ("scope: Cluster", "scope: Namespaced"),
+    ];
+    namespaced_twin(CLUSTER_CLEANUP_POLICIES, &names)
+});
+
+/// Returns a definition without its comment and with other names.
+fn namespaced_twin(definition: &str, names: &[(&str, &str)]) -> String {
+    let lines = definition.lines().skip_while(|line| line.starts_with('#'));
     let text = lines.fold(String::new(), |text, line| text + line + "\n");
     names.iter().fold(text, |text, (from, to)| text.replace(from, to))
-});
+}
 
 /// The label with the time at which an object is to be deleted.
 const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
 
 impl ClusterResources for Kyverno {
     fn custom_resource_definitions(&self) -> Vec<&'static str> {
-        vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, ENTRIES]
+        vec![
+            CLUSTER_POLICIES,
+            POLICIES.as_str(),
+            EXCEPTIONS,
+            ENTRIES,
+            CLUSTER_CLEANUP_POLICIES,
+            CLEANUP_POLICIES.as_str(),
+        ]
     }
 
     fn watched_resources(&self) -> &'static [WatchedResource] {
@@ -109,6 +133,10 @@ impl ResponseWording for Kyverno {
         }
     }
 
+    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
+        Some(occasion.kyverno_words("kyverno-admission"))
+    }
+
     /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.
     fn status(&self, report: &RuleReport) -> Value {
         let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
@@ -119,7 +147,9 @@ impl ResponseWording for Kyverno {
             ("generate", none.clone()),
             ("verifyimages", none),
         ]);
-        let mut status = report.status();
+        // Programs wait for these words.
+        let reason = if report.is_ready { "Succeeded" } else { "Failed" };
+        let mut status = RuleReport { reason: reason.into(), ..report.clone() }.status();
         if let Some(map) = status.as_object_mut() {
             map.insert("ready".into(), report.is_ready.into());
             map.insert("rulecount".into(), counts.into());

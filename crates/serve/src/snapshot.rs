@@ -260,7 +260,9 @@ impl Building {
             (webhook.namespace_selector, webhook.object_selector) = (Value::Null, Value::Null);
             webhook.match_conditions.clear();
         }
-        let key = |plan: &WebhookPlan| (plan.phase, plan.failure_policy, plan.dedicated_name.clone());
+        let key = |plan: &WebhookPlan| {
+            (plan.phase, plan.failure_policy, plan.dedicated_name.clone(), plan.shared_name.clone())
+        };
         let wanted = key(&webhook);
         match self.hooks.iter_mut().find(|(plan, _)| key(plan) == wanted) {
             Some((shared, behind)) => {
@@ -295,10 +297,14 @@ fn webhook_path(webhook: &WebhookPlan) -> String {
         AdmissionPhase::Mutating => "mutate",
         AdmissionPhase::Validating => "validate",
     };
-    match (&webhook.dedicated_name, webhook.failure_policy) {
+    let failure = match webhook.failure_policy {
+        FailurePolicy::Fail => "fail",
+        FailurePolicy::Ignore => "ignore",
+    };
+    match (&webhook.dedicated_name, &webhook.shared_name) {
         (Some(name), _) => format!("{phase}/own/{name}"),
-        (None, FailurePolicy::Fail) => format!("{phase}/fail"),
-        (None, FailurePolicy::Ignore) => format!("{phase}/ignore"),
+        (None, Some(name)) => format!("{phase}/{failure}/{name}"),
+        (None, None) => format!("{phase}/{failure}"),
     }
 }
 

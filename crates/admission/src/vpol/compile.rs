@@ -13,7 +13,7 @@ use kubewright_value::{Document, Text};
 
 use super::exceptions::CompiledPolicyException;
 use super::source::{self, EvaluationTarget, ValidatingPolicySettings};
-use super::{NAME, autogen};
+use super::{NAME, autogen, cluster};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::{diagnostics as code, text_field};
@@ -64,9 +64,15 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
+    let mut webhooks = Vec::new();
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, &settings);
-        for generated in autogen::generate_controller_policies(&draft.policy, &settings) {
+        let controllers = autogen::generate_controller_policies(&draft.policy, &settings);
+        if settings.is_admission {
+            let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+            webhooks = cluster::admission_webhooks(document, &draft.policy, &constraints);
+        }
+        for generated in controllers {
             let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
             let parts = PolicyRuleParts {
                 matcher,
@@ -77,7 +83,7 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    draft.compiled(rules)
+    CompiledPolicy { webhooks, ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.

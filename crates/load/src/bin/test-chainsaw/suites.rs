@@ -1,0 +1,65 @@
+//! The suites of a corpus.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file that makes a folder a suite.
+const SUITE_FILE: &str = "chainsaw-test.yaml";
+
+/// One suite.
+pub(crate) struct ChainsawSuite {
+    /// Its folder below `chainsaw`, such as `validate/clusterpolicy/standard/any`.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+}
+
+impl ChainsawSuite {
+    /// The texts of all files of the suite.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
+    }
+}
+
+/// Returns the suites below `corpus`, sorted, of which the names start with one of `only`.
+pub(crate) fn find_suites(corpus: &Path, only: &[String]) -> Result<Vec<ChainsawSuite>, String> {
+    let root = corpus.join("chainsaw");
+    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let mut suites = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in
+            fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?.flatten()
+        {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|name| name == SUITE_FILE) {
+                let name = folder.strip_prefix(&root).unwrap_or(&folder).display().to_string();
+                suites.push(ChainsawSuite { name, folder: folder.clone() });
+            }
+        }
+    }
+    suites.retain(|suite| only.is_empty() || only.iter().any(|start| is_below(&suite.name, start)));
+    suites.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(suites)
+}
+
+/// Returns whether `name` is `start` or below it.
+pub(crate) fn is_below(name: &str, start: &str) -> bool {
+    let start = start.trim_end_matches('/');
+    name.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn a_name_is_below_its_folders_only() {
+        assert!(is_below("validate/any", "validate"));
+        assert!(is_below("validate/any", "validate/any/"));
+        assert!(!is_below("validating-policies/any", "valid"));
+    }
+}
