@@ -4,6 +4,7 @@ pub(super) mod admission_policy;
 mod blocked;
 pub(super) mod needs;
 mod shared;
+mod storing;
 mod targets;
 pub(super) mod webhook;
 
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule, ResponseParts,
     ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
@@ -165,6 +166,10 @@ impl ResponseWording for Kyverno {
 }
 
 impl ClusterExtensions for Kyverno {
+    fn storing_problems(&self, document: &Document) -> Vec<Diagnostic> {
+        storing::background_subresources(document)
+    }
+
     fn exception_expiry(&self, document: &Document) -> Option<i128> {
         expires(document)
     }

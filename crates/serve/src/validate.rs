@@ -24,7 +24,10 @@ pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionRe
         [] => AdmissionResponse::allowed(),
         errors => invalid_response(&object, errors),
     };
-    let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()));
+    let warnings = findings.warnings.iter().map(|warning| match &warning.upstream_words {
+        Some(words) => shortened_warning(words),
+        None => shortened_warning(&warning.to_string()),
+    });
     AdmissionResponse { warnings: warnings.collect(), ..response }
 }
 
@@ -65,7 +68,9 @@ fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFin
     let compiled =
         kubewright_dialects::compile_within_budget(dialect, &document, &[], &mut CompileBudget::default());
     let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
-    let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
+    let stored =
+        dialect.cluster_support().map(|support| support.storing_problems(&document)).unwrap_or_default();
+    let doubtful = compiled.diagnostics.iter().chain(&stored).filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),

@@ -9,7 +9,6 @@ mod suites;
 mod table;
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -72,11 +71,12 @@ fn main() -> ExitCode {
 /// Returns whether no folder has fewer passes than its floor, or, without a floor, whether nothing failed.
 fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
     let skips = SkipList::read(&arguments.skipped)?;
-    let all = suites::find_suites(&arguments.corpus, &arguments.only)?;
+    // Scripts of suites write beside themselves, so they get a copy.
+    let corpus = suites::copy_suites(&arguments.corpus, &arguments.logs.join("corpus"))?;
+    let all = suites::find_suites(&corpus, &arguments.only)?;
     if all.is_empty() {
         return Err(format!("no suites in {}", arguments.corpus.display()));
     }
-    fs::create_dir_all(&arguments.logs).map_err(|error| format!("{}: {error}", arguments.logs.display()))?;
     let mut table = SuiteTable::default();
     let mut queue = VecDeque::new();
     for suite in all {

@@ -22,6 +22,29 @@ impl ChainsawSuite {
     }
 }
 
+/// Copies the suites of `corpus` into the folder `copy`, and returns that.
+pub(crate) fn copy_suites(corpus: &Path, copy: &Path) -> Result<PathBuf, String> {
+    let root = corpus.join("chainsaw");
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    if copy.exists() {
+        fs::remove_dir_all(copy).map_err(|error| failed(copy, error))?;
+    }
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        let to = copy.join("chainsaw").join(folder.strip_prefix(&root).unwrap_or(&folder));
+        fs::create_dir_all(&to).map_err(|error| failed(&to, error))?;
+        for entry in fs::read_dir(&folder).map_err(|error| failed(&folder, error))?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                fs::copy(&path, to.join(entry.file_name())).map_err(|error| failed(&path, error))?;
+            }
+        }
+    }
+    Ok(copy.to_owned())
+}
+
 /// Returns the suites below `corpus`, sorted, of which the names start with one of `only`.
 pub(crate) fn find_suites(corpus: &Path, only: &[String]) -> Result<Vec<ChainsawSuite>, String> {
     let root = corpus.join("chainsaw");
