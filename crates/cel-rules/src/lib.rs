@@ -22,6 +22,7 @@ pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, eval
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use params::{ParamWords, Params};
+pub use paths::rebase_text;
 pub use respond::CheckResponseValue;
 pub use scope::{ObjectForm, SpentCost};
 

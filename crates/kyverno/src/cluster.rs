@@ -1,6 +1,7 @@
 //! Kyverno's policies in a cluster.
 
 pub(super) mod admission_policy;
+pub(super) mod autogen_status;
 mod blocked;
 pub(super) mod needs;
 mod shared;
@@ -20,6 +21,7 @@ use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::Kyverno;
+use kubewright_engine::Dialect as _;
 
 const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
 const CLUSTER_CLEANUP_POLICIES: &str = include_str!("cluster/definitions/clustercleanuppolicies.yaml");
@@ -154,6 +156,9 @@ impl ResponseWording for Kyverno {
         if let Some(map) = status.as_object_mut() {
             map.insert("ready".into(), report.is_ready.into());
             map.insert("rulecount".into(), counts.into());
+            for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
+                map.insert(key.clone(), value.clone());
+            }
             if let Some(state) = &report.admission_policy {
                 map.insert(
                     "validatingadmissionpolicy".into(),
@@ -167,7 +172,15 @@ impl ResponseWording for Kyverno {
 
 impl ClusterExtensions for Kyverno {
     fn storing_problems(&self, document: &Document) -> Vec<Diagnostic> {
-        storing::background_subresources(document)
+        if crate::is_exception(document) {
+            return storing::exception_problems(document);
+        }
+        if !self.claims(document) {
+            return Vec::new();
+        }
+        let mut problems = storing::background_subresources(document);
+        problems.extend(storing::rules_without_admission(document));
+        problems
     }
 
     fn exception_expiry(&self, document: &Document) -> Option<i128> {

@@ -10,9 +10,10 @@ use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
     RuleId, RuleMetadata,
 };
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::autogen::AutogenRule;
+use super::cluster::autogen_status::autogen_status;
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
@@ -37,6 +38,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
     let generated = autogen::autogen_rules(&policy);
+    let status = Map::from([("autogen", autogen_status(document, &policy, &generated))]).into();
     let planned = Planned { document, policy: &policy, generated: &generated };
     let webhooks = planned.webhooks(None);
     let native = admission_policy::generated_admission_policy(dialect, document, &policy);
@@ -58,7 +60,16 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     let PolicyCompiler { mut diagnostics, needs, recompile, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
     let native = admission_policy::is_enforceable(document).then_some(native);
-    CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, set_programs: Vec::new() }
+    CompiledPolicy {
+        rules,
+        webhooks,
+        needs,
+        recompile,
+        native,
+        status,
+        diagnostics,
+        set_programs: Vec::new(),
+    }
 }
 
 struct PolicyCompiler<'d> {

@@ -46,6 +46,8 @@ pub struct RuleState {
     pub rules: usize,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// Fields of its status that follow from the document alone.
+    pub status: Value,
     /// What the API server should enforce in place of a rule, or why it cannot; nothing where it never asks for that.
     pub admission_policy: Option<Result<Arc<AdmissionPolicy>, String>>,
     /// What its status says about that.
@@ -196,7 +198,7 @@ impl Building {
         let compiled = catch_unwind(AssertUnwindSafe(|| {
             kubewright_dialects::compile_within_budget(dialect, document, &[], budget)
         }));
-        let CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, .. } =
+        let CompiledPolicy { rules, webhooks, needs, recompile, native, status, diagnostics, .. } =
             compiled.unwrap_or_default();
         let name = ObjectName::of(&document.value);
         let (admission_policy, remaining_webhooks) = match native {
@@ -216,6 +218,7 @@ impl Building {
             generation: generation_of(document),
             dialect: dialect.name(),
             rules: rules.len(),
+            status,
             diagnostics,
         });
         if rules.is_empty() {

@@ -1,9 +1,11 @@
 //! Policies of `policies.kyverno.io` in a cluster: their definitions, webhooks, statuses and answers, as Kyverno writes
 //! them.
 
+mod autogen_status;
 mod definitions;
 mod webhook;
 
+pub(super) use autogen_status::autogen_status;
 pub(super) use webhook::admission_webhooks;
 
 use kubewright_cel::Timestamp;
@@ -106,6 +108,9 @@ fn condition_status(report: &RuleReport) -> Value {
     }
     let is_generated = report.admission_policy.as_ref().is_some_and(|state| state.is_generated);
     let mut status = Map::from([("conditionStatus", ready.into()), ("generated", is_generated.into())]);
+    for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
+        status.insert(key.clone(), value.clone());
+    }
     if let Some(failure) = &report.failure {
         status.insert("lastFailure".into(), failure.value());
     }

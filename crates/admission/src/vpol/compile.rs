@@ -9,7 +9,7 @@ use kubewright_cel_rules::{
 };
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Map, Text};
 
 use super::exceptions::CompiledPolicyException;
 use super::source::{self, EvaluationTarget, ValidatingPolicySettings};
@@ -64,10 +64,11 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
-    let mut webhooks = Vec::new();
+    let (mut webhooks, mut status) = (Vec::new(), Map::new());
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, &settings);
         let controllers = autogen::generate_controller_policies(&draft.policy, &settings);
+        status.insert("autogen".into(), cluster::autogen_status(document, &controllers));
         if settings.is_admission {
             let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
             webhooks = cluster::admission_webhooks(document, &draft.policy, &constraints);
@@ -83,7 +84,7 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    CompiledPolicy { webhooks, ..draft.compiled(rules) }
+    CompiledPolicy { webhooks, status: status.into(), ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.

@@ -103,6 +103,10 @@ pub(crate) struct ScanRuleArguments {
     #[arg(long)]
     pub(crate) no_cluster_rules: bool,
 
+    /// Also judge objects by rules that run at admission only (`background: false`), as if they were created now
+    #[arg(long)]
+    pub(crate) admission_rules: bool,
+
     /// Also look for all built-in patterns; `kubewright detect --list` shows them
     #[arg(long)]
     pub(crate) built_in_patterns: bool,

@@ -15,6 +15,17 @@ const UID_BYTES: usize = 36;
 /// The length of the digits by which a report about an object without uid is named.
 const DIGITS_BYTES: usize = 32;
 
+/// Rule languages, and what Kyverno names as the source of their results.
+const COMPATIBLE_SOURCES: [(&str, &str); 7] = [
+    ("kyverno", "kyverno"),
+    ("vpol", "KyvernoValidatingPolicy"),
+    ("mpol", "KyvernoMutatingPolicy"),
+    ("gpol", "KyvernoGeneratingPolicy"),
+    ("ivpol", "KyvernoImageValidatingPolicy"),
+    ("vap", "ValidatingAdmissionPolicy"),
+    ("map", "MutatingAdmissionPolicy"),
+];
+
 /// The label of reports by which other programs find those of Kyverno.
 const COMPATIBLE_MANAGED_BY: &str = "kyverno";
 
@@ -33,8 +44,23 @@ pub(super) fn report_selector(is_compatible: bool) -> String {
     }
 }
 
-/// Returns `report` with the label by which other programs find it.
+/// Returns the source of the results of a rule language, as Kyverno names it.
+fn compatible_source(dialect: &str) -> Option<&'static str> {
+    COMPATIBLE_SOURCES.iter().find(|(name, _)| *name == dialect).map(|(_, source)| *source)
+}
+
+/// Returns `report` with the label by which other programs find it, and the names that Kyverno gives to sources of rows.
 pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
+    let rows = report.as_object_mut().and_then(|map| map.get_mut("results")).and_then(Value::as_array_mut);
+    for row in rows.into_iter().flatten().filter(|_| is_compatible) {
+        let source = compatible_source(row.str_at(&["properties", "dialect"]));
+        if let (Some(source), Some(row)) = (source, row.as_object_mut()) {
+            row.insert("source".into(), source.into());
+            if let Some(properties) = row.get_mut("properties").and_then(Value::as_object_mut) {
+                properties.insert("process".into(), "background scan".into());
+            }
+        }
+    }
     let metadata = report.as_object_mut().and_then(|map| map.get_mut("metadata"));
     let labels = metadata.and_then(Value::as_object_mut).and_then(|map| map.get_mut("labels"));
     if let Some(labels) = labels.and_then(Value::as_object_mut).filter(|_| is_compatible) {

@@ -93,6 +93,7 @@ fn controller_settings(
         scan: arguments.reports.scan_settings(),
         rules: documents.rules,
         has_cluster_rules: !rules.no_cluster_rules,
+        runs_admission_rules: rules.admission_rules,
         lookups: ServeSettings {
             options,
             exception_namespaces: rules.exceptions_from.clone(),

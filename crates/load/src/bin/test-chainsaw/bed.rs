@@ -19,8 +19,9 @@ const REPORT_DEFINITIONS: &str =
 /// Kinds that suites look for and nothing writes here.
 const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml");
 
-/// The namespace in which suites expect Kyverno.
-const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}";
+/// The namespace in which suites expect Kyverno, with its ConfigMap, which some of them change.
+const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: kyverno, namespace: kyverno}, data: {generateSuccessEvents: 'true'}}\n";
 
 /// What the API server must have for the suites: privileged Pods, and MutatingAdmissionPolicies in every version.
 const API_SERVER_FLAGS: [&str; 3] = [
@@ -132,6 +133,7 @@ impl TestBed {
             "--report-on=all",
             "--report-results=pass,fail,warn,error,skip",
             "--writes-per-second=200",
+            "--admission-rules",
         ]);
         let beside =
             |name, command| self.cluster.run_beside(name, command).map_err(|error| error.to_string());

@@ -42,15 +42,57 @@ pub(crate) fn copy_suites(corpus: &Path, copy: &Path) -> Result<PathBuf, String>
             }
         }
     }
+    provide_templates(&copy.join("chainsaw"))?;
     Ok(copy.to_owned())
+}
+
+/// Gives suites the templates of the corpus where they name ones that are not there: folders of suites are moved without
+/// theirs.
+fn provide_templates(root: &Path) -> Result<(), String> {
+    for suite in suites_below(root)? {
+        let text = fs::read_to_string(suite.folder.join(SUITE_FILE)).unwrap_or_default();
+        let names = text.lines().filter_map(|line| line.trim().strip_prefix("template: "));
+        for wanted in names.map(|name| suite.folder.join(name.trim())).filter(|wanted| !wanted.exists()) {
+            let Some(name) = wanted.file_name() else { continue };
+            let common = root.join("_step-templates").join(name);
+            if let Some(folder) = wanted.parent().filter(|_| common.is_file()) {
+                // A folder that a path only passes through must be there too.
+                let folder = plain_path(folder);
+                let made = fs::create_dir_all(&folder).and_then(|()| fs::copy(&common, folder.join(name)));
+                made.map_err(|error| format!("{}: {error}", folder.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns `path` without `..`.
+fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Returns the suites below `corpus`, sorted, of which the names start with one of `only`.
 pub(crate) fn find_suites(corpus: &Path, only: &[String]) -> Result<Vec<ChainsawSuite>, String> {
     let root = corpus.join("chainsaw");
     let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let mut suites = suites_below(&root)?;
+    suites.retain(|suite| only.is_empty() || only.iter().any(|start| is_below(&suite.name, start)));
+    suites.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(suites)
+}
+
+fn suites_below(root: &Path) -> Result<Vec<ChainsawSuite>, String> {
     let mut suites = Vec::new();
-    let mut folders = vec![root.clone()];
+    let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in
             fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?.flatten()
@@ -59,13 +101,11 @@ pub(crate) fn find_suites(corpus: &Path, only: &[String]) -> Result<Vec<Chainsaw
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().is_some_and(|name| name == SUITE_FILE) {
-                let name = folder.strip_prefix(&root).unwrap_or(&folder).display().to_string();
+                let name = folder.strip_prefix(root).unwrap_or(&folder).display().to_string();
                 suites.push(ChainsawSuite { name, folder: folder.clone() });
             }
         }
     }
-    suites.retain(|suite| only.is_empty() || only.iter().any(|start| is_below(&suite.name, start)));
-    suites.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(suites)
 }
 
