@@ -316,7 +316,7 @@ fn is_payload_request(object: &Value, others: &[&str]) -> bool {
 }
 
 /// Policies never apply to policies: otherwise a bad policy could not be repaired.
-fn is_admission_policy(kind: &GroupVersionKind) -> bool {
+pub(super) fn is_admission_policy(kind: &GroupVersionKind) -> bool {
     let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
     kind.group == "admissionregistration.k8s.io"
         && names
@@ -331,7 +331,8 @@ enum JudgedObject {
     Effect(Effect),
 }
 
-fn exception_effect(reported: ExceptionReport) -> Effect {
+/// Returns the effect for an object that exceptions excuse.
+pub(super) fn exception_effect(reported: ExceptionReport) -> Effect {
     let ExceptionReport { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
@@ -348,7 +349,7 @@ fn with_template_place(mut error: EvalError, place: &str) -> EvalError {
     error
 }
 
-fn skip_effect(message: &str) -> Effect {
+pub(super) fn skip_effect(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
 

@@ -40,6 +40,18 @@ impl ExpressionProblem {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None, upstream_words: None }
     }
 
+    /// Returns a problem at a place in a text, with its length.
+    #[must_use]
+    pub fn within(
+        code: &'static Code,
+        path: &[Step],
+        place: (Position, u32),
+        message: String,
+        help: String,
+    ) -> Self {
+        Self { code, message, help, path: path.to_vec(), place: Some(place), upstream_words: None }
+    }
+
     /// Returns the diagnostic for the problem, located in `document`.
     pub fn diagnostic(self, document: &Document) -> Diagnostic {
         let location = match self.place {
@@ -156,6 +168,32 @@ impl<'k> ExpressionCompiler<'k> {
         responses
     }
 
+    /// Compiles an expression that makes objects.
+    pub fn generation(
+        &mut self,
+        text: &Located<Text>,
+        environment: &CelEnvironment,
+    ) -> Option<CelExpression> {
+        self.expression(text, environment, &[CelKind::Bool])
+    }
+
+    /// Compiles an expression in a text; its mistakes are reported at the whole text.
+    pub(super) fn template_expression(
+        &mut self,
+        expression: &str,
+        text: &Located<Text>,
+        environment: &CelEnvironment,
+    ) -> Option<CelExpression> {
+        let mark = self.problems.len();
+        let written = Located { value: expression.into(), path: text.path.clone() };
+        let made = self.expression(&written, environment, &[]);
+        for problem in self.problems.iter_mut().skip(mark) {
+            problem.message = format!("in `(( {expression} ))`: {}", problem.message);
+            problem.place = None;
+        }
+        made
+    }
+
     /// Compiles audit annotations.
     pub fn annotations(
         &mut self,
@@ -241,7 +279,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Compiles an expression whose type must be one of `wanted`; an empty list allows any type.
-    fn expression(
+    pub(super) fn expression(
         &mut self,
         text: &Located<Text>,
         environment: &CelEnvironment,

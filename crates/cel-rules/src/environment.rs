@@ -44,6 +44,16 @@ impl Environments {
             .with_exceptions()
     }
 
+    /// Returns the variables of a policy that makes objects: in `namespace` only, where one is given.
+    #[must_use]
+    pub fn generating(&self, namespace: Option<&Text>) -> Self {
+        let base = match namespace {
+            Some(namespace) => CelEnvironment::policy_in(namespace.clone()).generating_in_one_namespace(),
+            None => CelEnvironment::policy().generating(),
+        };
+        Self { inputs: self.inputs, ..Self::of(base) }.with_exceptions()
+    }
+
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
@@ -61,6 +71,12 @@ impl Environments {
     pub fn of(base: CelEnvironment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
         Self { base, inputs: Inputs::default() }
+    }
+
+    /// Returns the same for policies that change objects: `Object{...}` and `JSONPatch{...}` can be written.
+    #[must_use]
+    pub fn with_patches(&self) -> Self {
+        Self { base: self.base.clone().with_patches(), inputs: self.inputs }
     }
 
     fn with_exceptions(self) -> Self {

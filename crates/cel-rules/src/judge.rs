@@ -17,7 +17,7 @@ use kubewright_dialect_kit::notes::TraceNotes;
 const MAX_COMPUTED_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// The value of anything that is not provided.
-static NULL_VALUE: Value = Value::Null;
+pub(super) static NULL_VALUE: Value = Value::Null;
 
 /// The object that expressions evaluate, with its inputs.
 pub struct ExpressionSubject<'a> {
@@ -97,15 +97,25 @@ impl<'a> ExpressionSubject<'a> {
 
 impl<'a> ExpressionSubject<'a> {
     /// Returns the object as it will be and as it was.
-    fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
+    pub(super) fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
         match self.form {
             ObjectForm::Plain => request_objects(evaluation.request, self.object),
             ObjectForm::Payload | ObjectForm::Http | ObjectForm::Envoy => (self.object, &Value::Null),
+            ObjectForm::Target => (self.object, &evaluation.request.old_object),
         }
     }
 
+    /// Returns the namespace of the object where an expression reads it.
+    pub(super) fn namespace_if<'e>(
+        &self,
+        is_needed: bool,
+        evaluation: &Evaluation<'e>,
+    ) -> ScopeNamespace<'e> {
+        if is_needed { self.namespace(evaluation) } else { ScopeNamespace::None }
+    }
+
     /// A namespace is in no namespace.
-    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> ScopeNamespace<'e> {
+    pub(super) fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> ScopeNamespace<'e> {
         let kind = &evaluation.request.kind;
         if kind.group.is_empty() && kind.kind == "Namespace" {
             return ScopeNamespace::None;
@@ -247,7 +257,7 @@ pub(super) fn new_scope<'a>(
     ExpressionScope {
         request: evaluation.request,
         world: evaluation.world,
-        object,
+        object: Cell::new(object),
         form: subject.form,
         old_object,
         params: subject.params,
@@ -259,6 +269,7 @@ pub(super) fn new_scope<'a>(
         spent: subject.spent,
         inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
+        generated: RefCell::default(),
         unanswered: RefCell::default(),
     }
 }
@@ -346,6 +357,6 @@ impl CelAssertion {
     }
 }
 
-fn not_a_boolean_message(text: &str, found: &Val<'_>) -> String {
+pub(super) fn not_a_boolean_message(text: &str, found: &Val<'_>) -> String {
     format!("expression '{text}' resulted in error: must evaluate to bool but got {}", found.type_name())
 }

@@ -214,6 +214,12 @@ impl Converter<'_> {
                     &child_path(&rule.path, *field),
                 );
             }
+            Method::Generate(_) => {
+                return refuse_conversion("`generate` is not a check", &child_path(&rule.path, "generate"));
+            }
+            Method::Mutate(mutate) => {
+                return refuse_conversion("`mutate` is not a check", &mutate.path);
+            }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
                     "`podSecurity`: the Pod Security Standards cannot be written in CEL",

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Document, Value};
 
-use crate::{ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
+use crate::{BackgroundProgram, ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
 
 /// One rule language.
 pub trait Dialect: Send + Sync {
@@ -59,6 +59,8 @@ pub struct CompiledPolicy {
     pub status: Value,
     /// The programs about sets of objects, which the engine does not run.
     pub set_programs: Vec<SetProgram>,
+    /// What the rules do apart from admission, which a controller carries out.
+    pub background: Vec<BackgroundProgram>,
     /// Every mistake, in the order of the document.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -7,21 +7,26 @@
 
 mod admission_request;
 mod api_path;
+mod cron;
 pub mod fields;
 mod kinds;
+mod merge_keys;
 mod names;
 pub mod normalise;
 mod operation;
 pub mod selector;
+pub mod structured;
 mod user_info;
 mod workload;
 
 pub use admission_request::AdmissionRequest;
 pub use api_path::ApiPath;
+pub use cron::CronSchedule;
 pub use kinds::{
     BUILT_IN_KINDS, group_of_resource, is_built_in_group, is_cluster_scoped, is_cluster_scoped_name,
     kind_of_resource, resource_name,
 };
+pub use merge_keys::{FieldMerge, MergeKey, MergeType};
 pub use names::{GroupVersionKind, ObjectName, namespaced_name, object_title};
 pub use operation::{Operation, Operations};
 pub use selector::{LabelOperator, LabelRequirement, LabelSelector};

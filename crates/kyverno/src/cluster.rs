@@ -6,7 +6,7 @@ mod blocked;
 pub(super) mod needs;
 mod shared;
 mod storing;
-mod targets;
+pub(crate) mod targets;
 pub(super) mod webhook;
 
 use std::sync::LazyLock;

@@ -2,13 +2,15 @@
 
 mod body;
 mod exceptions;
+mod generate;
 mod lint;
+mod mutation;
 
 use std::sync::Arc;
 
 use kubewright_engine::{
-    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
-    RuleId, RuleMetadata,
+    AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs,
+    Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope,
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
@@ -19,7 +21,7 @@ use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
-use super::source::{self, BrokenRule, Match, PolicySource, RuleSource};
+use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
@@ -54,10 +56,11 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         gate: Arc::default(),
         needs,
         recompile: Recompile::default(),
+        background: Vec::new(),
     };
     let rules = compiler.rules(&generated);
     compiler.report_not_generated(&native);
-    let PolicyCompiler { mut diagnostics, needs, recompile, .. } = compiler;
+    let PolicyCompiler { mut diagnostics, needs, recompile, background, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
     let native = admission_policy::is_enforceable(document).then_some(native);
     CompiledPolicy {
@@ -68,6 +71,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         native,
         status,
         diagnostics,
+        background,
         set_programs: Vec::new(),
     }
 }
@@ -81,6 +85,7 @@ struct PolicyCompiler<'d> {
     gate: Arc<cel::CelPreconditions>,
     needs: Needs,
     recompile: Recompile,
+    background: Vec<BackgroundProgram>,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
@@ -109,6 +114,11 @@ impl PolicyCompiler<'_> {
             let parts = kubewright_golib::compile_budget::with_rule_allowance(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
+            if let Method::Generate(generate) = &rule.validate.method {
+                let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                rules.push(self.generate_rule(rule, generate, (parts.body, broken.as_deref()), position));
+                continue;
+            }
             let mut variants = vec![Variant {
                 rule,
                 name: rule.name.value.clone(),
@@ -197,6 +207,9 @@ impl PolicyCompiler<'_> {
         let matcher =
             MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
+        if self.generates(&broken.path) {
+            return Some(self.broken_generate_rule(broken, (matcher, reason), position));
+        }
         let settings = &self.policy.settings;
         // An exception for a part of a rule needs to know which part that is.
         let mut exceptions = self.exceptions(&broken.name);
@@ -235,16 +248,38 @@ impl PolicyCompiler<'_> {
         path: &[Step],
         properties: Vec<(Text, Text)>,
     ) -> kubewright_engine::Rule {
+        let (id, scope) = (Arc::clone(&judge.id), judge.matcher.scope());
+        let action = match &judge.body.check {
+            ValidateCheck::Mutate(mutation) if mutation.targets.is_empty() => RuleAction::Mutate,
+            ValidateCheck::Mutate(_) => RuleAction::Generate,
+            _ => RuleAction::Validate,
+        };
+        self.engine_rule((id, scope), position, path, (action, properties), Box::new(judge))
+    }
+
+    /// Returns the rule of `program`, whose name or place is at `path`.
+    fn engine_rule(
+        &self,
+        (id, scope): (Arc<RuleId>, RuleScope),
+        position: u32,
+        path: &[Step],
+        (action, properties): (RuleAction, Vec<(Text, Text)>),
+        program: Box<dyn RuleProgram>,
+    ) -> kubewright_engine::Rule {
         let annotations = &self.policy.annotations;
         kubewright_engine::Rule {
-            id: Arc::clone(&judge.id),
-            scope: judge.matcher.scope(),
-            action: RuleAction::Validate,
-            phase: AdmissionPhase::Validating,
+            id,
+            scope,
+            action,
+            // Objects are changed before anything else; others are written once the request is admitted.
+            phase: match action {
+                RuleAction::Mutate => AdmissionPhase::Mutating,
+                _ => AdmissionPhase::Validating,
+            },
             tier: 0,
             precedence: 0,
             position,
-            matches_current: false,
+            matches_current: action == RuleAction::Mutate,
             metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
@@ -260,7 +295,7 @@ impl PolicyCompiler<'_> {
                 background: self.policy.settings.is_background,
             },
             location: self.document.locate(path),
-            program: Box::new(judge),
+            program,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Kyverno's validate rules: judge one object by patterns, conditions and loops.
+//! Kyverno's rules: they judge one object by patterns, conditions and loops, change it, or make others because of it.
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
@@ -11,11 +11,13 @@ mod conditions;
 mod context;
 mod diagnostics;
 mod evaluate;
+mod generate;
 mod gotext;
 mod images;
 mod manifests;
 pub mod matching;
 mod message;
+mod mutate;
 pub mod operator;
 pub mod pattern;
 mod pod_security;

@@ -6,13 +6,18 @@ mod cel;
 mod context;
 mod exception;
 mod filter;
+mod generate;
 pub(super) mod manifests;
+mod mutate;
 mod pod_security;
 mod policy;
 mod recovery;
 mod rule;
 
 pub(super) use exception::read_exception;
+pub(super) use generate::DOWNSTREAM_FIELDS;
+pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSource};
+pub use mutate::{ElementOrder, Mutate, MutateForeach, MutatePatch, MutateTarget};
 pub use policy::read_policy_document;
 
 use kubewright_k8s::{GroupVersionKind, Operation};
@@ -92,6 +97,10 @@ pub struct PolicySettings {
     pub is_admission: bool,
     /// `emitWarning`
     pub emits_warning: bool,
+    /// `generateExisting`
+    pub generates_existing: bool,
+    /// `useServerSideApply`
+    pub uses_server_side_apply: bool,
     /// `applyRules` is `One`.
     pub applies_one_rule: bool,
     /// Its status says that a ValidatingAdmissionPolicy checks in its place.
@@ -204,7 +213,11 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
-    /// An unsupported method, by its field: `mutate` and so on.
+    /// `generate`, which makes objects and checks nothing.
+    Generate(Box<GenerateSource>),
+    /// `mutate`: the rule changes objects and checks nothing.
+    Mutate(Box<Mutate>),
+    /// An unsupported method, by its field: `verifyImages`.
     Unsupported {
         /// The name of the field.
         field: &'static str,

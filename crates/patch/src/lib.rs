@@ -1,17 +1,21 @@
-//! JSON Patch (RFC 6902): reading, applying and making patches.
+//! JSON Patch (RFC 6902): reading, applying and making patches; and structured merge, in [`structured`].
 //!
 //! [`apply_patch`] follows the standard to the letter under [`PatchOptions::rfc6902`]; what an
 //! implementation in the field does differently is one flag of [`PatchOptions`] each.
-//! [`diff_values`] makes the patch that leads from one value to another.
+//! [`diff_values`] makes the patch that leads from one value to another. [`strategic`] merges patches that look like
+//! the object.
 
 mod apply;
 mod charge;
 mod diff;
 mod failure;
 mod index;
+pub mod older;
 mod operation;
 pub mod path;
 mod pointer;
+pub mod strategic;
+pub mod structured;
 pub mod textdiff;
 mod walk;
 

@@ -44,6 +44,17 @@ fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
             }
         }
         Method::Both(both) => both.iter().for_each(|one| in_loops(one, policy, needs)),
+        Method::Generate(generate) => {
+            for each in generate.downstreams.iter().filter_map(|one| one.each.as_ref()) {
+                config_maps(&each.context, policy, needs);
+            }
+        }
+        Method::Mutate(mutate) => {
+            mutate
+                .entries()
+                .into_iter()
+                .for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
+        }
         _ => {}
     }
 }

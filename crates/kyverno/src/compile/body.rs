@@ -6,6 +6,8 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
+use super::generate::GenerateParts;
+use super::mutation::MutationParts;
 use crate::cel;
 use crate::conditions::ConditionSet;
 use crate::context::CompiledContextEntry;
@@ -17,7 +19,7 @@ use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::tainted::Tainted;
-use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
+use crate::template::{TemplateHome, TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::JmesPathParseErrorKind;
@@ -44,6 +46,8 @@ pub(super) enum CheckParts {
     Cel(cel::CelParts),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
+    Generate(Vec<GenerateParts>),
+    Mutate(Box<MutationParts>),
     Impossible(Text),
     Foreign(Text),
 }
@@ -78,6 +82,9 @@ impl PolicyCompiler<'_> {
         let mut body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
         if let Method::Cel(cel) = &rule.validate.method {
             body.check = CheckParts::Cel(self.cel(rule, cel));
+        }
+        if let Method::Mutate(mutate) = &rule.validate.method {
+            body.check = CheckParts::Mutate(Box::new(self.mutation(mutate, &rule.matching)));
         }
         RuleParts { message, body }
     }
@@ -136,8 +143,12 @@ impl PolicyCompiler<'_> {
             }
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
+            Method::Mutate(_) => CheckParts::Impossible("mutate in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
+            Method::Generate(generate) => {
+                CheckParts::Generate(generate.downstreams.iter().map(|one| self.downstream(one)).collect())
+            }
             Method::Unsupported { field, .. } => {
                 CheckParts::Foreign(format!("not supported yet: {field}").into())
             }
@@ -156,14 +167,14 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    fn entry(&mut self, entry: &ContextEntry) -> (CompiledContextEntry, Vec<Step>) {
+    pub(super) fn entry(&mut self, entry: &ContextEntry) -> (CompiledContextEntry, Vec<Step>) {
         let (compiled, problems) = CompiledContextEntry::compile(entry, &self.dialect.functions);
         // Places of an entry are those of the document already.
         self.report(&[], problems);
         (compiled, entry.path.clone())
     }
 
-    fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
+    pub(super) fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
         let (value, problems) = ConditionSet::compile(conditions, &self.dialect.functions);
         self.report(&conditions.path, problems);
         Rooted { value, path: conditions.path.clone() }
@@ -177,13 +188,17 @@ impl PolicyCompiler<'_> {
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
-    fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
-        let (template, problems) = VariableTemplate::parse(&value.value, &self.dialect.functions);
+    pub(super) fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
+        self.template_at(value, TemplateHome::default())
+    }
+
+    pub(super) fn template_at(&mut self, value: &Located<Value>, home: TemplateHome<'_>) -> VariableTemplate {
+        let (template, problems) = VariableTemplate::parse_at(&value.value, &self.dialect.functions, home);
         self.report(&value.path, problems);
         template
     }
 
-    fn report(&mut self, path: &[Step], problems: Vec<VariableProblem>) {
+    pub(super) fn report(&mut self, path: &[Step], problems: Vec<VariableProblem>) {
         for problem in problems {
             let place = [path, &problem.path].concat();
             let location = match problem.is_key {
@@ -245,6 +260,8 @@ impl CheckParts {
             // It finds out itself where the object describes a Pod.
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
+            CheckParts::Generate(_) => ValidateCheck::Foreign("a generate rule checks nothing".into()),
+            CheckParts::Mutate(parts) => ValidateCheck::Mutate(Box::new(parts.build(workload))),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
             CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
@@ -252,7 +269,7 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    fn rebased(&self, workload: PodTemplatePath) -> Self {
+    pub(super) fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }

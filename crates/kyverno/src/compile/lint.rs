@@ -5,9 +5,11 @@ use kubewright_jmespath::PathRoots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
+use super::mutation::{MutationParts, MutationPatchParts};
 use super::{PolicyCompiler, RuleParts, RuleSource};
 use crate::check::{self, VariableUse};
 use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
+use crate::context::CompiledContextEntry;
 use crate::diagnostics as code;
 use crate::evaluate::Rooted;
 use crate::source::Method;
@@ -124,16 +126,20 @@ impl<'p> LintedRule<'p> {
 
     /// Adds the variables of a rule or a loop; the recursion is bounded by the depth of the document.
     fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
-        for (entry, path) in &body.entries {
+        self.entries(&body.entries, is_in_foreach);
+        if let Some(conditions) = &body.preconditions {
+            self.conditions(conditions, is_in_foreach);
+        }
+        self.check(&body.check, is_in_foreach);
+    }
+
+    fn entries(&mut self, entries: &'p [(CompiledContextEntry, Vec<Step>)], is_in_foreach: bool) {
+        for (entry, path) in entries {
             self.variables(entry.variables(), path, is_in_foreach);
             if let Some(query) = entry.query() {
                 self.query(query, path, is_in_foreach);
             }
         }
-        if let Some(conditions) = &body.preconditions {
-            self.conditions(conditions, is_in_foreach);
-        }
-        self.check(&body.check, is_in_foreach);
     }
 
     fn check(&mut self, check: &'p CheckParts, is_in_foreach: bool) {
@@ -154,12 +160,54 @@ impl<'p> LintedRule<'p> {
                     self.body(&one.body, true);
                 }
             }
+            CheckParts::Generate(downstreams) => {
+                for one in downstreams {
+                    if let Some(each) = &one.each {
+                        self.query(&each.list, &each.list_path, true);
+                        self.entries(&each.entries, true);
+                        if let Some(conditions) = &each.preconditions {
+                            self.conditions(conditions, true);
+                        }
+                    }
+                    self.variables(one.template.variables(), &one.path, one.each.is_some());
+                }
+            }
+            CheckParts::Mutate(parts) => self.mutation(parts),
             CheckParts::Deny(None)
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)
             | CheckParts::Manifests(_)
             | CheckParts::Impossible(_)
             | CheckParts::Foreign(_) => {}
+        }
+    }
+
+    fn mutation(&mut self, parts: &'p MutationParts) {
+        for target in &parts.targets {
+            for template in target.texts.iter().flatten() {
+                self.variables(template.variables(), &target.path, false);
+            }
+            self.entries(&target.entries, false);
+            if let Some(conditions) = &target.preconditions {
+                self.conditions(conditions, false);
+            }
+        }
+        self.mutation_patch(&parts.patch, false);
+    }
+
+    /// Adds the variables of a patch; the recursion is bounded by the depth of the document.
+    fn mutation_patch(&mut self, patch: &'p MutationPatchParts, is_in_foreach: bool) {
+        for (variables, path) in patch.variables() {
+            self.variables(variables, path, is_in_foreach);
+        }
+        let MutationPatchParts::Foreach(loops) = patch else { return };
+        for one in loops {
+            self.query(&one.list, &one.list_path, true);
+            self.entries(&one.entries, true);
+            if let Some(conditions) = &one.preconditions {
+                self.conditions(conditions, true);
+            }
+            self.mutation_patch(&one.patch, true);
         }
     }
 

@@ -128,7 +128,7 @@ impl<'d> RuleSetCompiler<'d> {
         }
         let is_scanned = |rule: &Rule| {
             let is_of_scan = rule.evaluation_modes.background || self.runs_admission_rules;
-            is_of_scan && rule.scope.operations.contains(Operation::Create)
+            rule.action.is_at_admission() && is_of_scan && rule.scope.operations.contains(Operation::Create)
         };
         let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
         if rules.is_empty() {
