@@ -1,6 +1,7 @@
 //! ValidatingPolicy and NamespacedValidatingPolicy, with their exceptions.
 
 pub(crate) mod autogen;
+pub(crate) mod cluster;
 pub(crate) mod compile;
 pub(crate) mod exceptions;
 pub(crate) mod extract;
@@ -11,7 +12,7 @@ pub(crate) use source::EvaluationTarget;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::{is_kind_in_group, text_field};
@@ -55,6 +56,10 @@ impl Dialect for ValidatingPolicies {
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile_validating_policy(&self.environments, &self.exceptions, document)
+    }
+
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
+        Some(self)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.

@@ -29,13 +29,15 @@ pub struct ExpressionProblem {
     path: Vec<Step>,
     /// The place in the text and how long it is; the whole text where there is none.
     place: Option<(Position, u32)>,
+    /// The words of the API server, which type-checks expressions when they are stored.
+    upstream_words: Option<String>,
 }
 
 impl ExpressionProblem {
     /// Returns a problem of a whole text.
     #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
-        Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
+        Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None, upstream_words: None }
     }
 
     /// Returns a problem at a place in a text, with its length.
@@ -47,7 +49,7 @@ impl ExpressionProblem {
         message: String,
         help: String,
     ) -> Self {
-        Self { code, message, help, path: path.to_vec(), place: Some(place) }
+        Self { code, message, help, path: path.to_vec(), place: Some(place), upstream_words: None }
     }
 
     /// Returns the diagnostic for the problem, located in `document`.
@@ -56,7 +58,11 @@ impl ExpressionProblem {
             Some((position, length)) => locate_within(document, &self.path, position, length),
             None => document.locate(&self.path),
         };
-        Diagnostic::new(self.code, self.message, location).help(self.help)
+        let diagnostic = Diagnostic::new(self.code, self.message, location).help(self.help);
+        match self.upstream_words {
+            Some(words) => diagnostic.upstream(words),
+            None => diagnostic,
+        }
     }
 }
 
@@ -312,6 +318,7 @@ impl<'k> ExpressionCompiler<'k> {
                 help,
                 path: text.path.clone(),
                 place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
+                upstream_words: Some(format!("undefined field '{field}'; `{owner}` has none")),
             };
             let is_known =
                 |known: &ExpressionProblem| known.message == problem.message && known.place == problem.place;
@@ -391,6 +398,7 @@ fn compile_problem(
         help: String::new(),
         path: text.path.clone(),
         place: Some((error.position, error.length)),
+        upstream_words: None,
     };
     if let Some(name) = variable_at(&text.value, error.position)
         && error.kind == CelCompileErrorKind::UnknownName

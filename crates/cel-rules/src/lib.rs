@@ -29,6 +29,7 @@ use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use mutate::{CelMutation, MutationLanguage, PatchApplier};
 pub use params::{ParamWords, Params};
+pub use paths::rebase_text;
 pub use respond::CheckResponseValue;
 pub use scope::{ObjectForm, SpentCost};
 pub use template::ObjectTemplate;

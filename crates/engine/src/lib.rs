@@ -25,9 +25,9 @@ pub use background::{
 };
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
-    ClusterSupport, FailurePolicy, GENERATED_LABEL, IgnoredNamespace, KindOrResource, NativeRule, Needs,
-    PolicyRule, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
-    WatchedResource, WebhookPlan, WebhookRule,
+    ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
+    KindOrResource, NativeRule, Needs, NoticeKind, PolicyRule, ResponseParts, ResponseWording, RuleFailure,
+    RuleReport, SharedDataSource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
 };
 pub use decide::{DecisionSettings, Engine};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};

@@ -121,6 +121,13 @@ impl PolicyChecks<'_> {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
+    /// Gives the last mistake the words in which Kyverno reports it.
+    fn add_upstream_words(&mut self, words: String) {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.upstream_words = Some(words.into_boxed_str());
+        }
+    }
+
     /// Reports a mistake in the key that ends `path`.
     fn at_key(
         &mut self,

@@ -12,9 +12,10 @@ use kubewright_engine::{
     AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs,
     Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope,
 };
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::autogen::AutogenRule;
+use super::cluster::autogen_status::autogen_status;
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, ImageMutation, RuleBody, ValidateCheck, ValidateRule};
@@ -42,6 +43,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
     let generated = autogen::autogen_rules(&policy);
+    let status = Map::from([("autogen", autogen_status(document, &policy, &generated))]).into();
     let planned = Planned { document, policy: &policy, generated: &generated };
     let webhooks = planned.webhooks(None);
     let native = admission_policy::generated_admission_policy(dialect, document, &policy);
@@ -70,6 +72,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         needs,
         recompile,
         native,
+        status,
         diagnostics,
         background,
         set_programs: Vec::new(),

@@ -10,11 +10,11 @@ use kubewright_cel_rules::{
 use kubewright_dialect_kit::fields::Located;
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Map, Text};
 
 use super::exceptions::CompiledPolicyException;
 use super::source::{self, EvaluationTarget};
-use super::{NAME, autogen};
+use super::{NAME, autogen, cluster};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::{diagnostics as code, text_field};
@@ -65,10 +65,17 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
+    let (mut webhooks, mut status) = (Vec::new(), Map::new());
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, settings.controllers.as_deref());
         let controllers = settings.controllers.as_deref();
-        for generated in autogen::generate_controller_policies(&draft.policy, controllers) {
+        let controllers = autogen::generate_controller_policies(&draft.policy, controllers);
+        status.insert("autogen".into(), cluster::autogen_status(document, &controllers));
+        if settings.is_admission {
+            let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+            webhooks = cluster::admission_webhooks(document, &draft.policy, &constraints);
+        }
+        for generated in controllers {
             let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
             let parts = PolicyRuleParts {
                 matcher,
@@ -79,7 +86,7 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    draft.compiled(rules)
+    CompiledPolicy { webhooks, status: status.into(), ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.

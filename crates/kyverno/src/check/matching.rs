@@ -56,6 +56,7 @@ pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
             let message = format!("a background scan has no user, and `{key}` cannot be compared");
             let help = "set `background: false`";
             findings.at_key(&code::BACKGROUND_USER, &child_path(&filter.path, key), message, help);
+            findings.add_upstream_words(format!("invalid variable used at path: {key}"));
         }
     }
 }
