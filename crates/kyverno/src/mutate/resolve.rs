@@ -115,7 +115,7 @@ impl OverlayResolver<'_> {
     /// Resolves a list of which some elements are templates for the elements of the object's list.
     fn list(&mut self, nodes: &[OverlayNode], object: Option<&Value>) -> Resolved {
         let items = object.and_then(Value::as_array).unwrap_or_default();
-        let mut list = ListPatch::default();
+        let mut list = ListPatch { in_place_key: Some(NAME), ..ListPatch::default() };
         for (written, node) in nodes.iter().enumerate() {
             if node.anchors().has_any {
                 let depth = (self.at.len(), self.place.len());

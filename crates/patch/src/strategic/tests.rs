@@ -179,7 +179,7 @@ fn a_directive_in_a_plain_value_is_a_key_like_others() {
 fn elements_are_patched_in_place_whatever_their_keys() {
     let element = |index, patch: &str| ElementPatch { index, written: 0, patch: StrategicPatch::parse(&value(patch)) };
     let list = |in_place| {
-        let patch = StrategicPatch::List(ListPatch { in_place, elements: Vec::new() });
+        let patch = StrategicPatch::List(ListPatch { in_place, ..ListPatch::default() });
         let entry = PatchEntry { key: "l".into(), written: "l".into(), patch };
         StrategicPatch::Object(ObjectPatch { directive: None, entries: vec![entry] })
     };
