@@ -8,6 +8,7 @@ mod context;
 mod kinds;
 mod matching;
 mod mutate;
+mod mutate_lint;
 mod pattern;
 mod pod_security;
 mod variables;
@@ -259,6 +260,7 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);
+        mutate_lint::lint_mutate(findings, rule, found);
     }
     variables::braces(findings, rule);
 }
