@@ -109,7 +109,12 @@ impl PatchLint<'_, '_> {
         let has_templates = items.iter().any(has_anchor);
         if is_of_maps && has_templates && self.is_never_named(keys) {
             let message = "elements without a `name` are left alone, so this never applies";
-            self.findings.at(&code::PATCH_NEVER_APPLIES, path, message, "use `foreach` with `patchesJson6902`");
+            self.findings.at(
+                &code::PATCH_NEVER_APPLIES,
+                path,
+                message,
+                "use `foreach` with `patchesJson6902`",
+            );
         } else if is_of_maps && !has_templates && self.is_replaced(keys) {
             let message = "the list is replaced as a whole: what the object has there is lost";
             let help = "append to it with `patchesJson6902`, or write `+()` around the key";
@@ -132,7 +137,8 @@ impl PatchLint<'_, '_> {
             let is_anchored = !split_anchor(key).0.is_empty();
             match value {
                 Value::String(text) if !is_anchored && is_pattern(text) => {
-                    let message = format!("`{text}` is written into the object: only keys in brackets are compared");
+                    let message =
+                        format!("`{text}` is written into the object: only keys in brackets are compared");
                     self.findings.at(&code::PATTERN_WRITTEN, path, message, format!("write `({key})`"));
                 }
                 value => self.written_below(value, path),
@@ -163,7 +169,9 @@ impl PatchLint<'_, '_> {
 
     fn is_replaced(&self, keys: &[Text]) -> bool {
         let is_known = |kind: &PatchedKind| {
-            kind.merge.is_some() && kind.merge_at(keys).is_none() && element_fields(&kind.kind, keys).is_some()
+            kind.merge.is_some()
+                && kind.merge_at(keys).is_none()
+                && element_fields(&kind.kind, keys).is_some()
         };
         !self.kinds.is_empty() && self.kinds.iter().all(is_known)
     }

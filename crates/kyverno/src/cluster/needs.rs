@@ -45,7 +45,10 @@ fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
         }
         Method::Both(both) => both.iter().for_each(|one| in_loops(one, policy, needs)),
         Method::Mutate(mutate) => {
-            mutate.entries().into_iter().for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
+            mutate
+                .entries()
+                .into_iter()
+                .for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
         }
         _ => {}
     }

@@ -188,14 +188,18 @@ impl OperationReader<'_> {
 
 impl OperationList {
     /// Applies the operations to `document`, all or none.
-    pub(super) fn apply(&self, document: &Value, context: &mut VariableContext<'_>) -> Result<Value, EvalError> {
+    pub(super) fn apply(
+        &self,
+        document: &Value,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Value, EvalError> {
         let made;
         let operations = match self {
             Self::Constant(operations) => operations,
             Self::Variable(templates) => {
                 let resolved: Result<Vec<_>, Unresolved> =
                     templates.iter().map(|template| template.resolve(context)).collect();
-                made = resolved.map_err(|unresolved| super::unresolved_variable(unresolved))?;
+                made = resolved.map_err(super::unresolved_variable)?;
                 &made
             }
         };
@@ -233,7 +237,9 @@ fn leads_behind_the_end(document: &Value, path: &Pointer) -> bool {
     for token in parents {
         here = match here {
             Some(Value::Object(map)) => map.get(token),
-            Some(Value::Array(items)) if token != "-" => token.parse().ok().and_then(|at: usize| items.get(at)),
+            Some(Value::Array(items)) if token != "-" => {
+                token.parse().ok().and_then(|at: usize| items.get(at))
+            }
             _ if token == "-" => return true,
             _ => None,
         };

@@ -4,8 +4,8 @@
 //! resolved on its own, so what was found for one never decides for another.
 
 use kubewright_engine::{TraceNode, TraceVerdict};
-use kubewright_patch::strategic::{ElementPatch, ListPatch, ObjectPatch, PatchEntry, StrategicPatch};
 use kubewright_patch::Pointer;
+use kubewright_patch::strategic::{ElementPatch, ListPatch, ObjectPatch, PatchEntry, StrategicPatch};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::overlay::{OverlayCondition, OverlayEntry, OverlayMap, OverlayNode, text_of_scalar};
@@ -77,7 +77,7 @@ impl OverlayResolver<'_> {
         }
         let is_nothing = entries.is_empty() && map.directive.is_none();
         let directive = map.directive.clone();
-        Ok((!is_nothing).then(|| StrategicPatch::Object(ObjectPatch { directive, entries })))
+        Ok((!is_nothing).then_some(StrategicPatch::Object(ObjectPatch { directive, entries })))
     }
 
     fn is_added(&mut self, entry: &OverlayEntry, current: Option<&Value>) -> bool {

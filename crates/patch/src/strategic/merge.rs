@@ -94,7 +94,9 @@ impl<'p> PatchPart<'p> {
 
     fn is_empty_object(self) -> bool {
         match self.simple() {
-            Self::Tree(StrategicPatch::Object(object)) => object.entries.is_empty() && object.directive.is_none(),
+            Self::Tree(StrategicPatch::Object(object)) => {
+                object.entries.is_empty() && object.directive.is_none()
+            }
             Self::Plain(value) => value.as_object().is_some_and(Map::is_empty),
             Self::Tree(_) => false,
         }
@@ -126,7 +128,15 @@ impl<'p> PatchPart<'p> {
 impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
     /// Returns a merge that knows the lists of `schema`.
     pub fn new(schema: &'m S, budget: &'m mut Budget) -> Self {
-        Self { schema, budget, observer: None, at: Vec::new(), from: Vec::new(), is_changed: false, is_in_element: false }
+        Self {
+            schema,
+            budget,
+            observer: None,
+            at: Vec::new(),
+            from: Vec::new(),
+            is_changed: false,
+            is_in_element: false,
+        }
     }
 
     /// Returns the same merge, which calls `observer` with every change.
@@ -221,9 +231,14 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
             Some(other) => return Err(self.wrong_type(part, other.kind())),
         };
         let merged = self.entries(value, part, merge)?;
-        let is_nothing = is_made && !is_empty && merged.as_object().is_some_and(Map::is_empty);
-        self.is_changed |= is_made && !is_nothing;
-        Ok((!is_nothing).then_some(merged))
+        if is_made {
+            self.is_changed = true;
+            // What is in it has been told.
+            if merged.as_object().is_some_and(Map::is_empty) {
+                self.observe(MergeEffect::Set, None, Some(&merged));
+            }
+        }
+        Ok(Some(merged))
     }
 
     /// Makes the object of the patch alone, in place of what is there.

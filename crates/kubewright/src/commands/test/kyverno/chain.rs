@@ -74,7 +74,8 @@ impl<'a> DecisionChain<'a> {
             let decision = engine.decide(&request, self.world, &settings);
             traced.push((request, decision));
         }
-        if let Some(engine) = policy.judging.as_ref().or(policy.changing.is_none().then_some(&policy.engine)) {
+        if let Some(engine) = policy.judging.as_ref().or(policy.changing.is_none().then_some(&policy.engine))
+        {
             let before = self.object_after_stage(row, policy, object);
             let request = self.request(row, policy, object, before);
             let decision = engine.decide(&request, self.world, &settings);
@@ -93,7 +94,9 @@ impl<'a> DecisionChain<'a> {
     ) -> Option<Value> {
         let policy = self.policies.get(place)?;
         if policy.is_compared_at_the_end() {
-            return self.object_after_stage(row, policy, object).or_else(|| Some(object.request.object.clone()));
+            return self
+                .object_after_stage(row, policy, object)
+                .or_else(|| Some(object.request.object.clone()));
         }
         let before = self.object_before(row, place, object);
         let request = self.request(row, policy, object, before);
@@ -151,7 +154,12 @@ impl<'a> DecisionChain<'a> {
         self.cached(place, object, request, true)
     }
 
-    fn judgement(&mut self, place: usize, object: &TestObject<'a>, request: &AdmissionRequest) -> Rc<Decision> {
+    fn judgement(
+        &mut self,
+        place: usize,
+        object: &TestObject<'a>,
+        request: &AdmissionRequest,
+    ) -> Rc<Decision> {
         self.cached(place, object, request, false)
     }
 

@@ -48,7 +48,11 @@ impl ExpectedObjects {
     pub(super) fn mismatch(&self, actual: &Value) -> Option<String> {
         let identity = ObjectIdentity::of(actual);
         let Some(expected) = self.objects.iter().find(|object| ObjectIdentity::of(object) == identity) else {
-            return Some(format!("{} has no {}, so there is nothing to compare", self.files, identity.title()));
+            return Some(format!(
+                "{} has no {}, so there is nothing to compare",
+                self.files,
+                identity.title()
+            ));
         };
         let (expected, found) = (comparable_object(expected), comparable_object(actual));
         let title = format!("{} is not as in {}", identity.title(), self.files);
@@ -118,9 +122,9 @@ fn without_empty_parts(value: &Value, deeper: usize) -> Cow<'_, Value> {
             Cow::Owned(Value::array(kept.filter(is_filled).collect()))
         }
         Value::Object(map) => {
-            let kept = map.iter().map(|(key, item)| {
-                (key.clone(), without_empty_parts(item, deeper - 1).into_owned())
-            });
+            let kept = map
+                .iter()
+                .map(|(key, item)| (key.clone(), without_empty_parts(item, deeper - 1).into_owned()));
             Cow::Owned(Value::object(kept.filter(|(_, item)| is_filled(item)).collect()))
         }
         other => Cow::Borrowed(other),

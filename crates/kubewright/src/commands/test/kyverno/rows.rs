@@ -242,7 +242,8 @@ impl<'a> KyvernoTestRun<'a> {
         }
         let mut outcomes = Vec::new();
         for (request, decision) in &decisions {
-            outcomes.extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, request.operation)));
+            outcomes
+                .extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, request.operation)));
         }
         let said = |(outcome, operation): &(&RuleOutcome, Operation)| {
             let location = object.document.locate(&outcome.path);
