@@ -23,6 +23,7 @@ mod pattern_compile;
 mod pattern_detect;
 mod review;
 mod shorthand;
+mod strategic;
 mod traits;
 mod yaml;
 mod yaml_write;
@@ -56,6 +57,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     goregex::TARGET,
     patch::TARGET,
     pathpatch::TARGET,
+    strategic::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     admission::TARGET,

@@ -10,6 +10,7 @@ mod images;
 mod kinds;
 mod matching;
 mod mutate;
+mod mutate_lint;
 mod pattern;
 mod pod_security;
 mod variables;
@@ -269,6 +270,7 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     generate::check_generate(findings, policy, rule);
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);
+        mutate_lint::lint_mutate(findings, rule, found);
     }
     images::check_image_action(findings, policy, rule);
     variables::braces(findings, rule);

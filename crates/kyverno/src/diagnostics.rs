@@ -96,4 +96,8 @@ kubewright_engine::codes! {
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
     PATCH_KIND "KW-K100" Error "a mutate rule does not change objects in exactly one way";
     BAD_PATCH "KW-K101" Error "a patch that cannot be read";
+    PATCH_NEVER_APPLIES "KW-K102" Warning "a part of a patch that never applies";
+    PATTERN_WRITTEN "KW-K103" Warning "a pattern that is written into objects";
+    LIST_REPLACED "KW-K104" Warning "a list that is replaced as a whole";
+    PATCH_MISSES "KW-K105" Warning "a patch sets a field that no object of the kind has";
 }
