@@ -552,7 +552,7 @@ fn skip_for_exceptions(because: &str, exceptions: &[&CompiledException]) -> Vali
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.
-fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
+pub(super) fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
     match unresolved {
         Unresolved::Missing(message) => EvalError::new(format!("{step}: {message}")),
         Unresolved::Error(error) => EvalError { message: format!("{step}: {}", error.message), ..error },
