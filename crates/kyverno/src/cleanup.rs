@@ -93,8 +93,7 @@ impl CleanupRule {
         let result = conditions.value.evaluate(&mut context, notes);
         notes.close(|| trace::conditions_note("conditions", &result));
         notes.rebase(mark, &conditions.path);
-        let verdict =
-            result.map_err(|unresolved| step_error("failed to evaluate conditions", unresolved))?;
+        let verdict = result.map_err(|unresolved| step_error("failed to evaluate conditions", unresolved))?;
         Ok(verdict.holds)
     }
 }

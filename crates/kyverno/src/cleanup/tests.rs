@@ -9,8 +9,9 @@ use kubewright_value::{Document, Source, yaml};
 use crate::Kyverno;
 
 fn document(kind: &str, spec: &str) -> Document {
-    let text =
-        format!("apiVersion: kyverno.io/v2\nkind: {kind}\nmetadata: {{name: c, namespace: shop}}\nspec: {{{spec}}}\n");
+    let text = format!(
+        "apiVersion: kyverno.io/v2\nkind: {kind}\nmetadata: {{name: c, namespace: shop}}\nspec: {{{spec}}}\n"
+    );
     yaml::read(&Source::new("policy.yaml", text)).documents.remove(0)
 }
 
@@ -26,13 +27,17 @@ fn check(kind: &str, spec: &str, object: &str, want: &[&str]) {
         let verbs: Vec<&str> = outcome.writes.iter().map(|write| write.verb.name()).collect();
         format!("{} {} [{}]", outcome.status, outcome.message, verbs.join(", "))
     };
-    assert_eq!(decision.outcomes.iter().map(line).collect::<Vec<_>>(), want, "{spec} {object}", object = request.object);
+    assert_eq!(
+        decision.outcomes.iter().map(line).collect::<Vec<_>>(),
+        want,
+        "{spec} {object}",
+        object = request.object
+    );
     assert!(decision.is_allowed);
 }
 
 const PODS: &str = "schedule: '@daily', match: {any: [{resources: {kinds: [Pod]}}]}";
-const BARE: &str =
-    "conditions: {all: [{key: \"{{ target.metadata.ownerReferences[] || `[]` }}\", operator: Equals, value: []}]}";
+const BARE: &str = "conditions: {all: [{key: \"{{ target.metadata.ownerReferences[] || `[]` }}\", operator: Equals, value: []}]}";
 
 #[test]
 fn objects_that_fulfil_the_conditions_would_be_deleted() {
@@ -47,7 +52,9 @@ fn objects_that_fulfil_the_conditions_would_be_deleted() {
 
 #[test]
 fn a_policy_in_a_namespace_is_about_that_namespace() {
-    let pod = |namespace: &str| format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}");
+    let pod = |namespace: &str| {
+        format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}")
+    };
     check("CleanupPolicy", PODS, &pod("shop"), &["pass resource matched [delete]"]);
     check("CleanupPolicy", PODS, &pod("other"), &[]);
 }
@@ -56,13 +63,17 @@ fn a_policy_in_a_namespace_is_about_that_namespace() {
 fn excluded_objects_stay_and_unknown_values_are_errors() {
     let spec = format!("{PODS}, exclude: {{any: [{{resources: {{names: [keep-*]}}}}]}}");
     check("ClusterCleanupPolicy", &spec, "{apiVersion: v1, kind: Pod, metadata: {name: keep-it}}", &[]);
-    let spec = format!("{PODS}, conditions: {{all: [{{key: \"{{{{ target.spec.x }}}}\", operator: Equals, value: 1}}]}}");
+    let spec = format!(
+        "{PODS}, conditions: {{all: [{{key: \"{{{{ target.spec.x }}}}\", operator: Equals, value: 1}}]}}"
+    );
     check(
         "ClusterCleanupPolicy",
         &spec,
         "{apiVersion: v1, kind: Pod, metadata: {name: a}}",
-        &["error failed to evaluate conditions: failed to substitute variables in condition key: failed to resolve \
-           target.spec.x at path : JMESPath query failed: Unknown key \"spec\" in path []"],
+        &[
+            "error failed to evaluate conditions: failed to substitute variables in condition key: failed to resolve \
+           target.spec.x at path : JMESPath query failed: Unknown key \"spec\" in path []",
+        ],
     );
 }
 

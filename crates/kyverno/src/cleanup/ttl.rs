@@ -43,7 +43,8 @@ const UNITS: [(&str, i128); 16] = [
 pub fn deletion_time(object: &Value) -> Option<Result<i128, String>> {
     let text = object.at(&["metadata", "labels", TTL_LABEL]).and_then(Value::as_str)?;
     let Some(length) = parse_length(text) else {
-        let wrong = || format!("`{text}` is neither a length of time such as `2d` nor a day such as `2030-01-31`");
+        let wrong =
+            || format!("`{text}` is neither a length of time such as `2d` nor a day such as `2030-01-31`");
         return Some(parse_moment(text).ok_or_else(wrong));
     };
     let created = object.str_at(&["metadata", "creationTimestamp"]);
@@ -149,7 +150,8 @@ mod tests {
     #[test]
     fn the_annotation_says_what_becomes_of_dependents() {
         let object = |policy: &str| {
-            let text = format!("metadata: {{annotations: {{cleanup.kyverno.io/propagation-policy: {policy}}}}}");
+            let text =
+                format!("metadata: {{annotations: {{cleanup.kyverno.io/propagation-policy: {policy}}}}}");
             deletion_propagation(&yaml::parse(&text).expect("YAML"))
         };
         assert_eq!(object("Orphan"), Some(DeletionPropagation::Orphan));

@@ -1,8 +1,8 @@
 //! Tests of generate rules: what they make, what they delete, and why they cannot.
 
 use kubewright_engine::{
-    BackgroundProgram, ClosedWorld, CloneSource, Decision, DecisionSettings, Dialect as _, DownstreamTemplate,
-    Engine, GenerateProgram, RuleStatus,
+    BackgroundProgram, CloneSource, ClosedWorld, Decision, DecisionSettings, Dialect as _,
+    DownstreamTemplate, Engine, GenerateProgram, RuleStatus,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, json, yaml};
@@ -16,7 +16,9 @@ fn documents(text: &str) -> Vec<Document> {
 }
 
 fn policy(rules: &str) -> String {
-    format!("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec: {{rules: [{rules}]}}\n")
+    format!(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec: {{rules: [{rules}]}}\n"
+    )
 }
 
 fn namespaces(generate: &str) -> String {
@@ -43,7 +45,8 @@ const SHOP: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, lab
 fn shown(decision: &Decision) -> Vec<String> {
     let mut lines = Vec::new();
     for outcome in &decision.outcomes {
-        let message = if outcome.message.is_empty() { String::new() } else { format!(": {}", outcome.message) };
+        let message =
+            if outcome.message.is_empty() { String::new() } else { format!(": {}", outcome.message) };
         lines.push(format!("{}{message}", outcome.status));
         for write in &outcome.writes {
             lines.push(format!("{} {}", write.verb.name(), json::to_string(&without_labels(&write.object))));
@@ -92,15 +95,13 @@ fn data_is_made_with_the_name_of_the_block_and_the_kind_of_the_data() {
             r#"create {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","labels":{"x":"yy"},"namespace":"shop"},"data":{"team":"a"}}"#,
         ],
     );
-    let block = "{apiVersion: v1, kind: ConfigMap, name: c, namespace: x, data: {apiVersion: v2, kind: Secret}}";
+    let block =
+        "{apiVersion: v1, kind: ConfigMap, name: c, namespace: x, data: {apiVersion: v2, kind: Secret}}";
     check(
         &namespaces(block),
         &create(SHOP),
         "",
-        &[
-            "pass",
-            r#"create {"apiVersion":"v1","kind":"Secret","metadata":{"name":"c","namespace":"x"}}"#,
-        ],
+        &["pass", r#"create {"apiVersion":"v1","kind":"Secret","metadata":{"name":"c","namespace":"x"}}"#],
     );
 }
 
@@ -137,7 +138,8 @@ fn synchronised_objects_are_applied_and_have_labels() {
 fn a_value_from_the_trigger_is_never_read_for_variables() {
     let block = "{apiVersion: v1, kind: ConfigMap, name: c, namespace: x, \
                  data: {data: {a: \"{{ request.object.metadata.annotations.a }}\"}}}";
-    let trigger = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {a: '{{ request.object }}'}}}";
+    let trigger =
+        "{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {a: '{{ request.object }}'}}}";
     check(
         &namespaces(block),
         &create(trigger),
@@ -169,7 +171,11 @@ fn an_unresolved_variable_is_an_error_and_makes_nothing() {
     let block = "{apiVersion: v1, kind: ConfigMap, name: \"{{ request.object.spec.x }}\", namespace: x}";
     let decision = decide(&namespaces(block), &create(SHOP), "");
     assert_eq!(decision.outcomes[0].status, RuleStatus::Error);
-    assert!(decision.outcomes[0].message.contains("Unknown key \"spec\""), "{}", decision.outcomes[0].message);
+    assert!(
+        decision.outcomes[0].message.contains("Unknown key \"spec\""),
+        "{}",
+        decision.outcomes[0].message
+    );
     assert!(decision.outcomes[0].writes.is_empty() && decision.is_allowed);
     let block = "{apiVersion: v1, kind: ConfigMap, name: c, namespace: x, data: \"{{ request.object.metadata.name }}\"}";
     check(&namespaces(block), &create(SHOP), "", &["error: `data` must be a map, found a string"]);
@@ -181,7 +187,8 @@ const SOURCE: &str = "{apiVersion: v1, kind: Secret, type: Opaque, data: {a: b},
 
 #[test]
 fn a_clone_keeps_labels_and_annotations_and_drops_what_is_the_sources_own() {
-    let block = format!("{{apiVersion: v1, kind: Secret, name: t, {NS}, clone: {{name: s, namespace: default}}}}");
+    let block =
+        format!("{{apiVersion: v1, kind: Secret, name: t, {NS}, clone: {{name: s, namespace: default}}}}");
     let decision = decide(&namespaces(&block), &create(SHOP), SOURCE);
     assert_eq!(
         shown(&decision),
@@ -198,22 +205,27 @@ fn a_clone_keeps_labels_and_annotations_and_drops_what_is_the_sources_own() {
 
 #[test]
 fn a_clone_of_itself_makes_nothing_and_one_in_the_same_namespace_keeps_owners() {
-    let block = "{apiVersion: v1, kind: Secret, name: s, namespace: default, clone: {name: s, namespace: default}}";
+    let block =
+        "{apiVersion: v1, kind: Secret, name: s, namespace: default, clone: {name: s, namespace: default}}";
     check(&namespaces(block), &create(SHOP), SOURCE, &["pass"]);
-    let block = "{apiVersion: v1, kind: Secret, name: t, namespace: default, clone: {name: s, namespace: default}}";
+    let block =
+        "{apiVersion: v1, kind: Secret, name: t, namespace: default, clone: {name: s, namespace: default}}";
     let decision = decide(&namespaces(block), &create(SHOP), SOURCE);
     assert!(decision.outcomes[0].writes[0].object.at(&["metadata", "ownerReferences"]).is_some());
 }
 
 #[test]
 fn a_missing_source_is_an_error() {
-    let block = "{apiVersion: v1, kind: Secret, name: t, namespace: x, clone: {name: none-here, namespace: default}}";
+    let block =
+        "{apiVersion: v1, kind: Secret, name: t, namespace: x, clone: {name: none-here, namespace: default}}";
     check(
         &namespaces(block),
         &create(SHOP),
         SOURCE,
-        &["error: source resource Secret `default/none-here` not found: give it in `cloneSourceResource` of the test, or in a \
-           `--world` file"],
+        &[
+            "error: source resource Secret `default/none-here` not found: give it in `cloneSourceResource` of the test, or in a \
+           `--world` file",
+        ],
     );
 }
 
@@ -223,10 +235,14 @@ fn a_clone_list_copies_what_its_selector_selects() {
                  {apiVersion: v1, kind: Secret, metadata: {name: b, namespace: default}}\n---\n\
                  {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default, labels: {c: 'yes'}}}";
     let list = |more: &str| {
-        format!("{{namespace: shop, cloneList: {{namespace: default, kinds: [v1/Secret, v1/ConfigMap]{more}}}}}")
+        format!(
+            "{{namespace: shop, cloneList: {{namespace: default, kinds: [v1/Secret, v1/ConfigMap]{more}}}}}"
+        )
     };
     let copied = |kind: &str, name: &str, labels: &str| {
-        format!(r#"create {{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{name}",{labels}"namespace":"shop"}}}}"#)
+        format!(
+            r#"create {{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{name}",{labels}"namespace":"shop"}}}}"#
+        )
     };
     let labels = r#""labels":{"c":"yes"},"#;
     let selected = [copied("Secret", "a", labels), copied("ConfigMap", "a", labels)];
@@ -292,7 +308,8 @@ fn labelled(team: &str) -> String {
     format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: shop, labels: {{team: {team}}}}}}}")
 }
 
-const ENDED: &str = r#"delete {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c-a","namespace":"x"}}"#;
+const ENDED: &str =
+    r#"delete {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c-a","namespace":"x"}}"#;
 
 #[test]
 fn an_update_that_ends_the_match_deletes_what_was_made() {
@@ -349,7 +366,8 @@ fn a_policy_in_a_namespace_generates_there_only() {
         .replace("ClusterPolicy", "Policy")
         .replace("{name: p}", "{name: p, namespace: shop}")
     };
-    let trigger = create("{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: shop}, data: {ns: other}}");
+    let trigger =
+        create("{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: shop}, data: {ns: other}}");
     let own = r#"create {"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"shop"}}"#;
     check(&text("shop"), &trigger, "", &["pass", own]);
     check(

@@ -48,19 +48,21 @@ fn read_cleanup_spec(reader: &mut DocumentReader<'_>) -> Option<CleanupSource> {
     let known = ["match", "exclude", "context", "conditions", "schedule", "deletionPropagationPolicy"];
     reader.only(&spec, &known);
     let name = reader.required_string(&metadata, "name");
-    let written = reader.string(&metadata, "namespace").map(|text| text.value).filter(|text| !text.is_empty());
+    let written =
+        reader.string(&metadata, "namespace").map(|text| text.value).filter(|text| !text.is_empty());
     let is_namespaced = reader.document.value.str_at(&["kind"]) == "CleanupPolicy";
     let annotations = reader.texts(&metadata, "annotations").unwrap_or_default();
     let annotation = |name: &str| -> Text {
-        let found = annotations.iter().find(|(key, _)| key.strip_prefix("policies.kyverno.io/") == Some(name));
+        let found =
+            annotations.iter().find(|(key, _)| key.strip_prefix("policies.kyverno.io/") == Some(name));
         found.map(|(_, text)| text.value.clone()).unwrap_or_default()
     };
     let (severity, category) = (annotation("severity"), annotation("category"));
     let matching = reader.required_object(&spec, "match").map(|fields| filter::read_match(reader, &fields));
     let exclude = reader.object(&spec, "exclude").map(|fields| filter::read_match(reader, &fields));
     let propagation = reader.string(&spec, "deletionPropagationPolicy");
-    let propagation = propagation
-        .and_then(|text| reader.one_of(&text, "propagation policy", &DeletionPropagation::ALL));
+    let propagation =
+        propagation.and_then(|text| reader.one_of(&text, "propagation policy", &DeletionPropagation::ALL));
     Some(CleanupSource {
         namespace: is_namespaced.then(|| written.unwrap_or_else(|| Text::new("default"))),
         severity,
