@@ -3,6 +3,7 @@
 //! Kyverno drops a whole policy for one mistake. Here the rule that has it is left out, and its neighbours run;
 //! only a mistake in the policy itself stops them all.
 
+mod cleanup;
 mod conditions;
 mod context;
 mod generate;
@@ -15,6 +16,7 @@ mod pattern;
 mod pod_security;
 mod variables;
 
+pub(super) use cleanup::check_cleanup_policy;
 pub(super) use variables::{VariableUse, check_variables, each_text};
 
 use std::collections::HashSet;

@@ -129,6 +129,16 @@ impl<'a> VariableContext<'a> {
         self.scopes.iter_mut().for_each(|scope| scope.root = None);
     }
 
+    /// Returns the context of a policy that is about a stored object: no request, only `target`.
+    pub(super) fn of_target(evaluation: &'a mut Evaluation<'_>, object: &Value, rule: &'a RuleId) -> Self {
+        let mut context = Self::new(evaluation, object, rule);
+        let root = Value::from(Map::from([("target", object.clone())]));
+        for scope in &mut context.scopes {
+            scope.root = Some(root.clone());
+        }
+        context
+    }
+
     /// Declares context entries; they are loaded when they are named.
     pub(super) fn declare(&mut self, entries: &'a [CompiledContextEntry]) {
         let scope = self.scopes.len().saturating_sub(1);

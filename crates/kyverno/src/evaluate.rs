@@ -588,7 +588,7 @@ fn exception_effect(because: &str, exceptions: &[&CompiledException]) -> Effect 
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.
-fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
+pub(super) fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
     unresolved.into_error(step)
 }
 

@@ -5,6 +5,7 @@
 pub mod autogen;
 mod cel;
 mod check;
+pub mod cleanup;
 mod cluster;
 mod compile;
 mod conditions;
@@ -92,7 +93,7 @@ impl Dialect for Kyverno {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_policy(document)
+        is_policy(document) || is_cleanup_policy(document)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
@@ -100,7 +101,10 @@ impl Dialect for Kyverno {
     }
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile_policy(self, document)
+        match is_cleanup_policy(document) {
+            true => cleanup::compile_cleanup_policy(self, document),
+            false => compile::compile_policy(self, document),
+        }
     }
 
     fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
@@ -145,6 +149,10 @@ pub fn read_policy(
 
 fn is_policy(document: &Document) -> bool {
     field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
+}
+
+fn is_cleanup_policy(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && cleanup::KINDS.contains(&field(document, "kind"))
 }
 
 /// Reads an exception. One with an error excuses nothing.

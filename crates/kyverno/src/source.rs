@@ -3,6 +3,7 @@
 //! A rule that cannot be read is left out and remembered as [`BrokenRule`]; its neighbours stay.
 
 mod cel;
+mod cleanup;
 mod context;
 mod exception;
 mod filter;
@@ -15,6 +16,8 @@ mod policy;
 mod recovery;
 mod rule;
 
+pub use cleanup::CleanupSource;
+pub(super) use cleanup::read_cleanup_policy;
 pub(super) use exception::read_exception;
 pub(super) use generate::DOWNSTREAM_FIELDS;
 pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSource};

@@ -193,6 +193,8 @@ impl TestPolicy {
     pub(super) fn judges(&self, payload: Option<&str>) -> bool {
         match payload {
             None => self.mode == KUBERNETES || self.mode == "JSON",
+            // A policy that deletes has no mode: without match constraints it is about payloads.
+            Some("JSON") if self.kind.ends_with("DeletingPolicy") => true,
             Some(mode) => self.mode == mode,
         }
     }
