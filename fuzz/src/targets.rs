@@ -23,6 +23,7 @@ mod pattern_compile;
 mod pattern_detect;
 mod review;
 mod shorthand;
+mod structured;
 mod traits;
 mod yaml;
 mod yaml_write;
@@ -61,6 +62,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     admission::TARGET,
     manifests::TARGET,
     shorthand::TARGET,
+    structured::TARGET,
     traits::TARGET,
     pattern_compile::TARGET,
     pattern_detect::TARGET,

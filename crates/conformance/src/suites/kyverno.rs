@@ -2,6 +2,7 @@
 //!
 //! Both are run by the program itself, as a person would run them.
 
+mod patched;
 mod probes;
 mod program;
 mod rows;
