@@ -274,3 +274,23 @@ fn a_policy_with_a_mistake_answers_with_it() {
     assert!(row(&decision).starts_with("error: failed to evaluate policy: the policy is not valid: output is expected"));
     assert_eq!(decision.object, value(POD));
 }
+
+#[test]
+fn a_policy_asks_for_a_mutating_webhook() {
+    use kubewright_engine::{AdmissionPhase, Dialect, FailurePolicy};
+    let plans = |text: &str| {
+        let dialect = crate::MutatingPolicies::new(&[], kubewright_cel::Inputs::default());
+        dialect.compile(documents(text).first().expect("a policy"), &[]).webhooks
+    };
+    let spec = format!("{PODS}\nfailurePolicy: Ignore\nwebhookConfiguration: {{timeoutSeconds: 7}}");
+    let found = plans(&policy(&spec, &[("apply", LABEL)]));
+    let [plan] = found.as_slice() else { panic!("one webhook") };
+    assert_eq!((plan.phase, plan.failure_policy), (AdmissionPhase::Mutating, FailurePolicy::Ignore));
+    assert_eq!((plan.timeout_seconds, plan.rules.len()), (7, 7), "Pods and six controllers");
+    let own = format!("{PODS}\nwebhookConfiguration: {{matchConditions: [{{name: c, expression: 'true'}}]}}");
+    let dedicated: Vec<_> =
+        plans(&policy(&own, &[("apply", LABEL)])).into_iter().map(|plan| plan.dedicated_name).collect();
+    assert_eq!(dedicated, [Some("mpol.p".into())]);
+    let off = format!("{PODS}\nevaluation: {{admission: {{enabled: false}}}}");
+    assert!(plans(&policy(&off, &[("apply", LABEL)])).is_empty());
+}
