@@ -78,7 +78,13 @@ impl<'k> ExpressionCompiler<'k> {
     /// Returns a compiler of expressions that evaluate objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds, has_dynamic_conditions: false }
+        Self {
+            problems: Vec::new(),
+            read: HashSet::new(),
+            has_conditions: false,
+            kinds,
+            has_dynamic_conditions: false,
+        }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.

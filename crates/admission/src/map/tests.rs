@@ -87,7 +87,8 @@ fn each_binding_is_an_invocation_and_both_constraints_must_match() {
 fn each_parameter_object_is_an_invocation() {
     let spec = format!("{PARAM_KIND}variables: [{{name: count, expression: 'int(params.data.count)'}}]");
     let expression = "Object{spec: Object.spec{replicas: object.spec.replicas + variables.count}}";
-    let by_label = "paramRef: {namespace: shop, selector: {matchLabels: {type: param}}, parameterNotFoundAction: Deny}";
+    let by_label =
+        "paramRef: {namespace: shop, selector: {matchLabels: {type: param}}, parameterNotFoundAction: Deny}";
     let text = policy("v1", &spec, expression) + &binding("b", by_label);
     let object = says(&text, vec![param("one", "count: '2'"), param("two", "count: '5'")], DONE);
     assert_eq!(object.at(&["spec", "replicas"]), Some(&Value::from(8_i64)));
@@ -101,7 +102,8 @@ fn each_parameter_object_is_an_invocation() {
 
 #[test]
 fn parameters_can_be_read_as_one_list() {
-    let expression = "Object{spec: Object.spec{replicas: int(params.items[0].data.count) + size(params.items)}}";
+    let expression =
+        "Object{spec: Object.spec{replicas: int(params.items[0].data.count) + size(params.items)}}";
     let by_label = "paramRef: {namespace: shop, selector: {matchLabels: {type: param}}}";
     let text = policy("v1alpha1", PARAM_KIND.trim_end(), expression) + &binding("b", by_label);
     let object = says(&text, vec![param("one", "count: '2'"), param("two", "count: '5'")], DONE);
@@ -112,7 +114,11 @@ fn parameters_can_be_read_as_one_list() {
 #[test]
 fn conditions_and_errors_follow_the_api_server() {
     let unmet = "matchConditions: [{name: c, expression: \"object.metadata.name == 'no'\"}]";
-    says(&(policy("v1", unmet, REPLICAS) + &binding("b", "")), Vec::new(), "skip: match conditions aren't met");
+    says(
+        &(policy("v1", unmet, REPLICAS) + &binding("b", "")),
+        Vec::new(),
+        "skip: match conditions aren't met",
+    );
     let broken = "Object{spec: Object.spec{replicas: object.spec.nope}}";
     let text = policy("v1", "", broken) + &binding("b", "");
     says(&text, Vec::new(), "error: no such key: nope");
@@ -124,6 +130,8 @@ fn conditions_and_errors_follow_the_api_server() {
 #[test]
 fn policies_and_bindings_must_belong_together() {
     assert_eq!(decide(&policy("v1", "", REPLICAS), Vec::new()).1, ["KW-A023"]);
-    let other = policy("v1", "", REPLICAS) + &binding("b", "") + &binding("c", "").replace("policyName: p", "policyName: q");
+    let other = policy("v1", "", REPLICAS)
+        + &binding("b", "")
+        + &binding("c", "").replace("policyName: p", "policyName: q");
     assert_eq!(decide(&other, Vec::new()).1, ["KW-A024"]);
 }

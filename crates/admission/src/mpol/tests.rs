@@ -11,7 +11,8 @@ const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {nam
 const CRON_JOB: &str = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web, namespace: shop}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: nginx}]}}}}}}";
 const WIDGET: &str = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}, spec: {items: [{id: a, size: 1}], tags: [x]}}";
 const WIDGET_DEFINITION: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object, properties: {id: {type: string}, size: {type: integer}}}}, tags: {type: array, items: {type: string}}, free: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}]}}";
-const CONFIG_MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: shop, labels: {a: b}}, data: {k: v}}";
+const CONFIG_MAP: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: shop, labels: {a: b}}, data: {k: v}}";
 const LABEL: &str = "Object{metadata: Object.metadata{labels: {\"x\": \"1\"}}}";
 
 fn documents(text: &str) -> Vec<Document> {
@@ -80,7 +81,8 @@ fn warns(policies: &str, want: &[&str]) {
 
 #[test]
 fn mutations_run_one_after_the_other() {
-    let second = r#"[JSONPatch{op: "add", path: "/metadata/labels/z", value: object.metadata.labels.x + "2"}]"#;
+    let second =
+        r#"[JSONPatch{op: "add", path: "/metadata/labels/z", value: object.metadata.labels.x + "2"}]"#;
     let labels = "{app: a, x: '1', z: '12'}";
     gives(&policy(PODS, &[("apply", LABEL), ("json", second)]), POD, &["metadata", "labels"], labels);
 }
@@ -114,7 +116,10 @@ fn an_error_discards_all_mutations_of_the_policy() {
 #[test]
 fn conditions_decide_whether_the_policy_runs() {
     let with = |expression: &str| {
-        policy(&format!("{PODS}\nmatchConditions: [{{name: c, expression: {expression}}}]"), &[("apply", LABEL)])
+        policy(
+            &format!("{PODS}\nmatchConditions: [{{name: c, expression: {expression}}}]"),
+            &[("apply", LABEL)],
+        )
     };
     says(&with("object.metadata.name == 'other'"), POD, "skip: skip");
     says(&with("object.spec.nope == 1"), POD, "error: failed to evaluate policy: no such key: nope");
@@ -149,7 +154,12 @@ fn controllers_are_changed_at_their_template() {
     gives(&policy(PODS, &[("json", image)]), DEPLOYMENT, &path, "[{name: c, image: 'nginx:1'}]");
     let path = ["spec", "jobTemplate", "spec", "template", "spec", "containers"];
     gives(&policy(PODS, &[("json", image)]), CRON_JOB, &path, "[{name: c, image: 'nginx:1'}]");
-    gives(&policy(PODS, &[("json", image)]), CRON_JOB, &["spec", "jobTemplate", "spec", "template", "metadata"], "null");
+    gives(
+        &policy(PODS, &[("json", image)]),
+        CRON_JOB,
+        &["spec", "jobTemplate", "spec", "template", "metadata"],
+        "null",
+    );
     let decision = decide(&policy(PODS, &[("apply", LABEL)]), "", DEPLOYMENT);
     assert_eq!(decision.object.get("metadata"), value(DEPLOYMENT).get("metadata"));
 }
@@ -178,7 +188,12 @@ fn custom_resources_are_merged_by_their_definition() {
         WIDGET,
         "error: failed to evaluate policy: error applying patch: failed to convert patch object to typed object: .spec.zz: field not declared in schema",
     );
-    gives(&policy(ANY, &[("apply", "Object{spec: Object.spec{free: {\"a\": 1}}}")]), WIDGET, &["spec", "free"], "{a: 1}");
+    gives(
+        &policy(ANY, &[("apply", "Object{spec: Object.spec{free: {\"a\": 1}}}")]),
+        WIDGET,
+        &["spec", "free"],
+        "{a: 1}",
+    );
     says(
         &policy(ANY, &[("apply", LABEL)]),
         &WIDGET.replace("Widget", "Gadget"),
@@ -190,7 +205,12 @@ fn custom_resources_are_merged_by_their_definition() {
 fn server_side_apply_replaces_atomic_parts() {
     let args = "Object{spec: Object.spec{containers: [Object.spec.containers{name: \"c\", args: [\"x\"]}]}}";
     let spec = format!("{PODS}\nevaluation: {{useServerSideApply: true}}");
-    gives(&policy(&spec, &[("apply", args)]), POD, &["spec", "containers"], "[{name: c, image: nginx, args: [x]}]");
+    gives(
+        &policy(&spec, &[("apply", args)]),
+        POD,
+        &["spec", "containers"],
+        "[{name: c, image: nginx, args: [x]}]",
+    );
 }
 
 fn exception(fields: &str) -> String {
@@ -260,8 +280,14 @@ fn mistakes_are_found_when_the_policy_is_loaded() {
     warns(&apply("[JSONPatch{op: \"add\"}]"), &["KW-K072"]);
     warns(&policy(PODS, &[("json", "Object{}")]), &["KW-K072"]);
     warns(&policy(PODS, &[]).replace("mutations:", "mutations: []"), &["KW-A040"]);
-    warns(&apply("Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: \"k\"}]}}"), &["KW-A041"]);
-    warns(&apply("Object{spec: Object.spec{imagePullSecrets: [Object.spec.imagePullSecrets{name: \"k\"}]}}"), &["KW-A041"]);
+    warns(
+        &apply("Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: \"k\"}]}}"),
+        &["KW-A041"],
+    );
+    warns(
+        &apply("Object{spec: Object.spec{imagePullSecrets: [Object.spec.imagePullSecrets{name: \"k\"}]}}"),
+        &["KW-A041"],
+    );
     warns(&apply("Object{spec: Object.spec{nodename: \"k\"}}"), &["KW-A042"]);
     warns(&apply("Object{spec: Object.spec{securityContext: Object.securityContext{}}}"), &["KW-A043"]);
     let targets = format!("{PODS}\ntargetMatchConstraints: {{expression: '[object]'}}");
@@ -271,7 +297,10 @@ fn mistakes_are_found_when_the_policy_is_loaded() {
 #[test]
 fn a_policy_with_a_mistake_answers_with_it() {
     let decision = decide(&policy(PODS, &[("apply", "object")]), "", POD);
-    assert!(row(&decision).starts_with("error: failed to evaluate policy: the policy is not valid: output is expected"));
+    assert!(
+        row(&decision)
+            .starts_with("error: failed to evaluate policy: the policy is not valid: output is expected")
+    );
     assert_eq!(decision.object, value(POD));
 }
 
