@@ -20,6 +20,8 @@ pub mod source;
 pub use compile::{ExpressionCompiler, ExpressionProblem};
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
+use std::sync::Arc;
+
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use mutate::{CelMutation, MutationLanguage, PatchApplier};
@@ -38,8 +40,8 @@ pub struct CelChecks {
     pub variables: Vec<LazyVariable>,
     /// The validations.
     pub assertions: Vec<CelAssertion>,
-    /// The mutations.
-    pub mutations: Vec<CelMutation>,
+    /// The mutations; most rules have none, and one reference is small.
+    pub mutations: Arc<Vec<CelMutation>>,
     /// `auditAnnotations`
     pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
@@ -134,7 +136,7 @@ impl CelChecks {
             conditions: conditions(&self.conditions),
             variables: self.variables.iter().map(variable).collect(),
             assertions: self.assertions.iter().map(|one| one.rebased(to)).collect(),
-            mutations: self.mutations.clone(),
+            mutations: Arc::clone(&self.mutations),
             annotations: conditions(&self.annotations),
             leniency: self.leniency,
             wording: self.wording,

@@ -98,7 +98,7 @@ impl RuleFactory<'_> {
                 checks: self.checks.unconditional(),
                 conditions: target.conditions,
             };
-            let subject = MutationSubject::Targets(targets);
+            let subject = MutationSubject::Targets(Box::new(targets));
             rules.push(self.rule(EXISTING_RULE_NAME.into(), MutationRuleParts { subject, ..self.parts() }));
         }
         rules

@@ -257,7 +257,7 @@ fn existing_objects_are_written_because_of_another_one() {
     let changed = value(&CONFIG_MAP.replace("a: b", "a: b, x: '1'"));
     let existing = "evaluation: {mutateExisting: {enabled: true}}\n";
     let shape = "targetMatchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}";
-    assert_eq!(writes(&format!("{existing}{shape}")), [changed.clone()]);
+    assert_eq!(writes(&format!("{existing}{shape}")), std::slice::from_ref(&changed));
     let expression = "targetMatchConstraints: {expression: \"resource.get('v1', 'configmaps', object.metadata.namespace, 'cm')\"}";
     assert_eq!(writes(&format!("{existing}{expression}")), [changed]);
     let other = "targetMatchConditions: [{name: c, expression: \"object.metadata.name == 'other'\"}]";

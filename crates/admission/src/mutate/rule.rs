@@ -86,7 +86,7 @@ impl PolicyDraft {
         let checks = CelChecks {
             conditions,
             variables,
-            mutations: compiled,
+            mutations: Arc::new(compiled),
             annotations,
             wording,
             is_namespace_late: is_native,
