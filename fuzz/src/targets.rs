@@ -24,6 +24,7 @@ mod pattern_detect;
 mod review;
 mod shorthand;
 mod strategic;
+mod structured;
 mod traits;
 mod yaml;
 mod yaml_write;
@@ -63,6 +64,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     admission::TARGET,
     manifests::TARGET,
     shorthand::TARGET,
+    structured::TARGET,
     traits::TARGET,
     pattern_compile::TARGET,
     pattern_detect::TARGET,

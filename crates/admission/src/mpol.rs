@@ -2,6 +2,7 @@
 
 mod compile;
 mod source;
+mod webhook;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;

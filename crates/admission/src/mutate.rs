@@ -71,7 +71,7 @@ pub(crate) enum MutationSubject {
     /// Any JSON.
     Payload,
     /// Other objects, which exist already.
-    Targets(MutationTargets),
+    Targets(Box<MutationTargets>),
 }
 
 /// The parameter objects of a rule.

@@ -76,13 +76,21 @@ pub struct ExpressionCompiler<'k> {
     has_conditions: bool,
     /// The kinds that the policy matches, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
+    /// Whether conditions may have a type that is known only when they are evaluated.
+    pub has_dynamic_conditions: bool,
 }
 
 impl<'k> ExpressionCompiler<'k> {
     /// Returns a compiler of expressions that evaluate objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
+        Self {
+            problems: Vec::new(),
+            read: HashSet::new(),
+            has_conditions: false,
+            kinds,
+            has_dynamic_conditions: false,
+        }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.
@@ -253,7 +261,7 @@ impl<'k> ExpressionCompiler<'k> {
     /// Compiles an expression that must have a boolean result.
     fn condition(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[CelKind::Bool])?;
-        if expression.program.result_type().kind == CelKind::Any {
+        if expression.program.result_type().kind == CelKind::Any && !self.has_dynamic_conditions {
             let message = "the expression must be `bool`, but may have any type".to_owned();
             let help = "compare it with something, such as `== true`";
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));

@@ -25,6 +25,8 @@ pub use downstream::{DownstreamOrigin, DownstreamTrigger, drop_own_metadata, put
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use generate::{GenerateResult, GenerateStep, GeneratedObject};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
+use std::sync::Arc;
+
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use mutate::{CelMutation, MutationLanguage, PatchApplier};
@@ -45,8 +47,8 @@ pub struct CelChecks {
     pub variables: Vec<LazyVariable>,
     /// The validations.
     pub assertions: Vec<CelAssertion>,
-    /// The mutations.
-    pub mutations: Vec<CelMutation>,
+    /// The mutations; most rules have none, and one reference is small.
+    pub mutations: Arc<Vec<CelMutation>>,
     /// `auditAnnotations`
     pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
@@ -141,7 +143,7 @@ impl CelChecks {
             conditions: conditions(&self.conditions),
             variables: self.variables.iter().map(variable).collect(),
             assertions: self.assertions.iter().map(|one| one.rebased(to)).collect(),
-            mutations: self.mutations.clone(),
+            mutations: Arc::clone(&self.mutations),
             annotations: conditions(&self.annotations),
             leniency: self.leniency,
             wording: self.wording,

@@ -74,7 +74,7 @@ fn add(document: &mut Value, operation: &OlderOperation, budget: &mut Budget) ->
     let OlderOperation { path, value, .. } = operation;
     charge_at_depth(depth(path), value, budget)?;
     let (parent, key) = find_parent(document, path)
-        .ok_or_else(|| missing(format!("add operation does not apply: doc is missing path: \"{path}\"")))?;
+        .ok_or_else(|| missing(&format!("add operation does not apply: doc is missing path: \"{path}\"")))?;
     insert(parent, &key, value.clone(), budget)
         .map_err(|error| error.within(&format!("error in add for path: '{path}'")))
 }
@@ -82,7 +82,7 @@ fn add(document: &mut Value, operation: &OlderOperation, budget: &mut Budget) ->
 fn remove(document: &mut Value, operation: &OlderOperation) -> Result<(), OlderPatchError> {
     let path = &operation.path;
     let (parent, key) = find_parent(document, path).ok_or_else(|| {
-        missing(format!("remove operation does not apply: doc is missing path: \"{path}\""))
+        missing(&format!("remove operation does not apply: doc is missing path: \"{path}\""))
     })?;
     take(parent, &key).map_err(|error| error.within(&format!("error in remove for path: '{path}'")))?;
     Ok(())
@@ -100,7 +100,7 @@ fn replace(
         return Ok(());
     }
     let (parent, key) = find_parent(document, path)
-        .ok_or_else(|| missing(format!("replace operation does not apply: doc is missing path: {path}")))?;
+        .ok_or_else(|| missing(&format!("replace operation does not apply: doc is missing path: {path}")))?;
     if let Some(map) = parent.as_object_mut() {
         map.insert(key, value.clone());
         return Ok(());
@@ -108,8 +108,8 @@ fn replace(
     let length = parent.as_array().map_or(0, <[Value]>::len);
     let place = list_index(&key, length);
     let slot = place.ok().and_then(|place| parent.as_array_mut()?.get_mut(place));
-    let slot =
-        slot.ok_or_else(|| missing(format!("replace operation does not apply: doc is missing key: {path}")))?;
+    let slot = slot
+        .ok_or_else(|| missing(&format!("replace operation does not apply: doc is missing key: {path}")))?;
     *slot = value.clone();
     Ok(())
 }
@@ -120,13 +120,14 @@ fn relocate(
     budget: &mut Budget,
 ) -> Result<(), OlderPatchError> {
     let OlderOperation { path, from, .. } = operation;
-    let (parent, key) = find_parent(document, from)
-        .ok_or_else(|| missing(format!("move operation does not apply: doc is missing from path: {from}")))?;
+    let (parent, key) = find_parent(document, from).ok_or_else(|| {
+        missing(&format!("move operation does not apply: doc is missing from path: {from}"))
+    })?;
     let value =
         take(parent, &key).map_err(|error| error.within(&format!("error in move for path: '{key}'")))?;
     charge_at_depth(depth(path), &value, budget)?;
     let (parent, key) = find_parent(document, path).ok_or_else(|| {
-        missing(format!("move operation does not apply: doc is missing destination path: {path}"))
+        missing(&format!("move operation does not apply: doc is missing destination path: {path}"))
     })?;
     insert(parent, &key, value, budget)
         .map_err(|error| error.within(&format!("error in move for path: '{path}'")))
@@ -138,14 +139,15 @@ fn copy(
     budget: &mut Budget,
 ) -> Result<(), OlderPatchError> {
     let OlderOperation { path, from, .. } = operation;
-    let (parent, key) = find_parent(document, from)
-        .ok_or_else(|| missing(format!("copy operation does not apply: doc is missing from path: {from}")))?;
+    let (parent, key) = find_parent(document, from).ok_or_else(|| {
+        missing(&format!("copy operation does not apply: doc is missing from path: {from}"))
+    })?;
     let value = read(parent, &key)
         .map_err(|error| error.within(&format!("error in copy for from: '{from}'")))?
         .unwrap_or_default();
     charge_at_depth(depth(path), &value, budget)?;
     let (parent, key) = find_parent(document, path).ok_or_else(|| {
-        missing(format!("copy operation does not apply: doc is missing destination path: {path}"))
+        missing(&format!("copy operation does not apply: doc is missing destination path: {path}"))
     })?;
     insert(parent, &key, value, budget).map_err(|error| error.within("error while adding value during copy"))
 }
@@ -157,7 +159,7 @@ fn test(document: &mut Value, operation: &OlderOperation) -> Result<bool, OlderP
         return Ok(document == value);
     }
     let (parent, key) = find_parent(document, path)
-        .ok_or_else(|| missing(format!("test operation does not apply: is missing path: {path}")))?;
+        .ok_or_else(|| missing(&format!("test operation does not apply: is missing path: {path}")))?;
     let found =
         read(parent, &key).map_err(|error| error.within(&format!("error in test for path: '{path}'")))?;
     Ok(found.as_ref() == Some(value))
@@ -259,7 +261,7 @@ impl OlderPatchError {
     }
 }
 
-fn missing(message: String) -> OlderPatchError {
+fn missing(message: &str) -> OlderPatchError {
     OlderPatchError::Failed(format!("{message}: missing value"))
 }
 

@@ -1,10 +1,11 @@
 //! MutatingAdmissionPolicy and MutatingAdmissionPolicyBinding as they are written, field by field.
 
-use kubewright_cel_rules::source::{ParamRef, read_param_kind, read_param_ref};
-use kubewright_dialect_kit::fields::{DocumentReader, Located};
+use kubewright_cel_rules::source::{ParamRef, read_param_kind, read_param_ref_parts};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
+use crate::diagnostics as code;
 use crate::mutate::source::{MutationSource, read_mutations, read_reinvocation};
 use crate::source::{CelPolicySource, ConstraintsSource, FIELD_CODES, constraints, read_common_fields};
 
@@ -56,11 +57,20 @@ pub(super) fn read_binding(document: &Document) -> (Option<MutationBindingSource
 fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<MutationBindingSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     reader.only(&spec, &["policyName", "paramRef", "matchResources"]);
-    let params = match reader.object(&spec, "paramRef") {
-        Some(_) => read_param_ref(reader, &spec),
-        None => None,
-    };
+    let params = read_params(reader, &spec);
     let constraints = constraints::read_constraints(reader, &spec, "matchResources");
     let name = reader.filled(&metadata, "name")?.value;
     Some(MutationBindingSource { name, policy: reader.filled(&spec, "policyName")?, constraints, params })
+}
+
+/// Kyverno's command line takes a reference that does not say what missing parameters mean.
+fn read_params<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Option<ParamRef> {
+    let (params, is_optional) = read_param_ref_parts(reader, spec)?;
+    if is_optional.is_none() {
+        let message = "`paramRef` has no `parameterNotFoundAction`, so the API server refuses the binding";
+        let help = "add `parameterNotFoundAction: Deny`";
+        let location = reader.document.locate_key(&["spec".into(), "paramRef".into()]);
+        reader.report(Diagnostic::new(&code::NO_ACTIONS, message, location).help(help));
+    }
+    Some(ParamRef { is_optional: is_optional.unwrap_or(false), ..params })
 }

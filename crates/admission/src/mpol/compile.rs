@@ -8,6 +8,7 @@ use kubewright_value::{Document, Text};
 
 use super::MUTATING_POLICY_DIALECT;
 use super::source::{self, MutatingPolicySettings, TargetSource};
+use super::webhook::mutating_webhook;
 use crate::draft::PolicyDraft;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
@@ -52,7 +53,15 @@ pub(super) fn compile_mutating_policy(
     report_unused_targets(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
     let rules = parts.rules(target);
-    draft.compiled(rules)
+    let webhooks = match settings.mode {
+        EvaluationTarget::Kubernetes if settings.is_admission => {
+            let generated: Vec<ConstraintsSource> =
+                parts.controllers().into_iter().map(|one| one.constraints).collect();
+            vec![mutating_webhook(&draft, &generated, &settings.webhook_conditions)]
+        }
+        _ => Vec::new(),
+    };
+    CompiledPolicy { webhooks, ..draft.compiled(rules) }
 }
 
 /// The compiled target expression and conditions.
@@ -89,7 +98,7 @@ impl RuleFactory<'_> {
                 checks: self.checks.unconditional(),
                 conditions: target.conditions,
             };
-            let subject = MutationSubject::Targets(targets);
+            let subject = MutationSubject::Targets(Box::new(targets));
             rules.push(self.rule(EXISTING_RULE_NAME.into(), MutationRuleParts { subject, ..self.parts() }));
         }
         rules
@@ -105,18 +114,22 @@ impl RuleFactory<'_> {
         }
     }
 
-    fn controller_rules(&self) -> Vec<Rule> {
+    /// Returns the controllers that a policy about Pods also changes.
+    fn controllers(&self) -> Vec<autogen::ControllerPolicy> {
         let policy = &self.draft.policy;
-        if self.settings.changes_existing || policy.constraints.as_ref().is_none_or(selects_namespaces) {
-            return Vec::new();
+        match self.settings.changes_existing || policy.constraints.as_ref().is_none_or(selects_namespaces) {
+            true => Vec::new(),
+            false => autogen::generate_controller_policies(policy, self.settings.controllers.as_deref()),
         }
-        let generated = autogen::generate_controller_policies(policy, self.settings.controllers.as_deref());
+    }
+
+    fn controller_rules(&self) -> Vec<Rule> {
         let rule = |one: autogen::ControllerPolicy| {
             let subject = one.workload.map_or(MutationSubject::Unknown, MutationSubject::Template);
             let matcher = Some(ConstraintsMatcher::compile(&one.constraints));
             self.rule(one.name.into(), MutationRuleParts { matcher, subject, ..self.parts() })
         };
-        generated.into_iter().map(rule).collect()
+        self.controllers().into_iter().map(rule).collect()
     }
 
     fn rule(&self, name: Text, parts: MutationRuleParts) -> Rule {

@@ -25,6 +25,8 @@ pub(super) struct MutatingPolicySettings {
     pub(super) target_conditions: Vec<NamedExpression>,
     /// `autogen.podControllers.controllers`, if given.
     pub(super) controllers: Option<Vec<Located<Text>>>,
+    /// `webhookConfiguration.matchConditions`, which the API server evaluates.
+    pub(super) webhook_conditions: Vec<NamedExpression>,
 }
 
 /// `targetMatchConstraints`
@@ -62,11 +64,12 @@ fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySourc
             "evaluation",
         ],
     );
+    read_reinvocation(reader, &spec);
+    let mut settings = read_settings(reader, &spec);
     if let Some(webhook) = reader.object(&spec, "webhookConfiguration") {
         reader.only(&webhook, &["timeoutSeconds", "matchConditions"]);
+        settings.webhook_conditions = read_named_expressions(reader, &webhook, "matchConditions");
     }
-    read_reinvocation(reader, &spec);
-    let settings = read_settings(reader, &spec);
     let is_namespaced = crate::text_field(reader.document, "kind").starts_with("Namespaced");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value);
     let namespace = is_namespaced.then(|| namespace.unwrap_or_else(|| Text::new("default")));
@@ -84,6 +87,7 @@ fn read_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>)
         targets: read_targets(reader, spec),
         target_conditions: read_named_expressions(reader, spec, "targetMatchConditions"),
         controllers: read_controllers(reader, spec),
+        webhook_conditions: Vec::new(),
     };
     let Some(evaluation) = reader.object(spec, "evaluation") else { return settings };
     reader.only(

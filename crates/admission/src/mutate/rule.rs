@@ -65,6 +65,7 @@ impl PolicyDraft {
         let kinds = constrained_kinds(policy);
         let kinds: Vec<&str> = kinds.iter().map(Text::as_str).collect();
         let mut compiler = ExpressionCompiler::new(&kinds);
+        compiler.has_dynamic_conditions = !is_native;
         let mut environment = environments.environment(given);
         // Only the API server's conditions cannot read variables.
         let early = is_native.then(|| compiler.conditions(&policy.conditions, &environment));
@@ -85,7 +86,7 @@ impl PolicyDraft {
         let checks = CelChecks {
             conditions,
             variables,
-            mutations: compiled,
+            mutations: Arc::new(compiled),
             annotations,
             wording,
             is_namespace_late: is_native,
