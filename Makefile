@@ -18,7 +18,7 @@ test:
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo check --locked -q -p kubewright --no-default-features
+	cargo clippy --locked -q -p kubewright --no-default-features -- -D warnings
 	cargo test --locked -q -p kubewright-conformance --test architecture --test vocabulary --test layering --test recipes
 	@$(MAKE) --no-print-directory docs deny
 
@@ -113,7 +113,7 @@ try-cluster:
 # Fault tests with realistic durations; `make test` has short versions. `make test-faults FAULT=certificates` runs those
 # whose names contain the word.
 test-faults:
-	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults -- $(FAULT)
+	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults --test scanning -- $(FAULT)
 
 # A smoke test on every Kubernetes version that `tests/cluster` can build, the oldest first. Builds for minutes if the
 # binaries are not cached.

@@ -1,4 +1,4 @@
-//! A control plane to try things on: `cargo run -p kubewright-cluster -- run`.
+//! A control plane to try things on: `cargo run -p kubewright-controlplane -- run`.
 
 use std::env;
 use std::io::{Read, stdin};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use kubewright_controlplane::{ClusterError, TestCluster, programs};
 
-const PROGRAM_USAGE: &str = "usage: kubewright-cluster build|run
+const PROGRAM_USAGE: &str = "usage: kubewright-controlplane build|run
   build   builds what is missing and prints the folders
   run     starts a cluster, prints its kubeconfig, and removes it at the end of its standard input
 ";

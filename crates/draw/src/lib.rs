@@ -184,3 +184,8 @@ impl DrawOptions {
         Self { glyphs, lines, ..self }
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

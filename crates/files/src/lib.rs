@@ -25,3 +25,8 @@ pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{is_input, register};
 pub use stream::{Progress, stream_objects};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

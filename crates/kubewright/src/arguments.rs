@@ -30,7 +30,9 @@ use crate::output::{
 pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
-pub(crate) use detect::{CompatMode, DetectArguments, Threshold};
+#[cfg(feature = "serve")]
+pub(crate) use detect::Threshold;
+pub(crate) use detect::{CompatMode, DetectArguments};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;

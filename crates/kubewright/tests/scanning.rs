@@ -1,8 +1,12 @@
 //! `kubewright scan --serve` as processes that are killed, frozen and cut off: the reports afterwards are those of a fresh
-//! run.
+//! run. `KUBEWRIGHT_FAULTS=long` makes faults last as long as they would outside.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "scanning/faults.rs"]
+mod faults;
+#[path = "scanning/proxy.rs"]
+mod proxy;
 #[path = "scanning/stage.rs"]
 mod stage;
 
@@ -68,7 +72,7 @@ fn an_api_server_that_was_away_is_followed_again() {
     let scan = stage.serve("one", &[]);
     stage.within("there are reports", 60 * SECOND, || stage.reports().len() == 3);
     stage.cluster.pause(ControlPlaneComponent::ApiServer);
-    std::thread::sleep(20 * SECOND);
+    std::thread::sleep(stage::lasting(20, 180));
     stage.cluster.resume(ControlPlaneComponent::ApiServer);
     stage.services(2..5, "{}");
     stage.services(0..1, "{team: a}");

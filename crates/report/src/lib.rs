@@ -32,3 +32,8 @@ pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,7 +1,7 @@
 //! The record of which edges of a graph came or went since it was last asked for.
 //!
-//! Whoever read the graph before finds with it what may look different now: at both ends of every edge that is new or gone
-//! the node is recorded, so from there the graph as it is now leads to all that could have seen it.
+//! An incremental search starts from it: the nodes at both ends of every new or removed edge are recorded, and from them
+//! the present graph leads to every node whose result can have changed.
 
 use std::collections::{HashMap, HashSet};
 

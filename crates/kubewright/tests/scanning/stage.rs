@@ -4,22 +4,30 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use kubewright_cluster::{Client, Config, GroupVersionResource, PatchType};
 use kubewright_controlplane::TestCluster;
 use kubewright_report::cluster_report::ReportApi;
 use kubewright_serve::Snapshot;
-use kubewright_value::{Value, json};
+use kubewright_value::{Map, Source, Value, json, yaml};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 /// A policy that wants a label `team` on services.
 pub(crate) const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: require-team}, spec: \
      {background: true, rules: [{name: rule, match: {any: [{resources: {kinds: [Service], namespaces: [shop]}}]}, validate: \
      {message: team is missing, pattern: {metadata: {labels: {team: '?*'}}}}}]}}";
 
+/// How many calls a test makes at a time.
+const PARALLEL_CALLS: usize = 16;
+
 pub(crate) struct Stage {
     pub(crate) cluster: TestCluster,
+    runtime: Runtime,
+    client: Client,
 }
 
 impl Stage {
@@ -30,7 +38,9 @@ impl Stage {
         let mut definitions: Vec<&str> =
             snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
         definitions.push(ReportApi::OpenReports.definitions());
-        let stage = Self { cluster };
+        let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
+        let client = Client::new(config).expect("a client");
+        let stage = Self { cluster, runtime: Runtime::new().expect("a runtime"), client };
         stage.apply(&definitions.join("\n---\n"));
         stage.apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}");
         stage.cluster.wait_until("rules and reports are served", || {
@@ -89,8 +99,105 @@ impl Stage {
         println!("{what}: {:?}", begun.elapsed());
     }
 
+    /// Creates or changes ConfigMaps of the namespace `shop`.
+    pub(crate) fn config_maps(&self, numbers: Range<u32>, labels: &str) {
+        let labels = yaml::read(&Source::new("labels", labels)).documents.remove(0).value;
+        let apply = |number: u32| {
+            let name = format!("map-{number}");
+            let metadata = Map::from([
+                ("name", name.as_str().into()),
+                ("namespace", "shop".into()),
+                ("labels", labels.clone()),
+            ]);
+            let object = Map::from([
+                ("apiVersion", "v1".into()),
+                ("kind", "ConfigMap".into()),
+                ("metadata", metadata.into()),
+            ]);
+            let (client, path) = (self.client.clone(), config_maps().named("shop", &name));
+            async move {
+                let apply = PatchType::Apply { manager: "test", force: true };
+                client.patch(&path, apply, &object.into()).await.map(drop)
+            }
+        };
+        self.all(numbers.map(apply));
+    }
+
+    pub(crate) fn delete_config_maps(&self, numbers: Range<u32>) {
+        let delete = |number: u32| {
+            let (client, path) = (self.client.clone(), config_maps().named("shop", &format!("map-{number}")));
+            async move { client.raw("DELETE", &path, None).await.map(drop) }
+        };
+        self.all(numbers.map(delete));
+    }
+
+    /// Makes calls, several at a time.
+    fn all<F>(&self, calls: impl Iterator<Item = F>)
+    where
+        F: Future<Output = Result<(), kubewright_cluster::Error>> + Send + 'static,
+    {
+        self.runtime.block_on(async {
+            let mut under_way: JoinSet<Result<(), kubewright_cluster::Error>> = JoinSet::new();
+            for call in calls {
+                if under_way.len() >= PARALLEL_CALLS {
+                    under_way.join_next().await.expect("a call").expect("no panic").expect("an answer");
+                }
+                under_way.spawn(call);
+            }
+            under_way.join_all().await.into_iter().for_each(|end| end.expect("an answer"));
+        });
+    }
+
+    /// Returns the names of the ConfigMaps of the namespace `shop` without a label `team`, sorted.
+    pub(crate) fn config_maps_without_team(&self) -> Vec<String> {
+        let listed = self.runtime.block_on(self.client.list(&config_maps().all())).expect("a list");
+        let is_meant = |map: &&Value| {
+            map.str_at(&["metadata", "namespace"]) == "shop"
+                && map.str_at(&["metadata", "name"]).starts_with("map-")
+                && map.at(&["metadata", "labels", "team"]).is_none()
+        };
+        let meant = listed.items.iter().filter(is_meant);
+        sorted(meant.map(|map| map.str_at(&["metadata", "name"]).to_owned()))
+    }
+
+    /// Returns the names of the objects that have reports, sorted.
+    pub(crate) fn reported_names(&self) -> Vec<String> {
+        sorted(self.reports().iter().map(|report| report.str_at(&["scope", "name"]).to_owned()))
+    }
+
+    /// Deletes all reports and returns those that one pass of a new process writes.
+    pub(crate) fn fresh_reports(&self) -> Vec<Value> {
+        self.delete_reports();
+        let flags =
+            ["scan", "--write-reports", "--writes-per-second", "500", "--fail-on", "never", "-o", "jsonl"];
+        let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
+            .args(flags)
+            .arg("--kubeconfig")
+            .arg(self.cluster.kubeconfig())
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.reports()
+    }
+
+    /// Returns the results of the rows of a policy.
+    pub(crate) fn rows_of_policy(&self, policy: &str) -> Vec<String> {
+        let reports = self.reports();
+        let rows = reports
+            .iter()
+            .flat_map(|report| report.get("results").and_then(Value::as_array).unwrap_or_default());
+        rows.filter(|row| row.str_at(&["policy"]) == policy)
+            .map(|row| row.str_at(&["result"]).to_owned())
+            .collect()
+    }
+
     /// Starts a scan.
     pub(crate) fn serve(&self, name: &str, flags: &[&str]) -> ScanProcess {
+        self.serve_at(&self.cluster.kubeconfig(), name, flags)
+    }
+
+    /// Starts a scan with another kubeconfig.
+    pub(crate) fn serve_at(&self, kubeconfig: &Path, name: &str, flags: &[&str]) -> ScanProcess {
         let address =
             TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let log = self.cluster.folder().join(format!("scan-{name}.log"));
@@ -105,7 +212,7 @@ impl Stage {
             ])
             .args(flags)
             .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig())
+            .arg(kubeconfig)
             .stderr(Stdio::from(File::create(&log).expect("a log")))
             .spawn()
             .expect("it starts");
@@ -170,6 +277,22 @@ impl Drop for ScanProcess {
             eprintln!("{}", self.log());
         }
     }
+}
+
+/// Returns the seconds that a fault lasts, by default and in `make test-faults`.
+pub(crate) fn lasting(short: u64, long: u64) -> Duration {
+    let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|length| length == "long");
+    Duration::from_secs(if is_long { long } else { short })
+}
+
+fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn config_maps() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "configmaps")
 }
 
 /// Returns what reports say, without what the API server adds and without the times of rows, one line each.

@@ -83,9 +83,13 @@ impl FindingRecords {
         gone.into_iter()
     }
 
-    /// Returns the leaders of findings that begin to count until `now`.
+    /// Returns the leaders of findings that begin to count until `now`, and those that began after it because the clock was
+    /// set back: their time begins again.
     pub(super) fn due(&self, now: i64) -> impl Iterator<Item = &ObjectName> {
-        self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, leader)| leader)
+        let latest = now.saturating_add(self.lasting_seconds);
+        let due = self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
+        let later = self.deadlines.iter().rev().take_while(move |(deadline, _)| *deadline > latest);
+        due.chain(later).map(|(_, leader)| leader)
     }
 
     /// Returns the leaders whose uid is one of `uids`.

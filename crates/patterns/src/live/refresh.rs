@@ -120,7 +120,9 @@ impl LivePattern {
         if let Some((at, _)) = retry {
             // The search of before did not end, and what changed since then is not known.
             *is_due = true;
-            affected = match *at <= observing.now {
+            let longest = FIRST_RETRY_SECONDS << MAX_RETRY_DOUBLINGS;
+            let is_set_back = *at > observing.now.saturating_add(longest);
+            affected = match *at <= observing.now || is_set_back {
                 true => Affected::All,
                 false => Affected::Leaders(HashSet::new()),
             };

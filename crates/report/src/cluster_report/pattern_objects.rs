@@ -1,7 +1,7 @@
 //! Findings as K8sPatterns and Smells in a cluster, where people suppress them by `spec.suppress`.
 //!
-//! They are written by server-side apply. What is sent never has `spec.suppress`, so the field belongs to whoever set
-//! it and survives every write. Objects of a pattern are deleted only if the search for that pattern was complete.
+//! They are written by server-side apply. What is sent never has `spec.suppress`, so the field belongs to the user who
+//! set it and survives every write. Objects of a pattern are deleted only if the search for that pattern was complete.
 
 use std::collections::HashMap;
 

@@ -180,9 +180,11 @@ impl ReportLedger {
     /// Puts a task back that could not be done.
     pub(crate) fn retry(&mut self, task: &ReportTask) {
         match task {
-            ReportTask::Delete(id, _) => {
-                self.deletions.insert(id.clone());
-            }
+            // It may be wanted again since.
+            ReportTask::Delete(id, _) => match self.wanted_first(id) {
+                Some(first) => self.compare(&first),
+                None => drop(self.deletions.insert(id.clone())),
+            },
             ReportTask::Write(scope, source) => {
                 let name = kubewright_report::cluster_report::report_name(scope, *source);
                 let id = ReportId { namespace: scope.namespace.clone(), name: name.into() };
@@ -206,18 +208,25 @@ impl ReportLedger {
         }
     }
 
+    /// Notes what a write of ours has left under `id`. What should be there may have changed while it was under way: then
+    /// the report is written or deleted again.
+    pub(crate) fn written(&mut self, id: ReportId, report: Option<TrackedReport>) {
+        let is_stored = report.is_some();
+        self.set_stored(id.clone(), report);
+        match self.wanted_first(&id) {
+            Some(first) => self.compare(&first),
+            None if is_stored && id.name != SUMMARY_REPORT_NAME => drop(self.deletions.insert(id)),
+            None => {}
+        }
+    }
+
     /// Notes what a watch says about `id`; what should be there is compared with it.
     pub(crate) fn observe(&mut self, id: &ReportId, report: Option<TrackedReport>) {
         if self.stored.get(id) == report.as_ref() {
             return;
         }
         self.set_stored(id.clone(), report);
-        // The first part stands for all; a further part is found by what it belongs to.
-        let first = match self.wanted.contains_key(id) {
-            true => Some(id.clone()),
-            false => self.first_of(id),
-        };
-        if let Some(first) = first {
+        if let Some(first) = self.wanted_first(id) {
             self.compare(&first);
         }
     }
@@ -227,8 +236,12 @@ impl ReportLedger {
         self.stored.keys()
     }
 
-    /// Returns the first report of the object that `part` is about, if that is wanted.
-    fn first_of(&self, part: &ReportId) -> Option<ReportId> {
+    /// Returns the first report of the object that `part` is about, if that is wanted. The first part stands for all; a
+    /// further part is found by what it belongs to.
+    fn wanted_first(&self, part: &ReportId) -> Option<ReportId> {
+        if self.wanted.contains_key(part) {
+            return Some(part.clone());
+        }
         let (name, _) = part.name.rsplit_once('-')?;
         let first = ReportId { namespace: part.namespace.clone(), name: name.into() };
         self.wanted.contains_key(&first).then_some(first)

@@ -67,7 +67,12 @@ impl ClusterReportWriter {
             };
             match written {
                 Ok(stored) => {
-                    self.state().ledger.set_stored(id.clone(), stored);
+                    let ledger = &mut self.state().ledger;
+                    match stored {
+                        Some(_) => ledger.written(id.clone(), stored),
+                        // That of another program: there is nothing to be done about it.
+                        None => ledger.set_stored(id.clone(), None),
+                    }
                     return WriteEnd::Done;
                 }
                 Err(error) if error.is_conflict() => is_known = true,
@@ -128,11 +133,11 @@ impl ClusterReportWriter {
         match delete_exactly(&self.client, &path, &report.uid, &report.resource_version).await {
             Ok(()) => {
                 self.written(WriteVerb::Delete);
-                self.state().ledger.set_stored(id.clone(), None);
+                self.state().ledger.written(id.clone(), None);
                 WriteEnd::Done
             }
             Err(error) if error.is_not_found() => {
-                self.state().ledger.set_stored(id.clone(), None);
+                self.state().ledger.written(id.clone(), None);
                 WriteEnd::Done
             }
             // It was changed: it may not be ours any more.

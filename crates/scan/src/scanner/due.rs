@@ -32,12 +32,18 @@ impl Scanner {
     /// Returns the objects that must be judged again at `now`, in seconds since 1970: their rules read the clock, or a
     /// lookup failed. An object that is not observed is returned again with the next call.
     ///
+    /// If the clock was set back, objects that would be due later than any wait can last are returned at once.
+    ///
     /// Some rules capture the time when they are [compiled](crate::ScanRules::captures_time): then the rules are to be
     /// compiled again first.
     #[must_use]
     pub fn due(&self, now: i64) -> Vec<ObjectKey> {
+        let times = &self.due.times;
         let is_due = |(time, _): &&(u32, ObjectKey)| i64::from(*time) <= now;
-        self.due.times.iter().take_while(is_due).map(|(_, key)| key.clone()).collect()
+        let latest = now + spread_interval(self.settings.clock_interval.max(self.settings.retry_interval));
+        let is_from_a_later_clock = |(time, _): &&(u32, ObjectKey)| i64::from(*time) > latest;
+        let due = times.iter().take_while(is_due);
+        due.chain(times.iter().rev().take_while(is_from_a_later_clock)).map(|(_, key)| key.clone()).collect()
     }
 
     /// Returns when the next objects are due, or [`refresh_patterns`](Self::refresh_patterns) is, in seconds since 1970.
@@ -56,8 +62,13 @@ impl Scanner {
             (false, false) => return 0,
         };
         let spread = i64::try_from(stable_hash(key) % 1024).unwrap_or_default() * interval / 4096;
-        u32::try_from(now + interval + spread).unwrap_or(u32::MAX).max(1)
+        u32::try_from((now + interval + spread).max(1)).unwrap_or(u32::MAX)
     }
+}
+
+/// Returns the longest time until an object with `interval` is due.
+fn spread_interval(interval: i64) -> i64 {
+    interval + interval / 4
 }
 
 /// Returns a number that is the same for the same key in every process.

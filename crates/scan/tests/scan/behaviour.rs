@@ -250,21 +250,9 @@ fn full_pass_lists_a_kind_with_many_objects_by_namespace() {
 
 #[test]
 fn rules_that_read_the_clock_are_due_again() {
-    let clock = "
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: clock}
-spec:
-  rules:
-  - name: age
-    match: {any: [{resources: {kinds: [ConfigMap]}}]}
-    validate:
-      message: too old
-      deny: {conditions: {any: [{key: \"{{ time_after('{{ time_now_utc() }}', '1970-01-01T01:00:00Z') }}\", operator: Equals, value: true}]}}
-";
     let mut cluster = SimulatedCluster::new(
         settings(),
-        &[clock, rules::REQUIRE_APP].join("---\n"),
+        &[rules::CLOCK, rules::REQUIRE_APP].join("---\n"),
         &[config_map("a", "c", "r"), pod("a", "p1")].join("---\n"),
     );
     assert!(cluster.scanner.rules().captures_time());
@@ -280,6 +268,23 @@ spec:
     cluster.observe(&key("ConfigMap", "a", "c"), JudgementCause::Clock);
     assert_eq!(cluster.rows(), ["ConfigMap a/c clock/age fail", "Pod a/p1 require-app/app fail"]);
     assert!(cluster.scanner.next_due().is_some_and(|due| due > 4_000));
+}
+
+#[test]
+fn objects_are_due_at_once_after_the_clock_was_set_back() {
+    let mut cluster = SimulatedCluster::new(settings(), rules::CLOCK, &config_map("a", "c", "r"));
+    let object = key("ConfigMap", "a", "c");
+    cluster.now = 1_000_000;
+    cluster.observe(&object, JudgementCause::Clock);
+    let due = cluster.scanner.next_due().expect("a time");
+    assert_eq!(cluster.scanner.due(due - 600), [], "the clock goes as it should");
+    cluster.now = due - 100_000;
+    assert_eq!(cluster.scanner.due(cluster.now), std::slice::from_ref(&object));
+    cluster.observe(&object, JudgementCause::Clock);
+    assert_eq!(cluster.scanner.due(cluster.now), [], "judged once, and not all the time");
+    assert!(cluster.scanner.next_due().is_some_and(|again| again < due - 90_000));
+    // Once the clock is right again, the object is due once more, as after a long pause.
+    assert_eq!(cluster.scanner.due(due), [object]);
 }
 
 #[test]

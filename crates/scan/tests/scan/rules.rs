@@ -146,3 +146,17 @@ spec:
 /// Everything.
 pub(super) const ALL: &[&str] =
     &[REQUIRE_APP, REGISTRIES, COUNTED, SELECTED, TEAM, CEILING, CEILING_BINDING, REJECT, PATCH, TWO_WRITERS];
+
+/// A rule whose verdict depends on the time.
+pub(super) const CLOCK: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: clock}
+spec:
+  rules:
+  - name: age
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate:
+      message: too old
+      deny: {conditions: {any: [{key: \"{{ time_after('{{ time_now_utc() }}', '1970-01-01T01:00:00Z') }}\", operator: Equals, value: true}]}}
+";

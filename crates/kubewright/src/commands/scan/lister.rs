@@ -176,7 +176,7 @@ impl<'k> PendingBatch<'k> {
         if self.objects.len() < BATCH_OBJECTS { ControlFlow::Continue(()) } else { self.send(senders, sent) }
     }
 
-    /// Sends the batch; breaks where nobody takes it any more.
+    /// Sends the batch; breaks if the receiver is gone.
     fn send(&mut self, (batches, permits): BatchSenders<'_>, sent: &mut usize) -> ControlFlow<()> {
         let objects = std::mem::take(&mut self.objects);
         if objects.is_empty() {

@@ -77,6 +77,16 @@ fn a_condition_that_ends_begins_again() {
 }
 
 #[test]
+fn a_condition_begins_again_when_the_clock_goes_back() {
+    let mut live = live(vec![orphans("for: 5m")]);
+    insert(&mut live, SERVICE);
+    assert_eq!(shown(live.refresh(100_000)), [""; 0]);
+    assert_eq!(shown(live.refresh(1_000)), [""; 0]);
+    assert_eq!(live.next_deadline(), Some(1_300));
+    assert_eq!(shown(live.refresh(1_300)), ["+ web 1000"]);
+}
+
+#[test]
 fn a_finding_stays_when_the_clock_goes_back() {
     let mut live = live(vec![orphans("for: 5m")]);
     insert(&mut live, SERVICE);

@@ -53,7 +53,7 @@ fn run(ledger: &mut ReportLedger, all: &[ObjectResults]) -> Vec<String> {
         match task {
             ReportTask::Delete(id, _) => {
                 done.push(format!("delete {}", id.name));
-                ledger.set_stored(id, None);
+                ledger.written(id, None);
             }
             ReportTask::Write(scope, _) => {
                 let Some(results) = all.iter().find(|results| results.scope == scope) else { continue };
@@ -63,7 +63,7 @@ fn run(ledger: &mut ReportLedger, all: &[ObjectResults]) -> Vec<String> {
                         ReportId { namespace: report.namespace.clone(), name: report.name.as_str().into() };
                     done.push(format!("write {}", report.name));
                     let digest = report.digest.as_str().into();
-                    ledger.set_stored(id, Some(TrackedReport { digest, ..TrackedReport::default() }));
+                    ledger.written(id, Some(TrackedReport { digest, ..TrackedReport::default() }));
                 }
                 ledger.delete_parts_from(&id_of(results), reports.len());
             }
@@ -154,4 +154,43 @@ fn what_another_client_deletes_or_changes_is_written_again() {
     assert_eq!(run(&mut ledger, std::slice::from_ref(&one)), [format!("write {}", id_of(&one).name)]);
     ledger.observe(&id_of(&one), Some(TrackedReport { digest: "other".into(), ..TrackedReport::default() }));
     assert_eq!(run(&mut ledger, std::slice::from_ref(&one)).len(), 1);
+}
+
+fn stored(results: &ObjectResults) -> Option<TrackedReport> {
+    let digest = report_objects(ReportApi::OpenReports, results).remove(0).digest.as_str().into();
+    Some(TrackedReport { digest, ..TrackedReport::default() })
+}
+
+#[test]
+fn a_report_that_is_not_wanted_any_more_when_it_is_written_is_deleted() {
+    let mut ledger = ReportLedger::new(ReportCaps::default());
+    let web = results(1, "high", 1);
+    want(&mut ledger, &web);
+    assert!(matches!(ledger.next_task(), Some(ReportTask::Write(..))));
+    // While it is created, the object is mended.
+    ledger.unwant(&id_of(&web));
+    ledger.written(id_of(&web), stored(&web));
+    assert_eq!(run(&mut ledger, &[]), [format!("delete {}", id_of(&web).name)]);
+    assert!(ledger.is_done());
+}
+
+#[test]
+fn a_report_that_is_wanted_again_when_it_is_deleted_is_written() {
+    let web = results(1, "high", 1);
+    // While it is deleted, the object breaks the rule again.
+    let while_deleting = || {
+        let mut ledger = ReportLedger::new(ReportCaps::default());
+        ledger.replace_stored(HashMap::from([(id_of(&web), stored(&web).expect("a report"))]));
+        ledger.unwant(&id_of(&web));
+        let task = ledger.next_task().expect("a deletion");
+        want(&mut ledger, &web);
+        (ledger, task)
+    };
+    let (mut ledger, _) = while_deleting();
+    ledger.written(id_of(&web), None);
+    assert_eq!(run(&mut ledger, std::slice::from_ref(&web)), [format!("write {}", id_of(&web).name)]);
+    // Where the deletion failed, the report is as it should be.
+    let (mut ledger, task) = while_deleting();
+    ledger.retry(&task);
+    assert_eq!(run(&mut ledger, &[]), [""; 0]);
 }

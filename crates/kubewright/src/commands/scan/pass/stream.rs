@@ -52,7 +52,7 @@ impl ScanPass<'_> {
             }
             drop(judged);
             let taken = take_in_order(&receiver, &permitted, &mut take);
-            // Whoever still sends finds nobody there, and ends.
+            // Threads that still send get an error, and end.
             drop((receiver, permitted));
             let problems = lister.join().unwrap_or_default();
             taken.map(|()| problems)
