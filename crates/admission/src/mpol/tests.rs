@@ -140,6 +140,32 @@ fn structures_must_be_in_their_place() {
 }
 
 #[test]
+fn maps_stand_for_objects_but_not_in_lists() {
+    gives(
+        &policy(PODS, &[("apply", "Object{spec: {\"nodeName\": \"a\"}}")]),
+        POD,
+        &["spec", "nodeName"],
+        "a",
+    );
+    says(
+        &policy(PODS, &[("apply", "Object{spec: Object.spec{containers: [{\"name\": \"c\"}]}}")]),
+        POD,
+        "error: failed to evaluate policy: error applying patch: failed to convert patch object to typed object: .spec.containers: element 0: associative list with keys may not have non-map elements",
+    );
+    let own = "Object{spec: Object.spec{containers: object.spec.containers.map(c, c)}}";
+    gives(&policy(PODS, &[("apply", own)]), POD, &["spec", "containers"], "[{name: c, image: nginx}]");
+}
+
+#[test]
+fn an_object_without_kind_is_refused() {
+    says(
+        &policy(PODS, &[("json", r#"[JSONPatch{op: "replace", path: "", value: {"b": 1, "a": 2}}]"#)]),
+        POD,
+        "error: failed to evaluate policy: Internal error occurred: Object 'Kind' is missing in '{\"a\":2,\"b\":1}'",
+    );
+}
+
+#[test]
 fn a_test_that_does_not_hold_drops_the_patch() {
     let patch = r#"[JSONPatch{op: "test", path: "/metadata/name", value: "no"}, JSONPatch{op: "add", path: "/spec/q", value: 1}]"#;
     says(&policy(PODS, &[("json", patch)]), POD, "pass: success");

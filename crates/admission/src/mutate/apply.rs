@@ -8,7 +8,7 @@ use kubewright_engine::{EvalError, Evaluation, TraceNode, TraceVerdict, WorldVie
 use kubewright_patch::older::{OlderOperation, OlderPatchError, OlderPatchResult, apply_older_patch};
 use kubewright_patch::structured::{StructuredMergeError, StructuredMergeOptions, merge_structured};
 use kubewright_patch::{JsonPatchOperation, diff_values};
-use kubewright_value::{Budget, Limits, Text, Value, bounded};
+use kubewright_value::{Budget, Limits, Map, Text, Value, bounded};
 
 use super::schema::find_object_type;
 
@@ -39,7 +39,7 @@ impl<'w> ObjectPatcher<'w> {
             )));
         }
         check_places(result)?;
-        let mut patch = result.to_value().map_err(EvalError::new)?;
+        let mut patch = applied_value(result)?;
         let text = |key: &str| object.str_at(&[key]);
         if let Some(patch) = patch.as_object_mut() {
             for key in ["apiVersion", "kind"] {
@@ -64,7 +64,7 @@ impl<'w> ObjectPatcher<'w> {
         match apply_older_patch(object, &operations, &mut self.budget) {
             Ok(OlderPatchResult::Applied(changed)) => {
                 if changed.str_at(&["kind"]).is_empty() && object.get("kind").is_some() {
-                    let shown = bounded::to_json(&changed, &mut self.budget)?;
+                    let shown = bounded::to_json(&sorted(&changed), &mut self.budget)?;
                     let message = format!("Internal error occurred: Object 'Kind' is missing in '{shown}'");
                     return Err(EvalError::new(message));
                 }
@@ -100,6 +100,43 @@ impl PatchApplier for ObjectPatcher<'_> {
             }
         }
         changed
+    }
+}
+
+/// Returns an `Object{...}` as JSON. A map that is written as an item of a list is not taken for an object, as in the API
+/// server, where the merge then refuses it.
+fn applied_value(value: &Val<'_>) -> Result<Value, EvalError> {
+    let value_of = |value: &Val<'_>| value.to_value().map_err(EvalError::new);
+    match value {
+        Val::List(ListVal::Made(items)) => {
+            let item = |item: &Val<'_>| match item {
+                Val::Map(map @ MapVal::Made(_)) if map.structure().is_none() => Ok(Value::from("map")),
+                item => applied_value(item),
+            };
+            Ok(Value::array(items.iter().map(item).collect::<Result<_, EvalError>>()?))
+        }
+        Val::Map(map @ MapVal::Made(_)) => {
+            // Keys and sizes are checked there.
+            let written = value_of(value)?;
+            let keys = written.as_object().into_iter().flat_map(Map::keys);
+            let entry =
+                |(key, (_, part)): (&Text, (Val<'_>, Val<'_>))| Ok((key.clone(), applied_value(&part)?));
+            Ok(keys.zip(map.iter()).map(entry).collect::<Result<Map, EvalError>>()?.into())
+        }
+        Val::Optional(Some(inner)) => applied_value(inner),
+        other => value_of(other),
+    }
+}
+
+/// Returns the value with the keys of objects in order, as the API server shows it.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
+        Value::Object(map) => {
+            let entries = map.sorted().into_iter().map(|(key, value)| (key.clone(), sorted(value)));
+            entries.collect::<Map>().into()
+        }
+        plain => plain.clone(),
     }
 }
 
