@@ -57,7 +57,10 @@ const CONFIG: &str = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metada
 
 #[test]
 fn objects_of_an_expression_are_made_in_the_given_namespace() {
-    let spec = format!("generate:\n- expression: object.data.list.split(',').all(ns, generator.Apply(ns, [{CONFIG}]))");
+    let spec = format!(
+        "generate:\n- expression: \"object.data.list.split(',').all(ns, generator.Apply(ns, [{}]))\"",
+        CONFIG.replace('"', "'")
+    );
     let made = |namespace: &str| {
         format!(
             r#"create {{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c","namespace":"{namespace}"}}}}"#
@@ -103,11 +106,15 @@ fn labels_name_the_policy_the_trigger_and_the_source() {
 #[test]
 fn a_missing_source_or_a_wrong_object_is_an_error() {
     for (expression, want) in [
-        ("generator.apply(\"x\", [resource.Get(\"v1\", \"secrets\", \"default\", \"gone\")])", "no such overload"),
+        (
+            "generator.apply(\"x\", [resource.Get(\"v1\", \"secrets\", \"default\", \"gone\")])",
+            "no such overload",
+        ),
         ("generator.apply(\"x\", [{\"kind\": \"ConfigMap\"}])", "an object without `apiVersion`"),
         ("generator.apply(object.metadata.nothing, [])", "no such key: nothing"),
     ] {
-        let found = outcomes(&policy("GeneratingPolicy", &format!("generate: [{{expression: '{expression}'}}]")), "");
+        let found =
+            outcomes(&policy("GeneratingPolicy", &format!("generate: [{{expression: '{expression}'}}]")), "");
         assert_eq!(found[0].status, RuleStatus::Error, "{expression}");
         assert!(found[0].message.starts_with("failed to evaluate policy: "), "{}", found[0].message);
         assert!(found[0].message.contains(want), "{expression}: {}", found[0].message);
@@ -154,18 +161,28 @@ fn templates_keep_types_and_join_texts() {
 fn a_policy_in_a_namespace_makes_objects_there_only() {
     let apply = |object: &str| format!("generate:\n- expression: 'generator.Apply([{object}])'");
     let kind = "NamespacedGeneratingPolicy";
-    check(kind, &apply(CONFIG), &[
-        PASS,
-        r#"create {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"shop"}}"#,
-    ]);
+    check(
+        kind,
+        &apply(CONFIG),
+        &[
+            PASS,
+            r#"create {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"shop"}}"#,
+        ],
+    );
     let elsewhere = CONFIG.replace("\"c\"}", "\"c\", \"namespace\": \"other\"}");
-    check(kind, &apply(&elsewhere), &[
-        "error: failed to evaluate policy: a policy of namespace shop makes no objects in namespace other",
-    ]);
+    check(
+        kind,
+        &apply(&elsewhere),
+        &["error: failed to evaluate policy: a policy of namespace shop makes no objects in namespace other"],
+    );
     let wide = CONFIG.replace("ConfigMap", "Namespace");
-    check(kind, &apply(&wide), &[
-        "error: failed to evaluate policy: a policy of namespace shop makes no Namespace, which is in no namespace",
-    ]);
+    check(
+        kind,
+        &apply(&wide),
+        &[
+            "error: failed to evaluate policy: a policy of namespace shop makes no Namespace, which is in no namespace",
+        ],
+    );
 }
 
 #[test]
@@ -193,4 +210,28 @@ fn a_controller_learns_the_triggers_and_the_settings() {
     assert!(program.synchronizes && program.orphans_downstream && program.generates_existing);
     assert!(program.uses_server_side_apply && !program.generates_on_delete);
     assert_eq!(program.triggers.len(), 1);
+}
+
+#[track_caller]
+fn reports(spec: &str, want: &[&str]) {
+    let dialect = GeneratingPolicies::new(&[], Default::default());
+    let compiled = dialect.compile(&documents(&policy("GeneratingPolicy", spec))[0], &[]);
+    let found: Vec<&str> = compiled.diagnostics.iter().map(|found| found.code.id).collect();
+    assert_eq!(found, want, "{spec}: {:?}", compiled.diagnostics);
+}
+
+#[test]
+fn mistakes_are_reported() {
+    let template = |text: &str| format!("generate:\n- template: {{interpolate: cel, value: \"{text}\"}}");
+    reports("failurePolicy: Ignore", &["KW-A050"]);
+    reports("generate: [{}]", &["KW-A051"]);
+    reports("generate: [{expression: 'true', template: {value: 'a: b'}}]", &["KW-A051"]);
+    reports("generate: [{expression: 'generator.Apply([object])'}]", &["KW-K072"]);
+    reports("generate: [{expression: '1 + 1'}]", &["KW-K072"]);
+    reports(&template("{a: (( object.metadata.name }"), &["KW-K119"]);
+    reports(&template("{(( object.metadata.name )): b}"), &["KW-K119"]);
+    reports(&template("a: &x {b: c}\\nd:\\n  <<: *x"), &["KW-K119"]);
+    reports(&template("a: ["), &["KW-K119"]);
+    reports(&template("a: (( nothing ))"), &["KW-K071"]);
+    reports("generate: [{template: {interpolate: jmespath, value: a}}]", &["KW-A004"]);
 }
