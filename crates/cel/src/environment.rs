@@ -288,6 +288,13 @@ impl CelEnvironment {
         self
     }
 
+    /// Lets literals have elements of several types, as in a map that writes an object.
+    #[must_use]
+    pub fn with_mixed_literals(mut self) -> Self {
+        Arc::make_mut(&mut self.parts).has_mixed_literals = true;
+        self
+    }
+
     /// Lets `a.orValue(b)` be `a` when `a` is not an optional.
     #[must_use]
     pub fn with_plain_or_value(mut self) -> Self {

@@ -48,8 +48,8 @@ const KEPT: &str = "fail: resource did not match []";
 #[test]
 fn objects_that_fulfil_all_conditions_would_be_deleted() {
     let spec = format!(
-        "{PODS}, variables: [{{name: n, expression: object.metadata.name}}], \
-         conditions: [{{name: a, expression: variables.n == 'old'}}, {{name: b, expression: object.kind == 'Pod'}}]"
+        "{PODS}, variables: [{{name: called, expression: object.metadata.name}}], \
+         conditions: [{{name: a, expression: variables.called == 'old'}}, {{name: b, expression: object.kind == 'Pod'}}]"
     );
     let text = policy("DeletingPolicy", &spec);
     check(&text, "", &pod("old", "shop"), &["pass: resource matched [delete Pod shop/old]"]);
@@ -121,4 +121,29 @@ fn a_controller_learns_the_schedule_and_the_resources() {
     assert_eq!(program.schedule.next_after(0), Some(300));
     assert_eq!(program.propagation, Some(DeletionPropagation::Background));
     assert_eq!((program.targets.len(), program.namespace.as_deref()), (1, Some("shop")));
+}
+
+#[track_caller]
+fn reports(spec: &str, want: &[&str]) {
+    let dialect = DeletingPolicies::new(&[], Default::default());
+    let text = format!(
+        "apiVersion: policies.kyverno.io/v1\nkind: DeletingPolicy\nmetadata: {{name: p}}\nspec: {{{spec}}}\n"
+    );
+    let compiled = dialect.compile(&documents(&text)[0], &[]);
+    let found: Vec<&str> = compiled.diagnostics.iter().map(|found| found.code.id).collect();
+    assert_eq!(found, want, "{spec}: {:?}", compiled.diagnostics);
+}
+
+#[test]
+fn mistakes_are_reported() {
+    let condition = "conditions: [{name: a, expression: object.kind == 'Pod'}]";
+    reports(&format!("schedule: '@daily', {PODS}, {condition}"), &[]);
+    reports(&format!("schedule: '0 24 * * *', {PODS}, {condition}"), &["KW-A052"]);
+    reports(&format!("schedule: '0 0 31 2 *', {PODS}, {condition}"), &["KW-A053"]);
+    reports(&format!("schedule: '@daily', {PODS}"), &["KW-A054"]);
+    reports(&format!("{PODS}, {condition}"), &["KW-A003"]);
+    reports(
+        &format!("schedule: '@daily', deletionPropagationPolicy: Later, {PODS}, {condition}"),
+        &["KW-A004"],
+    );
 }

@@ -58,7 +58,8 @@ const CONFIG: &str = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metada
 #[test]
 fn objects_of_an_expression_are_made_in_the_given_namespace() {
     let spec = format!(
-        "generate:\n- expression: object.data.list.split(',').all(ns, generator.Apply(ns, [{CONFIG}]))"
+        "generate:\n- expression: \"object.data.list.split(',').all(ns, generator.Apply(ns, [{}]))\"",
+        CONFIG.replace('"', "'")
     );
     let made = |namespace: &str| {
         format!(
@@ -209,4 +210,28 @@ fn a_controller_learns_the_triggers_and_the_settings() {
     assert!(program.synchronizes && program.orphans_downstream && program.generates_existing);
     assert!(program.uses_server_side_apply && !program.generates_on_delete);
     assert_eq!(program.triggers.len(), 1);
+}
+
+#[track_caller]
+fn reports(spec: &str, want: &[&str]) {
+    let dialect = GeneratingPolicies::new(&[], Default::default());
+    let compiled = dialect.compile(&documents(&policy("GeneratingPolicy", spec))[0], &[]);
+    let found: Vec<&str> = compiled.diagnostics.iter().map(|found| found.code.id).collect();
+    assert_eq!(found, want, "{spec}: {:?}", compiled.diagnostics);
+}
+
+#[test]
+fn mistakes_are_reported() {
+    let template = |text: &str| format!("generate:\n- template: {{interpolate: cel, value: \"{text}\"}}");
+    reports("failurePolicy: Ignore", &["KW-A050"]);
+    reports("generate: [{}]", &["KW-A051"]);
+    reports("generate: [{expression: 'true', template: {value: 'a: b'}}]", &["KW-A051"]);
+    reports("generate: [{expression: 'generator.Apply([object])'}]", &["KW-K072"]);
+    reports("generate: [{expression: '1 + 1'}]", &["KW-K072"]);
+    reports(&template("{a: (( object.metadata.name }"), &["KW-K119"]);
+    reports(&template("{(( object.metadata.name )): b}"), &["KW-K119"]);
+    reports(&template("a: &x {b: c}\\nd:\\n  <<: *x"), &["KW-K119"]);
+    reports(&template("a: ["), &["KW-K119"]);
+    reports(&template("a: (( nothing ))"), &["KW-K071"]);
+    reports("generate: [{template: {interpolate: jmespath, value: a}}]", &["KW-A004"]);
 }

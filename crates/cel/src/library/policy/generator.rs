@@ -35,13 +35,13 @@ impl CelEnvironment {
     /// Returns the environment with `generator`, whose functions take a namespace.
     #[must_use]
     pub fn generating(self) -> Self {
-        self.with(&GENERATOR).constant("generator", generator_handle())
+        self.with_mixed_literals().with(&GENERATOR).constant("generator", generator_handle())
     }
 
     /// Returns the environment with `generator`, whose functions are about one namespace.
     #[must_use]
     pub fn generating_in_one_namespace(self) -> Self {
-        self.with(&NAMESPACED_GENERATOR).constant("generator", generator_handle())
+        self.with_mixed_literals().with(&NAMESPACED_GENERATOR).constant("generator", generator_handle())
     }
 }
 
