@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
-use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, Rule};
+use kubewright_engine::{AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule};
 use kubewright_value::{Document, Text};
 
 use super::MUTATING_POLICY_DIALECT;
@@ -13,6 +13,7 @@ use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
 use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
 use crate::source::ConstraintsSource;
+use crate::vpol::cluster::{admission_webhooks, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
 use crate::vpol::exceptions::CompiledPolicyException;
 use crate::vpol::{EvaluationTarget, autogen};
@@ -52,7 +53,14 @@ pub(super) fn compile_mutating_policy(
     report_unused_targets(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
     let rules = parts.rules(target);
-    draft.compiled(rules)
+    let controllers = parts.controllers();
+    let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+    let webhooks = match settings.mode == EvaluationTarget::Kubernetes && settings.is_admission {
+        true => admission_webhooks(document, &draft.policy, &constraints, AdmissionPhase::Mutating),
+        false => Vec::new(),
+    };
+    let status = status_fields(document, &draft.policy, &controllers);
+    CompiledPolicy { webhooks, status, ..draft.compiled(rules) }
 }
 
 /// The compiled target expression and conditions.
@@ -105,18 +113,22 @@ impl RuleFactory<'_> {
         }
     }
 
-    fn controller_rules(&self) -> Vec<Rule> {
+    /// Returns the policies for controllers.
+    fn controllers(&self) -> Vec<autogen::ControllerPolicy> {
         let policy = &self.draft.policy;
         if self.settings.changes_existing || policy.constraints.as_ref().is_none_or(selects_namespaces) {
             return Vec::new();
         }
-        let generated = autogen::generate_controller_policies(policy, self.settings.controllers.as_deref());
+        autogen::generate_controller_policies(policy, self.settings.controllers.as_deref())
+    }
+
+    fn controller_rules(&self) -> Vec<Rule> {
         let rule = |one: autogen::ControllerPolicy| {
             let subject = one.workload.map_or(MutationSubject::Unknown, MutationSubject::Template);
             let matcher = Some(ConstraintsMatcher::compile(&one.constraints));
             self.rule(one.name.into(), MutationRuleParts { matcher, subject, ..self.parts() })
         };
-        generated.into_iter().map(rule).collect()
+        self.controllers().into_iter().map(rule).collect()
     }
 
     fn rule(&self, name: Text, parts: MutationRuleParts) -> Rule {

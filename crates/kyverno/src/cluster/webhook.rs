@@ -19,16 +19,24 @@ pub(crate) struct Planned<'p> {
 }
 
 impl Planned<'_> {
-    /// Returns the webhooks of all rules but the one called `without`. Every rule here validates, so there is one.
+    /// Returns the webhooks of all rules but the one called `without`: one for each phase in which there are rules.
     pub(crate) fn webhooks(self, without: Option<&str>) -> Vec<WebhookPlan> {
+        let phases = [AdmissionPhase::Mutating, AdmissionPhase::Validating];
+        let plans = phases.map(|phase| self.webhook(without, phase));
+        let is_needed =
+            |plan: &WebhookPlan| plan.phase == AdmissionPhase::Validating || !plan.rules.is_empty();
+        plans.into_iter().filter(is_needed).collect()
+    }
+
+    fn webhook(self, without: Option<&str>, phase: AdmissionPhase) -> WebhookPlan {
         let Self { document, policy, generated } = self;
         let failure_policy =
             if policy.settings.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
         let rules = match policy.settings.is_admission {
-            true => targets::webhook_rules_of(policy, generated, without),
+            true => targets::webhook_rules_of(policy, generated, without, phase),
             false => Vec::new(),
         };
-        let mut plan = WebhookPlan::new(AdmissionPhase::Validating, failure_policy, rules);
+        let mut plan = WebhookPlan::new(phase, failure_policy, rules);
         plan.timeout_seconds = timeout_seconds(document);
         let conditions = policy.settings.match_conditions.iter();
         plan.match_conditions =
@@ -36,7 +44,7 @@ impl Planned<'_> {
         if !plan.match_conditions.is_empty() {
             dedicate(&mut plan, policy);
         }
-        vec![plan]
+        plan
     }
 }
 
