@@ -1,12 +1,12 @@
 //! MutatingPolicy and NamespacedMutatingPolicy, with their exceptions.
 
+mod cluster;
 mod compile;
 mod source;
-mod webhook;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::vpol::GROUP;
@@ -50,6 +50,10 @@ impl Dialect for MutatingPolicies {
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile_mutating_policy(&self.environments, &self.exceptions, document)
+    }
+
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
+        Some(self)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.

@@ -18,6 +18,7 @@ pub struct Builder {
     components: Vec<ControlPlaneComponent>,
     nodes: usize,
     flags: Vec<(ControlPlaneComponent, String)>,
+    administrator: String,
 }
 
 impl Builder {
@@ -28,6 +29,7 @@ impl Builder {
             components: vec![Etcd, ApiServer, ControllerManager, Scheduler],
             nodes: 1,
             flags: Vec::new(),
+            administrator: "admin".to_owned(),
         }
     }
 
@@ -59,6 +61,13 @@ impl Builder {
     #[must_use]
     pub fn flag(mut self, component: ControlPlaneComponent, flag: &str) -> Self {
         self.flags.push((component, flag.to_owned()));
+        self
+    }
+
+    /// The name of the administrator; `admin` otherwise.
+    #[must_use]
+    pub fn administrator(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.administrator);
         self
     }
 
@@ -111,7 +120,7 @@ impl Builder {
         let token = kubeconfig::random_token()?;
         folder::write_text_file(
             &folder.join("tokens.csv"),
-            &format!("{token},admin,admin,\"system:masters\"\n"),
+            &format!("{token},{0},{0},\"system:masters\"\n", self.administrator),
         )?;
 
         let layout = ControlPlaneLayout {

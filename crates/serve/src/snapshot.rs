@@ -46,6 +46,8 @@ pub struct RuleState {
     pub rules: usize,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether the API server asks about it at all.
+    pub has_webhooks: bool,
     /// Fields of its status that follow from the document alone.
     pub status: Value,
     /// What the API server should enforce in place of a rule, or why it cannot; nothing where it never asks for that.
@@ -217,7 +219,9 @@ impl Building {
             name,
             generation: generation_of(document),
             dialect: dialect.name(),
-            rules: rules.len(),
+            // Others run in the background, and not here.
+            rules: rules.iter().filter(|rule| rule.action.is_at_admission()).count(),
+            has_webhooks: webhooks.iter().any(|webhook| !webhook.rules.is_empty()),
             status,
             diagnostics,
         });

@@ -109,6 +109,7 @@ pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
         message,
         since: Text::default(),
         failure: None,
+        has_webhooks: state.has_webhooks,
         fields: state.status.clone(),
         admission_policy: state.admission_policy_state.clone(),
     }

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
-use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, Rule};
+use kubewright_engine::{AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, WebhookPlan};
 use kubewright_value::{Document, Text};
 
 use super::MUTATING_POLICY_DIALECT;
 use super::source::{self, MutatingPolicySettings, TargetSource};
-use super::webhook::mutating_webhook;
 use crate::draft::PolicyDraft;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
 use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
-use crate::source::ConstraintsSource;
+use crate::source::{CelPolicySource, ConstraintsSource};
+use crate::vpol::cluster::{admission_webhooks, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
 use crate::vpol::exceptions::CompiledPolicyException;
 use crate::vpol::{EvaluationTarget, autogen};
@@ -53,15 +54,26 @@ pub(super) fn compile_mutating_policy(
     report_unused_targets(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
     let rules = parts.rules(target);
-    let webhooks = match settings.mode {
-        EvaluationTarget::Kubernetes if settings.is_admission => {
-            let generated: Vec<ConstraintsSource> =
-                parts.controllers().into_iter().map(|one| one.constraints).collect();
-            vec![mutating_webhook(&draft, &generated, &settings.webhook_conditions)]
-        }
-        _ => Vec::new(),
+    let controllers = parts.controllers();
+    let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+    let mut webhooks = match settings.mode == EvaluationTarget::Kubernetes && settings.is_admission {
+        true => admission_webhooks(document, &draft.policy, &constraints, AdmissionPhase::Mutating),
+        false => Vec::new(),
     };
-    CompiledPolicy { webhooks, ..draft.compiled(rules) }
+    webhooks.iter_mut().for_each(|plan| dedicate(plan, &draft.policy, &settings.webhook_conditions));
+    let status = status_fields(document, &draft.policy, &controllers);
+    CompiledPolicy { webhooks, status, ..draft.compiled(rules) }
+}
+
+/// Gives a policy with `webhookConfiguration.matchConditions` a webhook of its own, which the API server calls only where
+/// they hold. The other conditions of a policy may use what the API server does not know.
+fn dedicate(plan: &mut WebhookPlan, policy: &CelPolicySource, conditions: &[NamedExpression]) {
+    if conditions.is_empty() {
+        return;
+    }
+    let written = conditions.iter().map(|one| (one.name.value.clone(), one.expression.value.clone()));
+    plan.match_conditions = written.collect();
+    plan.dedicated_name = Some(format!("mpol.{}", policy.key().replace('/', ".")).into());
 }
 
 /// The compiled target expression and conditions.

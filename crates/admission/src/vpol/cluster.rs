@@ -5,22 +5,25 @@ mod autogen_status;
 mod definitions;
 mod webhook;
 
-pub(super) use autogen_status::autogen_status;
-pub(super) use webhook::admission_webhooks;
+pub(crate) use webhook::admission_webhooks;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, EventOccasion, EventWords, PolicyRule, ResponseParts,
-    ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
+    AdmissionPhase, ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
+    ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::ValidatingPolicies;
+use super::autogen::ControllerPolicy;
+use crate::diagnostics as code;
+use crate::source::CelPolicySource;
+use autogen_status::autogen_status;
 
 /// The group of all kinds, and the version in which they are read.
-const API_GROUP: &str = "policies.kyverno.io";
-const READ_VERSION: &str = "v1beta1";
+pub(crate) const API_GROUP: &str = "policies.kyverno.io";
+pub(crate) const READ_VERSION: &str = "v1beta1";
 
 impl ClusterResources for ValidatingPolicies {
     /// Those of all kinds of the group, also of kinds that other dialects read: the group belongs together.
@@ -52,16 +55,7 @@ impl ClusterResources for ValidatingPolicies {
 
 impl ResponseWording for ValidatingPolicies {
     fn response(&self, _request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts {
-        let refusals =
-            outcomes.iter().filter(|outcome| outcome.is_refusal).map(|outcome| policy_failure(outcome));
-        let message = distinct(refusals).join("; ");
-        let is_warning = |outcome: &&&RuleOutcome| {
-            outcome.metadata.emits_warning
-                && !outcome.is_refusal
-                && matches!(outcome.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error)
-        };
-        let warnings = outcomes.iter().filter(is_warning).map(|outcome| policy_failure(outcome));
-        ResponseParts { message, warnings: distinct(warnings), ..ResponseParts::default() }
+        policy_response(outcomes)
     }
 
     fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
@@ -75,7 +69,32 @@ impl ResponseWording for ValidatingPolicies {
     }
 }
 
+/// Returns what is answered to a request, in Kyverno's words.
+pub(crate) fn policy_response(outcomes: &[&RuleOutcome]) -> ResponseParts {
+    let refusals =
+        outcomes.iter().filter(|outcome| outcome.is_refusal).map(|outcome| policy_failure(outcome));
+    let message = distinct(refusals).join("; ");
+    let is_warning = |outcome: &&&RuleOutcome| {
+        outcome.metadata.emits_warning
+            && !outcome.is_refusal
+            && matches!(outcome.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error)
+    };
+    let warnings = outcomes.iter().filter(is_warning).map(|outcome| policy_failure(outcome));
+    ResponseParts { message, warnings: distinct(warnings), ..ResponseParts::default() }
+}
+
 impl ClusterExtensions for ValidatingPolicies {
+    /// An exception must name the policies that it is from.
+    fn storing_problems(&self, document: &Document) -> Vec<Diagnostic> {
+        let references = document.value.at(&["spec", "policyRefs"]).and_then(Value::as_array);
+        if !super::is_policy_exception(document) || references.is_some_and(|list| !list.is_empty()) {
+            return Vec::new();
+        }
+        let location = document.locate_key(&["spec".into()]);
+        let message = "field `policyRefs` is missing or empty, so that the exception is from no policy";
+        vec![Diagnostic::new(&code::MISSING_FIELD, message, location)]
+    }
+
     fn exception_expiry(&self, document: &Document) -> Option<i128> {
         if !super::is_policy_exception(document) {
             return None;
@@ -85,8 +104,53 @@ impl ClusterExtensions for ValidatingPolicies {
     }
 }
 
+/// The field by which compiling tells the status which resources no scan can list. It is not stored.
+const UNREPORTED_FIELD: &str = "unreportedResources";
+
+/// Returns the permissions for subresources of `policy`, of which nothing is stored, so that no report can be about them.
+fn unreported_resources(policy: &CelPolicySource) -> String {
+    let mut missing = Vec::new();
+    for rule in policy.constraints.iter().flat_map(|constraints| &constraints.rules) {
+        let versions =
+            || rule.groups.iter().flat_map(|group| rule.versions.iter().map(move |one| (group, one)));
+        for resource in rule.resources.iter().filter(|resource| resource.value.contains('/')) {
+            for (group, version) in versions() {
+                for verb in ["get", "list", "watch"] {
+                    missing.push(format!("{verb} {group}/{version}, Resource={}: ", resource.value));
+                }
+            }
+        }
+    }
+    missing.join("; ")
+}
+
+fn unreported_condition(report: &RuleReport, missing: &str) -> Value {
+    Map::from([
+        ("type", "RBACPermissionsGranted".into()),
+        ("status", "False".into()),
+        ("reason", "Failed".into()),
+        ("message", format!("Policy is not ready for reporting, missing permissions: {missing}.").into()),
+        ("lastTransitionTime", report.since.clone().into()),
+    ])
+    .into()
+}
+
+/// Returns the fields of the status that follow from the policy.
+pub(crate) fn status_fields(
+    document: &Document,
+    policy: &CelPolicySource,
+    generated: &[ControllerPolicy],
+) -> Value {
+    let mut fields = Map::from([("autogen", autogen_status(document, generated))]);
+    let unreported = unreported_resources(policy);
+    if !unreported.is_empty() {
+        fields.insert(UNREPORTED_FIELD.into(), unreported.into());
+    }
+    fields.into()
+}
+
 /// Returns the status of a policy of the group.
-fn condition_status(report: &RuleReport) -> Value {
+pub(crate) fn condition_status(report: &RuleReport) -> Value {
     let (word, reason) = if report.is_ready { ("True", "Succeeded") } else { ("False", "Failed") };
     let condition = |kind: &str, message: &str| {
         let message = if report.is_ready { message } else { report.message.as_str() };
@@ -98,10 +162,14 @@ fn condition_status(report: &RuleReport) -> Value {
             ("lastTransitionTime", report.since.clone().into()),
         ]))
     };
-    let conditions = vec![
-        condition("WebhookConfigured", "Webhook configured."),
-        condition("RBACPermissionsGranted", "Policy is ready for reporting."),
-    ];
+    let mut conditions = Vec::new();
+    if report.has_webhooks {
+        conditions.push(condition("WebhookConfigured", "Webhook configured."));
+    }
+    conditions.push(match report.fields.str_at(&[UNREPORTED_FIELD]) {
+        "" => condition("RBACPermissionsGranted", "Policy is ready for reporting."),
+        missing => unreported_condition(report, missing),
+    });
     let mut ready = Map::from([("ready", report.is_ready.into()), ("conditions", Value::array(conditions))]);
     if !report.is_ready {
         ready.insert("message".into(), report.message.as_str().into());
@@ -109,7 +177,9 @@ fn condition_status(report: &RuleReport) -> Value {
     let is_generated = report.admission_policy.as_ref().is_some_and(|state| state.is_generated);
     let mut status = Map::from([("conditionStatus", ready.into()), ("generated", is_generated.into())]);
     for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
-        status.insert(key.clone(), value.clone());
+        if key != UNREPORTED_FIELD {
+            status.insert(key.clone(), value.clone());
+        }
     }
     if let Some(failure) = &report.failure {
         status.insert("lastFailure".into(), failure.value());
@@ -135,9 +205,12 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// Returns the name under which policies of `prefix` share a webhook, as Kyverno calls it.
-fn shared_webhook_name(prefix: &str) -> Text {
-    format!("{prefix}.validate.kyverno.svc").into()
+/// Returns the name under which policies of a phase share a webhook, as Kyverno calls it.
+fn shared_webhook_name(phase: AdmissionPhase) -> Text {
+    Text::new_static(match phase {
+        AdmissionPhase::Mutating => "mpol.mutate.kyverno.svc",
+        AdmissionPhase::Validating => "vpol.validate.kyverno.svc",
+    })
 }
 
 #[cfg(test)]

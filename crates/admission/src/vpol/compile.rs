@@ -8,9 +8,9 @@ use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
 };
 use kubewright_dialect_kit::fields::Located;
-use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
+use kubewright_engine::{AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Document, Map, Text};
+use kubewright_value::{Document, Text, Value};
 
 use super::exceptions::CompiledPolicyException;
 use super::source::{self, EvaluationTarget};
@@ -65,15 +65,20 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
-    let (mut webhooks, mut status) = (Vec::new(), Map::new());
+    let (mut webhooks, mut status) = (Vec::new(), Value::Null);
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, settings.controllers.as_deref());
         let controllers = settings.controllers.as_deref();
         let controllers = autogen::generate_controller_policies(&draft.policy, controllers);
-        status.insert("autogen".into(), cluster::autogen_status(document, &controllers));
+        status = cluster::status_fields(document, &draft.policy, &controllers);
         if settings.is_admission {
             let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
-            webhooks = cluster::admission_webhooks(document, &draft.policy, &constraints);
+            webhooks = cluster::admission_webhooks(
+                document,
+                &draft.policy,
+                &constraints,
+                AdmissionPhase::Validating,
+            );
         }
         for generated in controllers {
             let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
@@ -86,7 +91,7 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    CompiledPolicy { webhooks, status: status.into(), ..draft.compiled(rules) }
+    CompiledPolicy { webhooks, status, ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.

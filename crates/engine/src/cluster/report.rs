@@ -21,6 +21,8 @@ pub struct RuleReport {
     pub since: Text,
     /// The last failed evaluation, if it is new.
     pub failure: Option<RuleFailure>,
+    /// Whether the API server asks about it at all.
+    pub has_webhooks: bool,
     /// Fields of the status that follow from the document alone.
     pub fields: Value,
     /// Whether the API server enforces the rule itself; nothing where rule objects of this kind never ask for that.

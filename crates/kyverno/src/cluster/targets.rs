@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{KindOrResource, WebhookRule};
+use kubewright_engine::{AdmissionPhase, KindOrResource, WebhookRule};
 use kubewright_golib::glob;
 use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Text};
@@ -18,33 +18,28 @@ pub(super) fn webhook_rules_of(
     policy: &PolicySource,
     generated: &[AutogenRule],
     without: Option<&str>,
+    phase: AdmissionPhase,
 ) -> Vec<WebhookRule> {
     let mut kinds = BTreeMap::new();
-    let is_judging = |rule: &&RuleSource| !matches!(rule.validate.method, Method::Generate(_));
-    let rules = policy.rules.iter().filter(is_judging);
+    let is_of_phase = |rule: &RuleSource| match rule.validate.method {
+        Method::Generate(_) => false,
+        Method::Mutate(_) => phase == AdmissionPhase::Mutating,
+        // Digests are pinned first, and the rule is checked afterwards.
+        Method::Images(_) => true,
+        _ => phase == AdmissionPhase::Validating,
+    };
+    let rules = policy.rules.iter().filter(|rule| is_of_phase(rule));
     for rule in rules.filter(|rule| Some(rule.name.value.as_str()) != without) {
         collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
-    for rule in generated {
+    for rule in generated.iter().filter(|one| policy.rules.get(one.rule).is_some_and(is_of_phase)) {
         collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
-    for rule in &policy.broken {
+    // What a rule with a mistake was to do is not known; that it cannot answer is said once.
+    for rule in policy.broken.iter().filter(|_| phase == AdmissionPhase::Validating) {
         if let Some(matching) = &rule.matching {
             collect_matched_kinds(&mut kinds, matching, rule.exclude.as_ref());
         }
-    }
-    webhook_rules_of_kinds(&kinds)
-}
-
-/// Returns the webhook rules of the image rules of `policy`, which also run in the mutating phase.
-pub(super) fn webhook_rules_of_images(policy: &PolicySource, generated: &[AutogenRule]) -> Vec<WebhookRule> {
-    let mut kinds = BTreeMap::new();
-    let is_image_rule = |rule: &RuleSource| matches!(rule.validate.method, Method::Images(_));
-    for rule in policy.rules.iter().filter(|rule| is_image_rule(rule)) {
-        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
-    }
-    for rule in generated.iter().filter(|rule| policy.rules.get(rule.rule).is_some_and(is_image_rule)) {
-        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
     webhook_rules_of_kinds(&kinds)
 }

@@ -19,20 +19,24 @@ pub(crate) struct Planned<'p> {
 }
 
 impl Planned<'_> {
-    /// Returns the webhooks of all rules but the one called `without`: one for what validates, and one for the mutating
-    /// phase of image rules.
+    /// Returns the webhooks of all rules but the one called `without`: one for each phase in which there are rules.
     pub(crate) fn webhooks(self, without: Option<&str>) -> Vec<WebhookPlan> {
+        let phases = [AdmissionPhase::Mutating, AdmissionPhase::Validating];
+        let plans = phases.map(|phase| self.webhook(without, phase));
+        let is_needed =
+            |plan: &WebhookPlan| plan.phase == AdmissionPhase::Validating || !plan.rules.is_empty();
+        plans.into_iter().filter(is_needed).collect()
+    }
+
+    fn webhook(self, without: Option<&str>, phase: AdmissionPhase) -> WebhookPlan {
         let Self { document, policy, generated } = self;
         let failure_policy =
             if policy.settings.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
-        let (rules, image_rules) = match policy.settings.is_admission {
-            true => (
-                targets::webhook_rules_of(policy, generated, without),
-                targets::webhook_rules_of_images(policy, generated),
-            ),
-            false => Default::default(),
+        let rules = match policy.settings.is_admission {
+            true => targets::webhook_rules_of(policy, generated, without, phase),
+            false => Vec::new(),
         };
-        let mut plan = WebhookPlan::new(AdmissionPhase::Validating, failure_policy, rules);
+        let mut plan = WebhookPlan::new(phase, failure_policy, rules);
         plan.timeout_seconds = timeout_seconds(document);
         let conditions = policy.settings.match_conditions.iter();
         plan.match_conditions =
@@ -40,12 +44,7 @@ impl Planned<'_> {
         if !plan.match_conditions.is_empty() {
             dedicate(&mut plan, policy);
         }
-        if image_rules.is_empty() {
-            return vec![plan];
-        }
-        let phase = AdmissionPhase::Mutating;
-        let mutating = WebhookPlan { phase, rules: image_rules, ..plan.clone() };
-        vec![plan, mutating]
+        plan
     }
 }
 

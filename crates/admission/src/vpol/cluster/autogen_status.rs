@@ -9,7 +9,7 @@ use crate::source::ResourceRule;
 use crate::vpol::autogen::ControllerPolicy;
 
 /// Returns `status.autogen`: a `spec` for each sort of controllers, or nothing in it where there are none.
-pub(in crate::vpol) fn autogen_status(document: &Document, generated: &[ControllerPolicy]) -> Value {
+pub(super) fn autogen_status(document: &Document, generated: &[ControllerPolicy]) -> Value {
     let spec = document.value.get("spec").and_then(Value::as_object);
     let mut configs = Map::new();
     for policy in generated {

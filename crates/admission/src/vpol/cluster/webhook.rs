@@ -13,10 +13,11 @@ const MAX_TIMEOUT_SECONDS: i64 = 30;
 
 /// Returns the webhook for `policy`, whose controllers are in `generated`. Policies share one by their failure policy: the
 /// rules themselves look at selectors and match conditions, which may use what the API server does not know.
-pub(in crate::vpol) fn admission_webhooks(
+pub(crate) fn admission_webhooks(
     document: &Document,
     policy: &CelPolicySource,
     generated: &[&ConstraintsSource],
+    phase: AdmissionPhase,
 ) -> Vec<WebhookPlan> {
     let failure_policy = if policy.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
     let constraints = policy.constraints.iter().chain(generated.iter().copied());
@@ -24,9 +25,9 @@ pub(in crate::vpol) fn admission_webhooks(
         constraints.flat_map(|constraints| &constraints.rules).flat_map(webhook_rules).collect();
     rules.sort();
     rules.dedup();
-    let mut plan = WebhookPlan::new(AdmissionPhase::Validating, failure_policy, rules);
+    let mut plan = WebhookPlan::new(phase, failure_policy, rules);
     plan.timeout_seconds = timeout_seconds(document);
-    plan.shared_name = Some(shared_webhook_name(super::super::NAME));
+    plan.shared_name = Some(shared_webhook_name(phase));
     vec![plan]
 }
 

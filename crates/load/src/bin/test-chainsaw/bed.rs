@@ -84,7 +84,8 @@ impl TestBed {
             return Err(format!("no `{}`: use `make test-chainsaw`, which builds it", kubewright.display()));
         }
         let chainsaw = programs(&["chainsaw"]).map_err(|error| error.to_string())?.join("chainsaw");
-        let mut builder = TestCluster::builder();
+        // The name that suites expect, as kind makes it.
+        let mut builder = TestCluster::builder().administrator("kubernetes-admin");
         for flag in API_SERVER_FLAGS {
             builder = builder.flag(ControlPlaneComponent::ApiServer, flag);
         }

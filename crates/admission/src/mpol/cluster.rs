@@ -1,0 +1,50 @@
+//! MutatingPolicies in a cluster.
+
+use kubewright_engine::{
+    ClusterExtensions, ClusterResources, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ResponseWording, RuleOutcome, RuleReport, WatchRole, WatchedResource,
+};
+use kubewright_k8s::AdmissionRequest;
+use kubewright_value::Value;
+
+use super::MutatingPolicies;
+use crate::vpol::cluster::{API_GROUP, READ_VERSION, condition_status, policy_response};
+
+impl ClusterResources for MutatingPolicies {
+    /// None: the definitions of the group come with those of ValidatingPolicies.
+    fn custom_resource_definitions(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn watched_resources(&self) -> &'static [WatchedResource] {
+        const fn of(resource: &'static str, kind: &'static str, role: WatchRole) -> WatchedResource {
+            WatchedResource { group: API_GROUP, version: READ_VERSION, resource, kind, role }
+        }
+        const WATCHED: [WatchedResource; 3] = [
+            of("mutatingpolicies", "MutatingPolicy", WatchRole::Rule),
+            of("namespacedmutatingpolicies", "NamespacedMutatingPolicy", WatchRole::Rule),
+            of("policyexceptions", "PolicyException", WatchRole::Exception),
+        ];
+        &WATCHED
+    }
+
+    fn policy_rules(&self) -> &'static [PolicyRule] {
+        &[]
+    }
+}
+
+impl ResponseWording for MutatingPolicies {
+    fn response(&self, _request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts {
+        policy_response(outcomes)
+    }
+
+    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
+        Some(occasion.kyverno_words("kyverno-admission"))
+    }
+
+    fn status(&self, report: &RuleReport) -> Value {
+        condition_status(report)
+    }
+}
+
+impl ClusterExtensions for MutatingPolicies {}
