@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_engine::{
     Decision, DecisionSettings, Engine, EvalErrorKind, OpenWorld, Query, RuleOutcome, RuleStatus,
+    WriteVerb,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_scan::{AnswerState, RecordedInput, RecordingWorld};
@@ -102,7 +103,9 @@ pub(crate) fn generate_answer(outcome: Option<&RuleOutcome>) -> GenerateAnswer {
     let plain = |answer| GenerateAnswer { answer: Some(answer), problem: None, is_transient: false };
     let Some(outcome) = outcome else { return plain(RuleAnswer::NotTriggered) };
     let wanted = || outcome.writes.iter().map(|write| write.object.clone()).collect::<Vec<Value>>();
+    let is_deletion = outcome.writes.iter().any(|write| write.verb == WriteVerb::Delete);
     match outcome.status {
+        RuleStatus::Pass | RuleStatus::Warn if is_deletion => plain(RuleAnswer::NotTriggered),
         RuleStatus::Pass | RuleStatus::Warn => plain(RuleAnswer::Wants(wanted())),
         RuleStatus::Fail => plain(RuleAnswer::NotTriggered),
         // An exception says that the rule does nothing, and nothing is something else than undoing.

@@ -95,7 +95,7 @@ impl JobContext {
         let mut questions = Questions::new();
         let is_gone = work.event == Some(Operation::Delete);
         for (policy, rule) in state.rules_of(&KindKey::of(&work.key)) {
-            let of_event = work.event.filter(|event| rule.operations().contains(*event));
+            let of_event = work.event.filter(|event| rule.is_about(*event));
             let of_event = of_event.filter(|_| !(work.is_own_write && rule.skips_own_writes()));
             if of_event.is_some() && work.depth > MAX_CHAIN_DEPTH {
                 let message = format!(

@@ -90,6 +90,13 @@ impl TriggeredRule {
         self.triggers().iter().fold(Operations::NONE, |all, rule| all.and(rule.operations))
     }
 
+    /// Returns whether the rule is asked when `operation` is done to a trigger. A deletion is only a question to rules that
+    /// make objects because of it; what others made goes.
+    pub(crate) fn is_about(&self, operation: Operation) -> bool {
+        let generates_on_delete = self.generate().is_none_or(|program| program.generates_on_delete);
+        self.operations().contains(operation) && (operation != Operation::Delete || generates_on_delete)
+    }
+
     /// Returns the operation that stands for a trigger that is just there.
     pub(crate) fn standing_operation(&self) -> Option<Operation> {
         [Operation::Create, Operation::Update]

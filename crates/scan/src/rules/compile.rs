@@ -140,8 +140,7 @@ impl<'d> RuleSetCompiler<'d> {
             });
         }
         let is_scanned = |rule: &Rule| {
-            let is_judging = matches!(rule.action, RuleAction::Mutate | RuleAction::Validate);
-            is_judging
+            rule.action.is_at_admission()
                 && rule.evaluation_modes.background
                 && rule.scope.operations.contains(Operation::Create)
         };
