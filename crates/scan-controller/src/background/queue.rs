@@ -160,6 +160,7 @@ impl TriggerQueue {
     }
 
     /// Returns when the first pause ends.
+    #[cfg(test)]
     pub(crate) fn next_pause_end(&self) -> Option<Instant> {
         self.paused.first_key_value().map(|((until, _), ())| *until)
     }

@@ -13,7 +13,7 @@ use kubewright_scan::{KindKey, ObjectKey};
 use kubewright_value::{Text, Value};
 
 use self::inputs::InputIndex;
-pub(crate) use self::triggers::KnownTrigger;
+use self::triggers::KnownTrigger;
 use super::downstream::{Downstream, DownstreamIndex};
 use super::labels::LabelledRule;
 use super::own_writes::OwnWrites;
@@ -254,10 +254,6 @@ impl BackgroundState {
         &self.gone_sources
     }
 
-    pub(crate) fn trigger(&self, uid: &Text) -> Option<&KnownTrigger> {
-        self.triggers.get(uid)
-    }
-
     pub(crate) fn has_namespace(&self, name: &Text) -> bool {
         self.triggers.values().any(|trigger| trigger.key.kind == "Namespace" && trigger.key.name == *name)
     }
@@ -278,6 +274,3 @@ pub(crate) fn key_of(kind: &KindKey, object: &Value) -> ObjectKey {
         name: text("name"),
     }
 }
-
-#[cfg(test)]
-mod tests;

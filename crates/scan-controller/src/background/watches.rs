@@ -85,11 +85,6 @@ impl BackgroundWatches {
         self.running.get(&key).is_some_and(|running| running.number == event.watch)
     }
 
-    /// Returns whether a kind is watched for a purpose.
-    pub(crate) fn has(&self, purpose: WatchPurpose, kind: &KindKey) -> bool {
-        self.running.contains_key(&(purpose, kind.clone()))
-    }
-
     fn begin(&mut self, (purpose, kind): &(WatchPurpose, KindKey), resource: ApiResource) -> RunningKindWatch {
         self.started += 1;
         let number = self.started;

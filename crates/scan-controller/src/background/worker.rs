@@ -97,6 +97,18 @@ impl Worker {
         while let Some(ended) = self.jobs.join_next().await {
             self.job_ended(ended.ok());
         }
+        self.write_last_mark().await;
+    }
+
+    /// Notes everything that was seen as worked on, where that is so.
+    async fn write_last_mark(&self) {
+        let (newest, is_idle) = {
+            let state = self.context.state();
+            (state.newest(), state.queue.is_idle() && state.queue.len() == 0)
+        };
+        if is_idle && newest > self.last_mark && self.parts.fence.is_open() {
+            let _ = write_mark(self.context.sender.client(), &self.parts.lease, newest).await;
+        }
     }
 
     fn begin_jobs(&mut self) {

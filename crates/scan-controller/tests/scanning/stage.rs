@@ -121,6 +121,24 @@ impl Stage {
         self.runtime.block_on(self.client.list(&path)).map(|list| list.items).unwrap_or_default()
     }
 
+    /// Returns whether objects of a resource can be listed.
+    pub(crate) fn can_list(&self, group: &str, version: &str, resource: &str) -> bool {
+        let path = GroupVersionResource::new(group, version, resource).all();
+        self.runtime.block_on(self.client.list(&path)).is_ok()
+    }
+
+    /// Returns an object, if it is there.
+    pub(crate) fn get(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+        (namespace, name): (&str, &str),
+    ) -> Option<Value> {
+        let path = GroupVersionResource::new(group, version, resource).named(namespace, name);
+        self.runtime.block_on(self.client.get(&path)).ok()
+    }
+
     /// Returns a report of the namespace `shop`.
     pub(crate) fn report(&self, name: &str) -> Value {
         let path = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").named("shop", name);

@@ -1,0 +1,131 @@
+//! Policies and objects of the tests, and what is asked about them.
+
+use std::time::Duration;
+
+use kubewright_value::Value;
+
+use crate::stage::Stage;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// How long a change may take to have its effect on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// How long is waited where nothing is to happen.
+pub(crate) const QUIET: Duration = Duration::from_secs(3);
+
+/// The definitions of policies that a cluster of the tests may lack, with everything preserved.
+const FURTHER_KINDS: &[(&str, &str, &str, &str, bool)] = &[
+    ("policies.kyverno.io", "v1", "GeneratingPolicy", "generatingpolicies", false),
+    ("policies.kyverno.io", "v1", "DeletingPolicy", "deletingpolicies", false),
+    ("policies.kyverno.io", "v1", "NamespacedDeletingPolicy", "namespaceddeletingpolicies", true),
+    ("policies.kyverno.io", "v1", "MutatingPolicy", "mutatingpolicies", false),
+    ("kyverno.io", "v2", "ClusterCleanupPolicy", "clustercleanuppolicies", false),
+    ("kyverno.io", "v2", "CleanupPolicy", "cleanuppolicies", true),
+];
+
+impl Stage {
+    /// Starts a cluster in which all policies can be stored that work in the background.
+    pub(crate) fn for_background() -> Option<Self> {
+        let stage = Self::start()?;
+        for (group, version, kind, plural, is_namespaced) in FURTHER_KINDS {
+            let is_served = || stage.can_list(group, version, plural);
+            if !is_served() {
+                stage.apply(&definition(group, version, kind, plural, *is_namespaced));
+                stage.within("a definition is served", SOON, is_served);
+            }
+        }
+        Some(stage)
+    }
+
+    /// Returns a ConfigMap, if it is there.
+    pub(crate) fn config_map(&self, namespace: &str, name: &str) -> Option<Value> {
+        self.get("", "v1", "configmaps", (namespace, name))
+    }
+
+    /// Returns a text of the data of a ConfigMap; empty where there is none.
+    pub(crate) fn data(&self, namespace: &str, name: &str, key: &str) -> String {
+        let found = self.config_map(namespace, name).unwrap_or_default();
+        found.str_at(&["data", key]).to_owned()
+    }
+
+    /// Makes a ConfigMap, or changes it.
+    pub(crate) fn put_config_map(&self, namespace: &str, name: &str, labels: &str, data: &str) {
+        self.apply(&format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}, \
+             data: {data}}}"
+        ));
+    }
+
+    pub(crate) fn delete(&self, kind: &str, namespace: &str, name: &str) {
+        let mut arguments = vec!["delete", kind, name, "--wait=false"];
+        if !namespace.is_empty() {
+            arguments.extend(["-n", namespace]);
+        }
+        self.kubectl(&arguments);
+    }
+
+    /// Returns the condition of a policy about its work in the background, as `status reason message`.
+    pub(crate) fn background_condition(&self, group: &str, version: &str, plural: &str, name: &str) -> String {
+        let policy = self.get(group, version, plural, ("", name)).unwrap_or_default();
+        let conditions = policy.at(&["status", "conditions"]).and_then(Value::as_array).unwrap_or_default();
+        let ours = conditions.iter().find(|one| one.str_at(&["type"]) == "BackgroundReady").cloned();
+        let ours = ours.unwrap_or_default();
+        let text = |key: &str| ours.str_at(&[key]).to_owned();
+        format!("{} {} {}", text("status"), text("reason"), text("message"))
+    }
+
+    /// Returns the condition of a ClusterPolicy.
+    pub(crate) fn problem_of(&self, policy: &str) -> String {
+        self.background_condition("kyverno.io", "v1", "clusterpolicies", policy)
+    }
+
+    /// Returns the reasons of all Events about a policy.
+    pub(crate) fn event_reasons(&self, policy: &str) -> Vec<String> {
+        let events = self.list("", "v1", "events");
+        let about = events.iter().filter(|event| event.str_at(&["involvedObject", "name"]) == policy);
+        about.map(|event| event.str_at(&["reason"]).to_owned()).collect()
+    }
+}
+
+/// A ClusterPolicy that makes a ConfigMap `name` with `data` for each ConfigMap that is labelled `app: APP`.
+pub(crate) struct DataPolicy<'p> {
+    pub(crate) name: &'p str,
+    pub(crate) downstream: &'p str,
+    pub(crate) value: &'p str,
+    pub(crate) options: &'p str,
+}
+
+impl DataPolicy<'_> {
+    /// Returns the policy. Its rule is called `make`.
+    pub(crate) fn manifest(&self) -> String {
+        let Self { name, downstream, value, options } = self;
+        format!(
+            "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: make, match: \
+             {{any: [{{resources: {{kinds: [ConfigMap], selector: {{matchLabels: {{app: {name}}}}}}}}}]}}, generate: \
+             {{apiVersion: v1, kind: ConfigMap, name: {downstream}, namespace: '{{{{request.namespace}}}}', {options}, data: \
+             {{data: {{value: '{value}'}}}}}}}}]}}}}"
+        )
+    }
+}
+
+/// Returns a ClusterPolicy called `name` that copies something into each namespace that is labelled `app: NAME`.
+pub(crate) fn copying_policy(name: &str, kind: &str, source: &str, options: &str) -> String {
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: copy, match: \
+         {{any: [{{resources: {{kinds: [Namespace], selector: {{matchLabels: {{app: {name}}}}}}}}}]}}, generate: \
+         {{apiVersion: v1, kind: {kind}, name: {source}, namespace: '{{{{request.object.metadata.name}}}}', {options}, clone: \
+         {{name: {source}, namespace: sources}}}}}}]}}}}"
+    )
+}
+
+fn definition(group: &str, version: &str, kind: &str, plural: &str, is_namespaced: bool) -> String {
+    let scope = if is_namespaced { "Namespaced" } else { "Cluster" };
+    let open = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
+    format!(
+        "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: {plural}.{group}}}, spec: \
+         {{group: {group}, scope: {scope}, names: {{kind: {kind}, plural: {plural}}}, versions: [{{name: {version}, served: \
+         true, storage: true, subresources: {{status: {{}}}}, schema: {{openAPIV3Schema: {{type: object, properties: {{spec: \
+         {open}, status: {open}}}}}}}}}]}}}}"
+    )
+}

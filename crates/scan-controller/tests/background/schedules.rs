@@ -1,0 +1,1 @@
+//! What is deleted by schedule or by age.
