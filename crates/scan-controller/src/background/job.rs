@@ -336,14 +336,16 @@ impl TriggerJob<'_> {
         rule: &TriggeredRule,
         answers: Option<&RuleAnswers>,
     ) -> Result<(), SendError> {
-        let Some(outcome) = answers.and_then(|answers| outcome_of(answers, rule)) else { return Ok(()) };
-        if outcome.status == RuleStatus::Error {
-            let message = format!("rule `{}` at {}: {}", rule.name, title(&self.work.key), outcome.message);
+        // A rule has an outcome for each of its targets.
+        let outcomes = answers.map(|answers| answers.outcomes.as_slice()).unwrap_or_default();
+        let outcomes: Vec<_> = outcomes.iter().filter(|outcome| outcome.rule.rule == rule.name).collect();
+        for failed in outcomes.iter().filter(|outcome| outcome.status == RuleStatus::Error) {
+            let message = format!("rule `{}` at {}: {}", rule.name, title(&self.work.key), failed.message);
             self.context.problems.add(&policy.identity, ProblemReason::EvaluationFailed, self.uid, &message);
         }
         let served = Arc::clone(self.context.state().served());
         let mut first_error = None;
-        for ObjectWrite { verb, object } in &outcome.writes {
+        for ObjectWrite { verb, object } in outcomes.iter().flat_map(|outcome| &outcome.writes) {
             if !matches!(verb, WriteVerb::Update | WriteVerb::Apply) {
                 continue;
             }

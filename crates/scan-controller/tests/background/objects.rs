@@ -129,3 +129,41 @@ fn definition(group: &str, version: &str, kind: &str, plural: &str, is_namespace
          {open}, status: {open}}}}}}}}}]}}}}"
     )
 }
+
+/// What the account of a scan with few rights may do.
+const LIMITED_ROLE: &str = r#"
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: background}, rules: [
+  {apiGroups: [""], resources: [configmaps, namespaces, nodes, pods], verbs: [get, list, watch]},
+  {apiGroups: [kyverno.io], resources: ["*"], verbs: [get, list, watch, patch, update]},
+  {apiGroups: [policies.kyverno.io, openreports.io, api.kubemod.io], resources: ["*"], verbs: [get, list, watch]},
+  {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]},
+  {apiGroups: [""], resources: [events], verbs: [create, patch]},
+  {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update, patch]}]}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: background, namespace: kubewright-system}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: background}, roleRef: {apiGroup:
+  rbac.authorization.k8s.io, kind: ClusterRole, name: background}, subjects: [{kind: ServiceAccount, name: background,
+  namespace: kubewright-system}]}
+"#;
+
+impl Stage {
+    /// Makes an account with few rights.
+    pub(crate) fn limited_account(&self) {
+        self.apply(LIMITED_ROLE);
+    }
+
+    /// Grants it the right to write a resource of the core group.
+    pub(crate) fn grant(&self, resource: &str) {
+        self.apply(&format!(
+            r#"
+{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: granted}}, rules: [{{apiGroups: [""],
+  resources: [{resource}], verbs: [get, list, watch, create, update, delete]}}]}}
+---
+{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {{name: granted}}, roleRef: {{apiGroup:
+  rbac.authorization.k8s.io, kind: ClusterRole, name: granted}}, subjects: [{{kind: ServiceAccount, name: background,
+  namespace: kubewright-system}}]}}
+"#
+        ));
+    }
+}
