@@ -3,6 +3,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "background/existing.rs"]
+mod existing;
 #[path = "background/faults.rs"]
 mod faults;
 #[path = "background/kinds.rs"]

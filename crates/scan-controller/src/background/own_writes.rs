@@ -26,6 +26,8 @@ pub(crate) struct OwnWrites {
     by_uid: HashMap<Text, OwnWrite>,
     order: VecDeque<Text>,
     rates: HashMap<ObjectKey, WriteRate>,
+    /// Objects that are being written: how often.
+    under_way: HashMap<ObjectKey, u32>,
     /// How deep in a chain what was made in a namespace that a rule made begins.
     namespaces: HashMap<Text, u32>,
 }
@@ -58,6 +60,26 @@ impl OwnWrites {
         {
             self.by_uid.remove(&oldest);
         }
+    }
+
+    /// Notes that a write of an object begins. A watch may bring it before the write is answered.
+    pub(crate) fn begin(&mut self, key: &ObjectKey) {
+        *self.under_way.entry(key.clone()).or_default() += 1;
+    }
+
+    /// Notes that a write of an object was answered.
+    pub(crate) fn end(&mut self, key: &ObjectKey) {
+        if let Some(count) = self.under_way.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                self.under_way.remove(key);
+            }
+        }
+    }
+
+    /// Returns whether it is not known yet who wrote the newest version of an object.
+    pub(crate) fn is_under_way(&self, key: &ObjectKey) -> bool {
+        self.under_way.contains_key(key)
     }
 
     /// Returns how deep in a chain an object is in this version, if it is as a rule wrote it.
@@ -119,6 +141,18 @@ mod tests {
         assert_eq!(writes.depth_of(&"u".into(), &"7".into()), Some(2));
         assert_eq!(writes.depth_of(&"u".into(), &"8".into()), None, "changed by another program since");
         assert_eq!(writes.depth_of(&"v".into(), &"7".into()), None);
+    }
+
+    #[test]
+    fn a_write_is_under_way_until_it_is_answered() {
+        let mut writes = OwnWrites::default();
+        let key = key("ConfigMap", "a");
+        writes.begin(&key);
+        writes.begin(&key);
+        writes.end(&key);
+        assert!(writes.is_under_way(&key));
+        writes.end(&key);
+        assert!(!writes.is_under_way(&key));
     }
 
     #[test]

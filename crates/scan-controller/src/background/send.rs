@@ -108,7 +108,7 @@ impl ObjectSender {
             // It is on its way out; the end of it is an event.
             return Ok(Sent::Unchanged(stored));
         }
-        self.admit(path, wanted)?;
+        let _under_way = self.admit(path, wanted)?;
         let written = match how.is_applied {
             true => self.apply(path, wanted).await,
             false => self.client.replace(&managed(path), &successor_of(wanted, &stored)).await,
@@ -122,7 +122,7 @@ impl ObjectSender {
 
     /// Replaces an object that a rule has read and changed; another version since then is a conflict.
     pub(crate) async fn update(&self, path: &ApiPath, changed: &Value, depth: u32) -> Result<Sent, SendError> {
-        self.admit(path, changed)?;
+        let _under_way = self.admit(path, changed)?;
         match self.client.replace(&managed(path), changed).await {
             Ok(written) => {
                 let version = |object: &Value| object.at(&["metadata", "resourceVersion"]).cloned();
@@ -175,6 +175,7 @@ impl ObjectSender {
         if !self.fence.is_open() {
             return Err(SendError::Fenced);
         }
+        let _under_way = WriteUnderWay::begin(self, found.key.clone());
         let mut patch = if is_released { release_patch() } else { unkeep_patch() };
         let metadata = patch.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
         if let Some(metadata) = metadata {
@@ -201,7 +202,7 @@ impl ObjectSender {
     }
 
     async fn create(&self, path: &ApiPath, wanted: &Value, how: &MakeOptions) -> Result<Created, SendError> {
-        self.admit(path, wanted)?;
+        let _under_way = self.admit(path, wanted)?;
         let created = match how.is_applied && how.replaces {
             true => self.apply(path, wanted).await,
             false => {
@@ -235,14 +236,15 @@ impl ObjectSender {
         self.client.patch(path, patch, &without_server_fields(wanted)).await
     }
 
-    /// Returns an error unless an object may be written now.
-    fn admit(&self, path: &ApiPath, object: &Value) -> Result<(), SendError> {
+    /// Returns an error unless an object may be written now. It is under way until what is returned is dropped.
+    fn admit(&self, path: &ApiPath, object: &Value) -> Result<WriteUnderWay<'_>, SendError> {
         if !self.fence.is_open() {
             return Err(SendError::Fenced);
         }
         let key = ObjectKey { namespace: path.namespace.clone(), ..ObjectKey::of(object) };
-        match self.own().may_write(&key, Instant::now()) {
-            true => Ok(()),
+        let may_write = self.own().may_write(&key, Instant::now());
+        match may_write {
+            true => Ok(WriteUnderWay::begin(self, key)),
             false => Err(SendError::Rests(format!(
                 "{} was written too often in a minute, and is left alone for five",
                 title(&key)
@@ -268,6 +270,25 @@ impl ObjectSender {
             _ if !self.fence.is_open() => SendError::Fenced,
             _ => SendError::Unavailable(message, error.retry_after()),
         }
+    }
+}
+
+/// A write that was begun.
+struct WriteUnderWay<'s> {
+    sender: &'s ObjectSender,
+    key: ObjectKey,
+}
+
+impl<'s> WriteUnderWay<'s> {
+    fn begin(sender: &'s ObjectSender, key: ObjectKey) -> Self {
+        sender.own().begin(&key);
+        Self { sender, key }
+    }
+}
+
+impl Drop for WriteUnderWay<'_> {
+    fn drop(&mut self) {
+        self.sender.own().end(&self.key);
     }
 }
 

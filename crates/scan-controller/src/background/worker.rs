@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{ApiResource, DiscoveredResources, ResourceEvent};
-use kubewright_scan::KindKey;
+use kubewright_scan::{KindKey, ObjectKey};
 use kubewright_serve::log::LogLevel;
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -17,7 +17,7 @@ use super::job::{JobContext, JobEnd};
 use super::mark::write_mark;
 use super::problems::{ProblemReason, ProblemWriter};
 use super::queue::{MAX_WAITING_TRIGGERS, TriggerWork};
-use super::state::WatchPurpose;
+use super::state::{WatchPurpose, key_of};
 use super::watches::{BackgroundWatches, TaggedEvent, labelled, wanted_watches};
 use super::{BackgroundParts, WorkerInput};
 use crate::metrics::ScanMetric;
@@ -54,6 +54,8 @@ pub(crate) struct Worker {
     marks: VecDeque<(Instant, u64)>,
     last_mark: u64,
     last_slow_tick: Instant,
+    /// Events of objects that are being written, in the order in which they came.
+    deferred: VecDeque<(ObjectKey, TaggedEvent)>,
 }
 
 impl Worker {
@@ -73,6 +75,7 @@ impl Worker {
             inputs,
             own_inputs,
             last_slow_tick: Instant::now(),
+            deferred: VecDeque::new(),
             jobs: JoinSet::new(),
             made: BTreeSet::new(),
             searched: HashSet::new(),
@@ -86,9 +89,13 @@ impl Worker {
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while !self.parts.is_stopping.load(Ordering::Relaxed) {
             self.begin_jobs();
-            let has_room = self.context.state().queue.len() < MAX_WAITING_TRIGGERS;
+            let waiting = self.context.state().queue.len() + self.deferred.len();
+            let has_room = waiting < MAX_WAITING_TRIGGERS;
             tokio::select! {
-                Some(ended) = self.jobs.join_next() => self.job_ended(ended.ok()),
+                Some(ended) = self.jobs.join_next() => {
+                    self.job_ended(ended.ok());
+                    self.take_deferred();
+                }
                 Some(input) = self.inputs.recv() => self.take_input(input),
                 Some(event) = self.events.recv(), if has_room => self.take_event(event),
                 _ = tick.tick() => self.tick().await,
@@ -165,7 +172,26 @@ impl Worker {
         self.reconcile_watches();
     }
 
+    /// Takes an event, or puts it aside until it is known whether it comes from a write of ours.
     fn take_event(&mut self, event: TaggedEvent) {
+        if let Some(key) = trigger_key(&event) {
+            let is_behind = self.deferred.iter().any(|(other, _)| *other == key);
+            if is_behind || self.context.sender.own().is_under_way(&key) {
+                self.deferred.push_back((key, event));
+                return;
+            }
+        }
+        self.handle_event(event);
+    }
+
+    /// Takes the events that were put aside.
+    fn take_deferred(&mut self) {
+        for (_, event) in std::mem::take(&mut self.deferred) {
+            self.take_event(event);
+        }
+    }
+
+    fn handle_event(&mut self, event: TaggedEvent) {
         if !self.watches.is_current(&event) {
             return;
         }
@@ -194,6 +220,7 @@ impl Worker {
     }
 
     async fn tick(&mut self) {
+        self.take_deferred();
         self.context.state().sweep();
         if self.last_slow_tick.elapsed() < SLOW_WORKER_TICK {
             return;
@@ -288,4 +315,17 @@ impl Worker {
 
 fn kind_of(resource: &ApiResource) -> KindKey {
     KindKey { group: resource.group.clone(), kind: resource.kind.clone() }
+}
+
+/// Returns the trigger that an event is about.
+fn trigger_key(event: &TaggedEvent) -> Option<ObjectKey> {
+    match &event.event {
+        // Objects of a list stay in it: its end says which are gone.
+        ResourceEvent::Applied(object) | ResourceEvent::Deleted(object)
+            if event.purpose == WatchPurpose::Triggers =>
+        {
+            Some(key_of(&event.kind, object))
+        }
+        _ => None,
+    }
 }

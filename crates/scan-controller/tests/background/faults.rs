@@ -14,7 +14,7 @@ fn link(name: &str, next: &str, options: &str) -> String {
     format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: make, {options}match: \
          {{any: [{{resources: {{kinds: [ConfigMap], selector: {{matchLabels: {{app: {name}}}}}}}}}]}}, generate: {{apiVersion: v1, \
-         kind: ConfigMap, name: '{next}-{{{{request.object.metadata.uid}}}}', namespace: shop, synchronize: true, data: \
+         kind: ConfigMap, name: '{next}-{{{{request.object.metadata.uid}}}}', namespace: loops, synchronize: true, data: \
          {{metadata: {{labels: {{app: {next}}}}}}}}}}}]}}}}"
     )
 }
@@ -22,7 +22,7 @@ fn link(name: &str, next: &str, options: &str) -> String {
 #[test]
 fn rules_that_trigger_each_other_without_end_are_stopped() {
     let Some(stage) = Stage::for_background() else { return };
-    stage.namespace("shop", "{}");
+    stage.namespace("loops", "{}");
     let scan = ready(&stage);
     // By default what rules write triggers no rule.
     stage.apply(&link("quiet-a", "quiet-b", ""));
@@ -31,8 +31,8 @@ fn rules_that_trigger_each_other_without_end_are_stopped() {
     stage.apply(&link("loop-a", "loop-b", "skipBackgroundRequests: false, "));
     stage.apply(&link("loop-b", "loop-a", "skipBackgroundRequests: false, "));
     std::thread::sleep(QUIET);
-    stage.put_config_map("shop", "quiet", "{app: quiet-a}", "{}");
-    stage.put_config_map("shop", "loop", "{app: loop-a}", "{}");
+    stage.put_config_map("loops", "quiet", "{app: quiet-a}", "{}");
+    stage.put_config_map("loops", "loop", "{app: loop-a}", "{}");
     stage.within("a loop is told", 2 * SOON, || {
         let told = |policy: &str| stage.problem_of(policy).starts_with("False LoopDetected");
         told("loop-a") || told("loop-b")
@@ -54,7 +54,7 @@ fn rules_that_trigger_each_other_without_end_are_stopped() {
 #[test]
 fn missing_rights_are_named_and_objects_are_made_once_they_are_granted() {
     let Some(stage) = Stage::for_background() else { return };
-    stage.namespace("shop", "{}");
+    stage.namespace("rights", "{}");
     let mut policy = DataPolicy { name: "quota", downstream: "made", value: "one", options: "synchronize: true" }.manifest();
     policy = policy.replace("apiVersion: v1, kind: ConfigMap, name: made", "apiVersion: v1, kind: LimitRange, name: made");
     policy = policy.replace("data: {data: {value: 'one'}}", "data: {spec: {limits: []}}");
@@ -66,10 +66,10 @@ fn missing_rights_are_named_and_objects_are_made_once_they_are_granted() {
         let problem = stage.problem_of("quota");
         problem.starts_with("False MissingPermission") && problem.contains("resources: [limitranges]")
     });
-    stage.put_config_map("shop", "trigger", "{app: quota}", "{}");
+    stage.put_config_map("rights", "trigger", "{app: quota}", "{}");
     std::thread::sleep(QUIET);
     stage.grant("limitranges");
-    let made = || stage.get("", "v1", "limitranges", ("shop", "made")).is_some();
+    let made = || stage.get("", "v1", "limitranges", ("rights", "made")).is_some();
     stage.within("it is made once the right is granted", 3 * SOON, made);
     stage.within("and nothing is wrong any more", 3 * SOON, || stage.problem_of("quota").starts_with("True"));
     scan.stop();
@@ -78,16 +78,16 @@ fn missing_rights_are_named_and_objects_are_made_once_they_are_granted() {
 #[test]
 fn a_controller_that_is_killed_between_two_writes_leaves_nothing_half_done() {
     let Some(stage) = Stage::for_background() else { return };
-    stage.namespace("sources", "{}");
+    stage.namespace("killed-sources", "{}");
     for number in 0..20 {
-        stage.put_config_map("sources", &format!("source-{number}"), "{share: 'yes'}", "{value: one}");
+        stage.put_config_map("killed-sources", &format!("source-{number}"), "{share: killed}", "{value: one}");
     }
     let scan = ready(&stage);
     stage.apply(
-        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: listed}, spec: {rules: [{name: copy, match: {any: \
-         [{resources: {kinds: [Namespace], selector: {matchLabels: {app: listed}}}}]}, generate: {namespace: \
-         '{{request.object.metadata.name}}', synchronize: true, cloneList: {namespace: sources, kinds: [v1/ConfigMap], selector: \
-         {matchLabels: {share: 'yes'}}}}}]}}",
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: killed}, spec: {rules: [{name: copy, match: {any: \
+         [{resources: {kinds: [Namespace], selector: {matchLabels: {app: killed}}}}]}, generate: {namespace: \
+         '{{request.object.metadata.name}}', synchronize: true, cloneList: {namespace: killed-sources, kinds: [v1/ConfigMap], selector: \
+         {matchLabels: {share: killed}}}}}]}}",
     );
     std::thread::sleep(QUIET);
     let copies = |namespace: &str| {
@@ -95,7 +95,7 @@ fn a_controller_that_is_killed_between_two_writes_leaves_nothing_half_done() {
         all.iter().filter(|found| found.str_at(&["metadata", "namespace"]) == namespace).count()
     };
     for number in 0..10 {
-        stage.namespace(&format!("target-{number}"), "{app: listed}");
+        stage.namespace(&format!("target-{number}"), "{app: killed}");
     }
     stage.within("some copies are made", SOON, || copies("target-0") > 0);
     scan.kill();
@@ -103,28 +103,28 @@ fn a_controller_that_is_killed_between_two_writes_leaves_nothing_half_done() {
     stage.within("the rest is made by the next leader", 4 * SOON, || {
         (0..10).all(|number| copies(&format!("target-{number}")) == 20)
     });
-    stage.delete("clusterpolicy", "", "listed");
+    stage.delete("clusterpolicy", "", "killed");
     stage.within("some copies are gone", SOON, || (0..10).any(|number| copies(&format!("target-{number}")) < 20));
     scan.kill();
     let scan = stage.scan("three");
     stage.within("the rest goes with the next leader", 4 * SOON, || {
         (0..10).all(|number| copies(&format!("target-{number}")) == 0)
     });
-    assert_eq!(copies("sources"), 20, "the sources stay");
+    assert_eq!(copies("killed-sources"), 20, "the sources stay");
     scan.stop();
 }
 
 #[test]
 fn another_program_that_writes_the_same_fields_does_not_make_us_write_for_ever() {
     let Some(stage) = Stage::for_background() else { return };
-    stage.namespace("shop", "{}");
+    stage.namespace("fights", "{}");
     let scan = ready(&stage);
     let policy = DataPolicy { name: "fought", downstream: "fought", value: "ours", options: "synchronize: true" };
     stage.apply(&policy.manifest());
     std::thread::sleep(QUIET);
-    stage.put_config_map("shop", "trigger", "{app: fought}", "{}");
-    stage.within("it is made", SOON, || stage.data("shop", "fought", "value") == "ours");
-    let theirs = "{apiVersion: v1, kind: ConfigMap, metadata: {name: fought, namespace: shop}, data: {value: theirs}}";
+    stage.put_config_map("fights", "trigger", "{app: fought}", "{}");
+    stage.within("it is made", SOON, || stage.data("fights", "fought", "value") == "ours");
+    let theirs = "{apiVersion: v1, kind: ConfigMap, metadata: {name: fought, namespace: fights}, data: {value: theirs}}";
     stage.within("the fight is told", 6 * SOON, || {
         stage.apply(theirs);
         stage.problem_of("fought").starts_with("False LoopDetected")

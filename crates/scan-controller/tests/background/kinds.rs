@@ -16,33 +16,33 @@ fn generating(name: &str, downstream: &str, value: &str, evaluation: &str) -> St
 #[test]
 fn generating_policies_have_the_same_life() {
     let Some(stage) = Stage::for_background() else { return };
-    stage.namespace("shop", "{}");
+    stage.namespace("kinds", "{}");
     let scan = stage.scan("one");
     stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
     let synchronized = "{synchronize: {enabled: true}}";
     stage.apply(&generating("cel", "cel", "one", synchronized));
     std::thread::sleep(QUIET);
-    stage.put_config_map("shop", "trigger", "{app: cel}", "{}");
-    stage.within("a trigger makes it", SOON, || stage.data("shop", "cel", "value") == "one");
-    stage.kubectl(&["patch", "configmap", "cel", "-n", "shop", "-p", r#"{"data":{"value":"edited"}}"#]);
-    stage.within("an edit is undone", SOON, || stage.data("shop", "cel", "value") == "one");
+    stage.put_config_map("kinds", "trigger", "{app: cel}", "{}");
+    stage.within("a trigger makes it", SOON, || stage.data("kinds", "cel", "value") == "one");
+    stage.kubectl(&["patch", "configmap", "cel", "-n", "kinds", "-p", r#"{"data":{"value":"edited"}}"#]);
+    stage.within("an edit is undone", SOON, || stage.data("kinds", "cel", "value") == "one");
     stage.apply(&generating("cel", "renamed", "two", synchronized));
     stage.within("another name is followed, and the old object goes", SOON, || {
-        stage.data("shop", "renamed", "value") == "two" && stage.config_map("shop", "cel").is_none()
+        stage.data("kinds", "renamed", "value") == "two" && stage.config_map("kinds", "cel").is_none()
     });
-    stage.put_config_map("shop", "trigger", "{app: other}", "{}");
+    stage.put_config_map("kinds", "trigger", "{app: other}", "{}");
     stage.within("it goes when conditions are met no more", SOON, || {
-        stage.config_map("shop", "renamed").is_none()
+        stage.config_map("kinds", "renamed").is_none()
     });
-    stage.put_config_map("shop", "trigger", "{app: cel}", "{}");
-    stage.within("and comes back", SOON, || stage.data("shop", "renamed", "value") == "two");
+    stage.put_config_map("kinds", "trigger", "{app: cel}", "{}");
+    stage.within("and comes back", SOON, || stage.data("kinds", "renamed", "value") == "two");
     scan.stop();
 
     // A policy without a kind in it that goes unseen.
     stage.delete("generatingpolicies.policies.kyverno.io", "", "cel");
     let scan = stage.scan("two");
     stage.within("what it made is found by its labels and goes", 2 * SOON, || {
-        stage.config_map("shop", "renamed").is_none()
+        stage.config_map("kinds", "renamed").is_none()
     });
     scan.stop();
 }

@@ -1,12 +1,12 @@
 //! Policies and objects of the tests, and what is asked about them.
 
+use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use kubewright_value::Value;
 
 use crate::stage::Stage;
-
-pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// How long a change may take to have its effect on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -24,9 +24,35 @@ const FURTHER_KINDS: &[(&str, &str, &str, &str, bool)] = &[
     ("kyverno.io", "v2", "CleanupPolicy", "cleanuppolicies", true),
 ];
 
+/// The cluster of all tests of this process. They follow each other, because each starts scans of its own.
+pub(crate) struct SharedStage {
+    stage: &'static Stage,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Deref for SharedStage {
+    type Target = Stage;
+
+    fn deref(&self) -> &Stage {
+        self.stage
+    }
+}
+
 impl Stage {
-    /// Starts a cluster in which all policies can be stored that work in the background.
-    pub(crate) fn for_background() -> Option<Self> {
+    /// Returns a cluster in which all policies can be stored that work in the background, and none is.
+    pub(crate) fn for_background() -> Option<SharedStage> {
+        static STAGE: OnceLock<Option<Stage>> = OnceLock::new();
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let stage = STAGE.get_or_init(Self::with_policy_kinds).as_ref()?;
+        for (group, _, _, plural, _) in FURTHER_KINDS {
+            stage.kubectl(&["delete", &format!("{plural}.{group}"), "--all", "--all-namespaces"]);
+        }
+        stage.kubectl(&["delete", "clusterpolicies.kyverno.io", "--all"]);
+        Some(SharedStage { stage, _turn: turn })
+    }
+
+    fn with_policy_kinds() -> Option<Self> {
         let stage = Self::start()?;
         for (group, version, kind, plural, is_namespaced) in FURTHER_KINDS {
             let is_served = || stage.can_list(group, version, plural);
