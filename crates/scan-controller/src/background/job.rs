@@ -50,7 +50,7 @@ impl JobContext {
         if let Some(orphan) = &work.orphan {
             return self.delete_orphan(orphan).await;
         }
-        let questions = self.questions(uid, work);
+        let questions = self.questions(work);
         if questions.is_empty() {
             return JobEnd::Done;
         }
@@ -90,23 +90,13 @@ impl JobContext {
 
     /// Returns which rules of which policies are asked, as if which operation was done to the trigger. Without an
     /// operation they are asked nothing: what they made goes.
-    fn questions(&self, uid: &Text, work: &TriggerWork) -> Questions {
+    fn questions(&self, work: &TriggerWork) -> Questions {
         let state = self.state();
         let mut questions = Questions::new();
         let is_gone = work.event == Some(Operation::Delete);
         for (policy, rule) in state.rules_of(&KindKey::of(&work.key)) {
             let of_event = work.event.filter(|event| rule.is_about(*event));
             let of_event = of_event.filter(|_| !(work.is_own_write && rule.skips_own_writes()));
-            if of_event.is_some() && work.depth > MAX_CHAIN_DEPTH {
-                let message = format!(
-                    "rule `{}` is triggered by what rules wrote, {} times one after another: it is stopped at {}",
-                    rule.name,
-                    work.depth,
-                    title(&work.key)
-                );
-                self.problems.add(&policy.identity, ProblemReason::LoopDetected, uid, &message);
-                continue;
-            }
             let operation = match of_event {
                 Some(operation) => Some(Some(operation)),
                 None if is_gone && rule.generate().is_some() => Some(None),
@@ -259,6 +249,10 @@ impl TriggerJob<'_> {
             None => Some(RuleAnswer::NotTriggered),
         };
         let Some(mut answer) = answer else { return Ok(()) };
+        let is_wanting = matches!(&answer, RuleAnswer::Wants(wanted) if !wanted.is_empty());
+        if is_wanting && self.is_too_deep(policy, rule) {
+            return Ok(());
+        }
         let (observed, gone, served) = {
             let state = self.context.state();
             let observed = state.downstreams.of_trigger(&rule.key, self.uid);
@@ -343,6 +337,10 @@ impl TriggerJob<'_> {
             let message = format!("rule `{}` at {}: {}", rule.name, title(&self.work.key), failed.message);
             self.context.problems.add(&policy.identity, ProblemReason::EvaluationFailed, self.uid, &message);
         }
+        let is_writing = outcomes.iter().any(|outcome| !outcome.writes.is_empty());
+        if is_writing && self.is_too_deep(policy, rule) {
+            return Ok(());
+        }
         let served = Arc::clone(self.context.state().served());
         let mut first_error = None;
         for ObjectWrite { verb, object } in outcomes.iter().flat_map(|outcome| &outcome.writes) {
@@ -360,6 +358,21 @@ impl TriggerJob<'_> {
             }
         }
         first_error.map_or(Ok(()), Err)
+    }
+
+    /// Returns whether the trigger is at the end of a chain of rules that goes on without end, and tells that.
+    fn is_too_deep(&self, policy: &TriggeredPolicy, rule: &TriggeredRule) -> bool {
+        if self.work.event.is_none() || self.work.depth <= MAX_CHAIN_DEPTH {
+            return false;
+        }
+        let message = format!(
+            "rule `{}` is triggered by what rules wrote, {} times one after another: it is stopped at {}",
+            rule.name,
+            self.work.depth,
+            title(&self.work.key)
+        );
+        self.context.problems.add(&policy.identity, ProblemReason::LoopDetected, self.uid, &message);
+        true
     }
 
     /// Notes what a rule read, so that it is asked again when that changes.

@@ -283,7 +283,7 @@ fn lists_and_loops_make_several_objects() {
         "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: looped}, spec: {rules: [{name: make, match: {any: \
          [{resources: {kinds: [ConfigMap], selector: {matchLabels: {app: looped}}}}]}, generate: {synchronize: true, foreach: \
          [{list: \"request.object.data.names | split(@, ',')\", apiVersion: v1, kind: ConfigMap, name: '{{element}}', namespace: \
-         '{{request.namespace}}', data: {data: {index: '{{elementIndex}}'}}}]}}]}}",
+         '{{request.namespace}}', data: {data: {index: 'n{{elementIndex}}'}}}]}}]}}",
     );
     std::thread::sleep(QUIET);
     stage.namespace("target", "{app: listed}");
@@ -291,8 +291,8 @@ fn lists_and_loops_make_several_objects() {
     stage.within("all of the list and of the loop are made", SOON, || {
         stage.data("target", "a", "value") == "one"
             && stage.data("target", "b", "value") == "one"
-            && stage.data("target", "x", "index") == "0"
-            && stage.data("target", "y", "index") == "1"
+            && stage.data("target", "x", "index") == "n0"
+            && stage.data("target", "y", "index") == "n1"
     });
     stage.put_config_map("sources", "c", "{share: 'yes'}", "{value: one}");
     stage.within("a new source is copied", SOON, || stage.data("target", "c", "value") == "one");
