@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions test-chainsaw build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -121,6 +121,16 @@ test-versions:
 	for version in $$(ls tests/cluster/versions/*.mod | sed 's/.*v//; s/.mod//' | sort -V) ''; do \
 		KUBEWRIGHT_CLUSTER=required KUBEWRIGHT_CLUSTER_VERSION=$$version cargo test --locked -p kubewright --test versions -- --nocapture || exit 1; \
 	done
+
+# Runs the chainsaw suites of CORPUS (`CORPUS/chainsaw/**/chainsaw-test.yaml`) against real control planes with `kubewright` in
+# place of Kyverno. Fails when fewer suites of a folder pass than conformance/chainsaw.json says; conformance/chainsaw-skipped.yaml
+# lists suites that are not run. `make test-chainsaw CHAINSAW="--only validate/anchors --workers 1"` runs some of them,
+# `CHAINSAW=--write-floor` writes the floor. The output of each suite is in target/chainsaw.
+CHAINSAW ?=
+
+test-chainsaw:
+	cargo build --locked -p kubewright -p kubewright-load --bin kubewright --bin test-chainsaw
+	@"$$(cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/test-chainsaw" --corpus "$(CORPUS)" --floor conformance/chainsaw.json $(CHAINSAW)
 
 # Runs every fuzz target for SECONDS: `make fuzz SECONDS=600`.
 fuzz:

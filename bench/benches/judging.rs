@@ -52,6 +52,9 @@ fn measure_one_pod(policies: &Path, corpus: &Path) {
     let of_validating = validating.decide(&request, &world, &settings).outcomes.len();
     let validating_name =
         format!("decide, {CEL_POLICIES} public ValidatingPolicies, {of_validating} outcomes");
+    let mutating = mutate_policies(corpus, &request);
+    let of_mutating = mutating.decide(&request, &world, &settings).outcomes.len();
+    let mutating_name = format!("decide, {MUTATE_POLICIES} public mutate policies, {of_mutating} outcomes");
     let mut subjects = vec![
         BenchSubject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
         BenchSubject::new("decide, podSecurity restricted, met", || {
@@ -72,6 +75,10 @@ fn measure_one_pod(policies: &Path, corpus: &Path) {
     if of_validating > 0 {
         let decide = || validating.decide(&request, &world, &settings).outcomes.len();
         subjects.insert(1, BenchSubject::new(&validating_name, decide));
+    }
+    if of_mutating > 0 {
+        let decide = || mutating.decide(&request, &world, &settings).outcomes.len();
+        subjects.insert(1, BenchSubject::new(&mutating_name, decide));
     }
     let title = format!("One Pod of {} bytes", POD.len());
     match BenchMode::of_arguments() {
@@ -98,6 +105,26 @@ fn cel(corpus: &Path, folders: &[&str], request: &AdmissionRequest) -> Engine {
     };
     let chosen: Vec<Document> =
         documents.into_iter().filter(|document| judges(document)).take(CEL_POLICIES).collect();
+    Engine::new(load_documents(&dialects, &chosen).rules)
+}
+
+/// The number of policies that change the Pod.
+const MUTATE_POLICIES: usize = 10;
+
+/// Returns the first policies of the public corpus that change the Pod; none where the corpus is not.
+fn mutate_policies(corpus: &Path, request: &AdmissionRequest) -> Engine {
+    let mut documents = Vec::new();
+    for folder in ["best-practices", "other", "istio", "cleanup"] {
+        read_policy_files(&corpus.join("kyverno/policies").join(folder), &mut documents);
+    }
+    let dialects = all_dialects(&DialectOptions::default());
+    let changes = |document: &Document| {
+        let engine = Engine::new(load_documents(&dialects, std::slice::from_ref(document)).rules);
+        let decision = engine.decide(request, &ClosedWorld::default(), &DecisionSettings::default());
+        decision.outcomes.iter().any(|outcome| !outcome.patch.is_empty())
+    };
+    let chosen: Vec<Document> =
+        documents.into_iter().filter(|document| changes(document)).take(MUTATE_POLICIES).collect();
     Engine::new(load_documents(&dialects, &chosen).rules)
 }
 

@@ -23,6 +23,8 @@ mod pattern_compile;
 mod pattern_detect;
 mod review;
 mod shorthand;
+mod strategic;
+mod structured;
 mod traits;
 mod yaml;
 mod yaml_write;
@@ -56,11 +58,13 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     goregex::TARGET,
     patch::TARGET,
     pathpatch::TARGET,
+    strategic::TARGET,
     modrule::TARGET,
     kyverno::TARGET,
     admission::TARGET,
     manifests::TARGET,
     shorthand::TARGET,
+    structured::TARGET,
     traits::TARGET,
     pattern_compile::TARGET,
     pattern_detect::TARGET,

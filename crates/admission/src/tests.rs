@@ -7,7 +7,10 @@ use kubewright_engine::{ClosedWorld, CompiledPolicy, DecisionSettings, Dialect, 
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_validating_policy_exceptions};
+use super::{
+    MutatingAdmissionPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
+    check_validating_policy_exceptions,
+};
 
 const VPOL: &str = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n";
 const TEAM: &str = "apiVersion: policies.kyverno.io/v1\nkind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n";
@@ -59,11 +62,13 @@ fn exception(name: &str, fields: &str) -> String {
     )
 }
 
-/// Compiles `documents` with both dialects, and policies beside the bindings among them.
+/// Compiles `documents` with all dialects, and policies beside the bindings among them.
 pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledPolicy {
-    let dialects: [Box<dyn Dialect>; 2] = [
+    let dialects: [Box<dyn Dialect>; 4] = [
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, Inputs::default())),
+        Box::new(MutatingAdmissionPolicies::new()),
+        Box::new(MutatingPolicies::new(exceptions, Inputs::default())),
     ];
     let mut loaded = CompiledPolicy::default();
     for dialect in &dialects {
@@ -404,7 +409,7 @@ fn exceptions_that_fit_no_policy_are_reported() {
     assert_eq!(codes(&policy, &exception("e", "images: [a]").replace("name: p,", "name: q,")), ["KW-A026"]);
     let namespaced = exception("e", "images: [a]").replace("kind: Validating", "kind: NamespacedValidating");
     assert_eq!(codes(&policy, &namespaced), ["KW-A026"]);
-    let other = exception("e", "images: [a]").replace("kind: ValidatingPolicy", "kind: MutatingPolicy");
+    let other = exception("e", "images: [a]").replace("kind: ValidatingPolicy", "kind: GeneratingPolicy");
     assert_eq!(codes(&policy, &other), [""; 0]);
     let wrong = exception("e", "expiresAt: tomorrow, matchConditions: [{name: a, expression: object.}]");
     assert_eq!(codes(&policy, &wrong), ["KW-K070", "KW-A004"]);

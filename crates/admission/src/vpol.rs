@@ -1,17 +1,18 @@
 //! ValidatingPolicy and NamespacedValidatingPolicy, with their exceptions.
 
-mod autogen;
-mod compile;
+pub(crate) mod autogen;
+pub(crate) mod cluster;
+pub(crate) mod compile;
 pub(crate) mod exceptions;
 pub(crate) mod extract;
-mod source;
+pub(crate) mod source;
 
 pub(crate) use exceptions::CompiledPolicyException;
 pub(crate) use source::EvaluationTarget;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::{is_kind_in_group, text_field};
@@ -19,7 +20,7 @@ use crate::{is_kind_in_group, text_field};
 /// The name that starts every rule id.
 const NAME: &str = "vpol";
 
-const GROUP: &str = "policies.kyverno.io/";
+pub(crate) const GROUP: &str = "policies.kyverno.io/";
 const KIND: &str = "ValidatingPolicy";
 const NAMESPACED_KIND: &str = "NamespacedValidatingPolicy";
 const KINDS: [&str; 2] = [KIND, NAMESPACED_KIND];
@@ -55,6 +56,10 @@ impl Dialect for ValidatingPolicies {
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile_validating_policy(&self.environments, &self.exceptions, document)
+    }
+
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
+        Some(self)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.

@@ -29,13 +29,27 @@ pub struct ExpressionProblem {
     path: Vec<Step>,
     /// The place in the text and how long it is; the whole text where there is none.
     place: Option<(Position, u32)>,
+    /// The words of the API server, which type-checks expressions when they are stored.
+    upstream_words: Option<String>,
 }
 
 impl ExpressionProblem {
     /// Returns a problem of a whole text.
     #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
-        Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
+        Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None, upstream_words: None }
+    }
+
+    /// Returns a problem at a place in a text, with its length.
+    #[must_use]
+    pub fn within(
+        code: &'static Code,
+        path: &[Step],
+        place: (Position, u32),
+        message: String,
+        help: String,
+    ) -> Self {
+        Self { code, message, help, path: path.to_vec(), place: Some(place), upstream_words: None }
     }
 
     /// Returns the diagnostic for the problem, located in `document`.
@@ -44,7 +58,11 @@ impl ExpressionProblem {
             Some((position, length)) => locate_within(document, &self.path, position, length),
             None => document.locate(&self.path),
         };
-        Diagnostic::new(self.code, self.message, location).help(self.help)
+        let diagnostic = Diagnostic::new(self.code, self.message, location).help(self.help);
+        match self.upstream_words {
+            Some(words) => diagnostic.upstream(words),
+            None => diagnostic,
+        }
     }
 }
 
@@ -58,13 +76,21 @@ pub struct ExpressionCompiler<'k> {
     has_conditions: bool,
     /// The kinds that the policy matches, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
+    /// Whether conditions may have a type that is known only when they are evaluated.
+    pub has_dynamic_conditions: bool,
 }
 
 impl<'k> ExpressionCompiler<'k> {
     /// Returns a compiler of expressions that evaluate objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
-        Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
+        Self {
+            problems: Vec::new(),
+            read: HashSet::new(),
+            has_conditions: false,
+            kinds,
+            has_dynamic_conditions: false,
+        }
     }
 
     /// Compiles variables, each of which may read those before it, and gives them to the expressions of `environments`.
@@ -235,7 +261,7 @@ impl<'k> ExpressionCompiler<'k> {
     /// Compiles an expression that must have a boolean result.
     fn condition(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[CelKind::Bool])?;
-        if expression.program.result_type().kind == CelKind::Any {
+        if expression.program.result_type().kind == CelKind::Any && !self.has_dynamic_conditions {
             let message = "the expression must be `bool`, but may have any type".to_owned();
             let help = "compare it with something, such as `== true`";
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));
@@ -261,7 +287,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Compiles an expression whose type must be one of `wanted`; an empty list allows any type.
-    fn expression(
+    pub(super) fn expression(
         &mut self,
         text: &Located<Text>,
         environment: &CelEnvironment,
@@ -300,6 +326,7 @@ impl<'k> ExpressionCompiler<'k> {
                 help,
                 path: text.path.clone(),
                 place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
+                upstream_words: Some(format!("undefined field '{field}'; `{owner}` has none")),
             };
             let is_known =
                 |known: &ExpressionProblem| known.message == problem.message && known.place == problem.place;
@@ -379,6 +406,7 @@ fn compile_problem(
         help: String::new(),
         path: text.path.clone(),
         place: Some((error.position, error.length)),
+        upstream_words: None,
     };
     if let Some(name) = variable_at(&text.value, error.position)
         && error.kind == CelCompileErrorKind::UnknownName

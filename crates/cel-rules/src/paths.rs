@@ -23,7 +23,8 @@ pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> CelPathChange {
 }
 
 /// Returns a text as messages show it after [`rebase_path`].
-pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
+#[must_use]
+pub fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     if to == PodTemplatePath::Pod {
         return text.to_owned();
     }

@@ -123,6 +123,20 @@ pub fn read_param_kind<'d>(
 
 /// Reads `paramRef`.
 pub fn read_param_ref<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<ParamRef> {
+    let (reference, is_optional) = read_param_ref_parts(reader, fields)?;
+    let Some(is_optional) = is_optional else {
+        let fields = reader.object(fields, "paramRef")?;
+        report_bad_params(reader, &fields, "`paramRef` has no `parameterNotFoundAction`".to_owned());
+        return None;
+    };
+    Some(ParamRef { is_optional, ..reference })
+}
+
+/// Reads `paramRef`, and whether missing parameters are allowed, where it says so. Otherwise they are not.
+pub fn read_param_ref_parts<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<(ParamRef, Option<bool>)> {
     let reference = reader.object(fields, "paramRef")?;
     reader.only(&reference, &["name", "namespace", "selector", "parameterNotFoundAction"]);
     let name = reader.string(&reference, "name").filter(|name| !name.value.is_empty());
@@ -141,13 +155,12 @@ pub fn read_param_ref<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFiel
             None
         }
     };
-    let Some(action) = action else {
-        report_bad_params(reader, &reference, "`paramRef` has no `parameterNotFoundAction`".to_owned());
-        return None;
+    let words = [("Allow", true), ("Deny", false)];
+    let is_optional = match action {
+        Some(action) => Some(reader.one_of(&action, "parameterNotFoundAction", &words)?),
+        None => None,
     };
-    let is_optional =
-        reader.one_of(&action, "parameterNotFoundAction", &[("Allow", true), ("Deny", false)])?;
-    Some(ParamRef { namespace, from: from?, is_optional })
+    Some((ParamRef { namespace, from: from?, is_optional: false }, is_optional))
 }
 
 /// Reports parameters that are not fully named.

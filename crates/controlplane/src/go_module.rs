@@ -24,8 +24,10 @@ struct ModuleSource {
     name: &'static str,
     /// The dependency whose version is that of the programs.
     dependency: &'static str,
-    /// The package of its program, below the dependency.
+    /// The package of its program, below the dependency; `.` for the dependency itself.
     package: &'static str,
+    /// The Go toolchain that builds it, which Go downloads; empty for the one that is installed.
+    toolchain: &'static str,
     /// Folders with CustomResourceDefinitions, below a dependency.
     definitions: &'static [(&'static str, &'static str)],
     /// Whether tests are skipped where its dependencies cannot be downloaded.
@@ -39,6 +41,7 @@ const MODULE_SOURCES: &[(&str, ModuleSource)] = &[
             name: "helm",
             dependency: "helm.sh/helm/v3",
             package: "cmd/helm",
+            toolchain: "",
             definitions: &[],
             is_optional: false,
         },
@@ -49,8 +52,21 @@ const MODULE_SOURCES: &[(&str, ModuleSource)] = &[
             name: "registry",
             dependency: "github.com/distribution/distribution/v3",
             package: "cmd/registry",
+            toolchain: "",
             definitions: &[],
             is_optional: false,
+        },
+    ),
+    (
+        "chainsaw",
+        ModuleSource {
+            name: "chainsaw",
+            dependency: "github.com/kyverno/chainsaw",
+            package: ".",
+            // It does not build with Go 1.26.
+            toolchain: "go1.24.9",
+            definitions: &[],
+            is_optional: true,
         },
     ),
     (
@@ -59,6 +75,7 @@ const MODULE_SOURCES: &[(&str, ModuleSource)] = &[
             name: "kyverno",
             dependency: "github.com/kyverno/kyverno",
             package: "cmd/reports-controller",
+            toolchain: "",
             definitions: &[
                 ("github.com/kyverno/kyverno", "config/crds/kyverno"),
                 ("github.com/kyverno/kyverno", "config/crds/policies.kyverno.io"),
@@ -75,6 +92,7 @@ const CONTROL_PLANE: ModuleSource = ModuleSource {
     name: "kubernetes",
     dependency: "k8s.io/kubernetes",
     package: "",
+    toolchain: "",
     definitions: &[],
     is_optional: false,
 };
@@ -146,7 +164,8 @@ impl GoModule {
         let unfinished = folder.join(format!("{name}.unfinished"));
         let started = Instant::now();
         write_stderr(&format!("building {name} ({}); the first time this takes minutes\n", self.key()?));
-        let output = Command::new("go")
+        let output = self
+            .go_command()
             .args(["build", "-trimpath", "-ldflags", &link_flags(name, &self.version()?), "-modfile"])
             .arg(&self.requirements)
             .arg("-o")
@@ -156,10 +175,6 @@ impl GoModule {
             } else {
                 self.package(self.source.package)
             })
-            .current_dir(&self.folder)
-            .env("CGO_ENABLED", "0")
-            .env("GOWORK", "off")
-            .stdin(Stdio::null())
             .output()
             .map_err(|error| cannot_run_go(&error))?;
         if !output.status.success() {
@@ -202,18 +217,24 @@ impl GoModule {
     }
 
     fn go(&self, arguments: &[&str]) -> Result<Output, ClusterError> {
-        Command::new("go")
-            .args(arguments)
-            .current_dir(&self.folder)
-            .env("CGO_ENABLED", "0")
-            .env("GOWORK", "off")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| cannot_run_go(&error))
+        self.go_command().args(arguments).output().map_err(|error| cannot_run_go(&error))
+    }
+
+    /// Go in the folder of the module, with the toolchain of the module.
+    fn go_command(&self) -> Command {
+        let mut command = Command::new("go");
+        command.current_dir(&self.folder).env("CGO_ENABLED", "0").env("GOWORK", "off").stdin(Stdio::null());
+        if !self.source.toolchain.is_empty() {
+            command.env("GOTOOLCHAIN", self.source.toolchain);
+        }
+        command
     }
 
     fn package(&self, below: &str) -> String {
-        format!("{}/{below}", self.source.dependency)
+        match below {
+            "." => self.source.dependency.to_owned(),
+            below => format!("{}/{below}", self.source.dependency),
+        }
     }
 
     fn version(&self) -> Result<String, ClusterError> {
@@ -256,6 +277,7 @@ fn go_requirements(root: &Path) -> Result<PathBuf, ClusterError> {
 fn link_flags(name: &str, version: &str) -> String {
     let flags = match name {
         "registry" => String::new(),
+        "chainsaw" => format!(" -X github.com/kyverno/chainsaw/pkg/version.BuildVersion={version}"),
         "helm" => format!(" -X helm.sh/helm/v3/internal/version.version={version}"),
         "reports-controller" => format!(" -X github.com/kyverno/kyverno/pkg/version.BuildVersion={version}"),
         _ => kubernetes_version_flags(version),

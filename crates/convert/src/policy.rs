@@ -232,6 +232,12 @@ impl Converter<'_> {
                     &of_validate("manifests"),
                 );
             }
+            Method::Images(_) => {
+                return refuse_conversion(
+                    "`verifyImages` is not a check of one object alone",
+                    &child_path(&rule.path, "verifyImages"),
+                );
+            }
             _ => {}
         }
         if is_vap && self.policy.namespace.is_some() {

@@ -143,7 +143,7 @@ fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
 fn report_duplicates(loaded: &mut LoadedRules) {
     let (mut known, mut count) = (HashMap::new(), 0);
     for rule in &loaded.rules {
-        if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {
+        if let Some(earlier) = known.insert((rule.id.to_string(), rule.action), &rule.location) {
             count += 1;
             if count > bounded::MAX_DIAGNOSTICS {
                 continue;

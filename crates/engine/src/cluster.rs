@@ -4,6 +4,7 @@
 //! [`CompiledPolicy`](crate::CompiledPolicy); the traits here are about a language as a whole.
 
 mod admission_policy;
+mod event;
 mod extensions;
 mod report;
 mod resources;
@@ -11,6 +12,7 @@ mod response;
 mod webhook;
 
 pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL, NativeRule};
+pub use event::{EventOccasion, EventWords, NoticeKind};
 pub use extensions::{ClusterExtensions, SharedDataSource};
 pub use report::{RuleFailure, RuleReport};
 pub use resources::{ClusterResources, IgnoredNamespace, Needs, PolicyRule, WatchRole, WatchedResource};

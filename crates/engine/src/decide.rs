@@ -12,9 +12,9 @@ use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
-    Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Query,
-    Rule, RuleAction, RuleIndex, RuleOutcome, RuleProgram, RuleStatus, TraceNode, TraceVerdict, Tracer,
-    World, WorldView,
+    Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode,
+    ObjectWrite, Query, Rule, RuleAction, RuleIndex, RuleOutcome, RuleProgram, RuleStatus, TraceNode,
+    TraceVerdict, Tracer, World, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, normalise};
 
@@ -427,10 +427,12 @@ impl<'a> DecisionRun<'a> {
                 self.error_outcome(rule, EvalError::new("effects on several objects in one"))
             }
             Ok(Effect::Write { writes, message }) => {
-                RuleOutcome { writes, ..rule_outcome(rule, RuleStatus::Pass, message) }
+                let written = writes.iter().map(ObjectWrite::title).collect();
+                RuleOutcome { writes, written, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
             Ok(Effect::WriteSome { writes, error }) => {
-                RuleOutcome { writes, ..self.error_outcome(rule, error) }
+                let written = writes.iter().map(ObjectWrite::title).collect();
+                RuleOutcome { writes, written, ..self.error_outcome(rule, error) }
             }
             Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
@@ -481,6 +483,7 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         location: Some(rule.location.clone()),
         patch: Vec::new(),
         writes: Vec::new(),
+        written: Vec::new(),
         denial: None,
         is_judged: false,
         is_refusal: false,

@@ -65,6 +65,8 @@ pub struct Diagnostic {
     pub is_raised: bool,
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
+    /// The words of the program that the rule language comes from, for those who look for them in an answer of a webhook.
+    pub upstream_words: Option<Box<str>>,
     /// The object that shows it, where that is another than what the place is in.
     pub subject: Option<Box<DiagnosticSubject>>,
 }
@@ -92,6 +94,7 @@ impl Diagnostic {
             help: String::new(),
             is_raised: false,
             missing_key: None,
+            upstream_words: None,
             subject: None,
         }
     }
@@ -100,6 +103,13 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
+        self
+    }
+
+    /// Returns this diagnostic with the `words` in which the original program says it.
+    #[must_use]
+    pub fn upstream(mut self, words: impl Into<String>) -> Self {
+        self.upstream_words = Some(words.into().into_boxed_str());
         self
     }
 

@@ -1,6 +1,6 @@
 //! The seam between the engine and a rule language.
 
-use kubewright_value::Document;
+use kubewright_value::{Document, Value};
 
 use crate::{BackgroundProgram, ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
 
@@ -55,6 +55,8 @@ pub struct CompiledPolicy {
     /// The rule that the API server can enforce itself, or why it cannot; nothing where documents of this kind never ask
     /// for that.
     pub native: Option<Result<NativeRule, String>>,
+    /// Fields of the status of its rule object that follow from the document alone.
+    pub status: Value,
     /// The programs about sets of objects, which the engine does not run.
     pub set_programs: Vec<SetProgram>,
     /// What the rules do apart from admission, which a controller carries out.

@@ -17,6 +17,8 @@ pub struct FieldError {
     pub message: String,
     /// The diagnostic code.
     pub code: &'static Code,
+    /// The words of the program that the rule language comes from.
+    pub upstream_words: Option<Box<str>>,
 }
 
 impl FieldError {
@@ -29,7 +31,12 @@ impl FieldError {
             (message, "") => message.to_owned(),
             (message, help) => format!("{message}; {help}"),
         };
-        Self { field: kubernetes_field_path(&path), message, code: diagnostic.code }
+        Self {
+            field: kubernetes_field_path(&path),
+            message,
+            code: diagnostic.code,
+            upstream_words: diagnostic.upstream_words.clone(),
+        }
     }
 }
 
@@ -39,7 +46,11 @@ impl fmt::Display for FieldError {
         if !self.field.is_empty() {
             write!(f, "{}: ", self.field)?;
         }
-        write!(f, "{} ({})", self.message, self.code.id)
+        write!(f, "{} ({})", self.message, self.code.id)?;
+        match &self.upstream_words {
+            Some(words) => write!(f, ": {words}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use crate::{KindScope, NamespaceScope, Rule};
+use crate::{KindScope, NamespaceScope, Rule, RuleAction};
 use kubewright_k8s::{AdmissionRequest, Operation};
 
 /// Every loaded rule, arranged by operation, namespace and kind.
@@ -38,16 +38,17 @@ struct KindIndex {
 
 impl RuleIndex {
     /// Builds an index over `rules`, sorted into the order in which they run:
-    /// by action, tier, precedence, then name. Of two rules with one id the later one stays.
+    /// by action, tier, precedence, then name. Of two rules with one id and action the later one stays.
     #[must_use]
     pub fn new(rules: Vec<Arc<Rule>>) -> Self {
         let mut unique: Vec<Arc<Rule>> = Vec::with_capacity(rules.len());
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut known: HashMap<(String, RuleAction), usize> = HashMap::new();
         for rule in rules {
-            match known.get(&rule.id.to_string()).and_then(|i| unique.get_mut(*i)) {
+            let key = (rule.id.to_string(), rule.action);
+            match known.get(&key).and_then(|i| unique.get_mut(*i)) {
                 Some(earlier) => *earlier = rule,
                 None => {
-                    known.insert(rule.id.to_string(), unique.len());
+                    known.insert(key, unique.len());
                     unique.push(rule);
                 }
             }

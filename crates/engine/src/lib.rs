@@ -26,9 +26,9 @@ pub use background::{
 };
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
-    ClusterSupport, FailurePolicy, GENERATED_LABEL, IgnoredNamespace, KindOrResource, NativeRule, Needs,
-    PolicyRule, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
-    WatchedResource, WebhookPlan, WebhookRule,
+    ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
+    KindOrResource, NativeRule, Needs, NoticeKind, PolicyRule, ResponseParts, ResponseWording, RuleFailure,
+    RuleReport, SharedDataSource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
 };
 pub use decide::{DecisionSettings, Engine};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
@@ -45,7 +45,8 @@ pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, TraceVerdict, Tracer};
 pub use world::{
-    ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, QueryAnswer, ServiceCall, World, WorldView,
+    ApiCall, ClosedWorld, ImageLookup, ImagePart, OpenWorld, Query, QueryAnswer, ServiceCall, World,
+    WorldView,
 };
 
 // The example of the README is a test.

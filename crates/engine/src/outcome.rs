@@ -30,6 +30,8 @@ pub struct RuleOutcome {
     pub patch: Vec<patch::JsonPatchOperation>,
     /// The objects that the rule asks to be written.
     pub writes: Vec<ObjectWrite>,
+    /// What these writes do, as every output shows it: `create ConfigMap shop/settings`.
+    pub written: Vec<Text>,
     /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
     /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not

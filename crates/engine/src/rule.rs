@@ -8,7 +8,7 @@ use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
 use crate::{AdmissionPhase, EvalError, Query, QueryAnswer, RuleScope, Tracer, WorldView};
-use kubewright_k8s::{AdmissionRequest, resource_name};
+use kubewright_k8s::{AdmissionRequest, object_title, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,7 +183,8 @@ pub trait RuleProgram: Send + Sync {
     /// Evaluates the rule for an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
-    /// When it cannot be evaluated; then `object` is unchanged.
+    /// When it cannot be evaluated; then `object` is unchanged, except that a rule may take away what the object says
+    /// about the results of this rule.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 
     /// Returns the message of the rule as written, with its expressions; empty if there is none, or if there are several
@@ -290,6 +291,17 @@ pub struct ObjectWrite {
     pub verb: WriteVerb,
     /// The object after the write; for a deletion, the object that is deleted.
     pub object: Value,
+}
+
+impl ObjectWrite {
+    /// Returns what it does, as every output shows it: `create ConfigMap shop/settings`.
+    #[must_use]
+    pub fn title(&self) -> Text {
+        let text = |path: &[&str]| self.object.str_at(path);
+        let kind = if text(&["kind"]).is_empty() { "payload" } else { text(&["kind"]) };
+        let object = object_title(kind, text(&["metadata", "namespace"]), text(&["metadata", "name"]));
+        format!("{} {}", self.verb.name(), object.trim_end()).into()
+    }
 }
 
 /// What a rule asks to be done to an object, in the words of the API server.

@@ -39,6 +39,36 @@ pub struct ImageLookup {
     pub secrets: Vec<Text>,
     /// Whether the rule allows a connection to the registry without TLS.
     pub is_insecure: bool,
+    /// What is asked about it.
+    pub part: ImagePart,
+    /// The repository that holds the signatures, such as `ghcr.io/org/signatures`; empty for that of the image.
+    pub repository: Text,
+}
+
+/// What is asked about an image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ImagePart {
+    /// Its manifest, configuration and digest.
+    #[default]
+    Description,
+    /// The signatures that are stored under a tag made of its digest. The reference has the digest.
+    Signatures,
+    /// The attestations that are stored under a tag made of its digest. The reference has the digest.
+    Attestations,
+    /// All artifacts that refer to it. The reference has the digest.
+    Referrers,
+}
+
+impl ImagePart {
+    /// Returns the words before the image in messages.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Description => "",
+            Self::Signatures => "signatures of ",
+            Self::Attestations => "attestations of ",
+            Self::Referrers => "referrers of ",
+        }
+    }
 }
 
 impl ImageLookup {
@@ -109,7 +139,7 @@ impl fmt::Display for Query {
         match self {
             Self::Object(name) => name.fmt(f),
             Self::Api(call) | Self::Http(call) => write!(f, "`{} {}`", call.method, call.url),
-            Self::Image(image) => write!(f, "image `{}`", image.reference),
+            Self::Image(image) => write!(f, "{}image `{}`", image.part.words(), image.reference),
             Self::Shared(name) => write!(f, "global context entry `{name}`"),
         }
     }

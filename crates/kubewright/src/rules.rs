@@ -1,5 +1,6 @@
 //! Rules, from files to an engine's list.
 
+use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{DialectOptions, Inputs, KeySource};
@@ -10,8 +11,8 @@ use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
-use kubewright_value::Document;
 use kubewright_value::suggest::did_you_mean;
+use kubewright_value::{Document, Text};
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
@@ -91,13 +92,23 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
     let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
     LoadedRuleFiles {
-        rules: loaded.rules,
+        rules: in_file_order(loaded.rules),
         diagnostics,
         traits,
         patterns,
         references,
         files: found.inputs.len(),
     }
+}
+
+/// Returns `rules`, of which those that run one after the other do so in the order of their policies in the files.
+fn in_file_order(mut rules: Vec<Rule>) -> Vec<Rule> {
+    let mut policies: HashMap<Text, u32> = HashMap::new();
+    for rule in rules.iter_mut().filter(|rule| rule.matches_current) {
+        let next = u32::try_from(policies.len()).unwrap_or(u32::MAX);
+        rule.precedence = *policies.entry(rule.id.policy.clone()).or_insert(next);
+    }
+    rules
 }
 
 /// Returns the exceptions among `documents`; lists are replaced by their items.

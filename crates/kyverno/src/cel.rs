@@ -125,17 +125,6 @@ impl CelCheck {
         self.checks.message()
     }
 
-    /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
-    /// there, such as one that reads `oldObject`, is ignored.
-    pub(super) fn was_violated(
-        &self,
-        object: &Value,
-        evaluation: &mut Evaluation<'_>,
-        notes: &mut TraceNotes,
-    ) -> bool {
-        !self.is_elsewhere && matches!(self.judged(object, evaluation, notes), CheckResult::Violated(_))
-    }
-
     /// Returns the first finding that the object is not fine.
     fn judged(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut TraceNotes) -> CheckResult {
         let spent = Cell::new(SpentCost::within(evaluation.budget));

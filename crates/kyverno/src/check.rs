@@ -3,16 +3,20 @@
 //! Kyverno drops a whole policy for one mistake. Here the rule that has it is left out, and its neighbours run;
 //! only a mistake in the policy itself stops them all.
 
+mod cleanup;
 mod conditions;
 mod context;
 mod generate;
+mod images;
 mod kinds;
 mod matching;
 mod mutate;
+mod mutate_lint;
 mod pattern;
 mod pod_security;
 mod variables;
 
+pub(super) use cleanup::check_cleanup_policy;
 pub(super) use variables::{VariableUse, check_variables, each_text};
 
 use std::collections::HashSet;
@@ -118,6 +122,13 @@ impl PolicyChecks<'_> {
     ) {
         let location = self.document.locate(path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+    }
+
+    /// Gives the last mistake the words in which Kyverno reports it.
+    fn add_upstream_words(&mut self, words: String) {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.upstream_words = Some(words.into_boxed_str());
+        }
     }
 
     /// Reports a mistake in the key that ends `path`.
@@ -261,16 +272,15 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     generate::check_generate(findings, policy, rule);
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);
+        mutate_lint::lint_mutate(findings, rule, found);
     }
+    images::check_image_action(findings, policy, rule);
     variables::braces(findings, rule);
 }
 
 /// Checks fields that only go with some others.
 fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
-    let unsupported = match rule.validate.method {
-        Method::Unsupported { field, .. } => field,
-        _ => "",
-    };
+    let is_images = matches!(rule.validate.method, Method::Images(_));
     let is_cel = matches!(rule.validate.method, Method::Cel(_));
     let mut not_here = |key: &str, is_wrong: bool, message: &str| {
         let path = child_path(&rule.path, key);
@@ -280,11 +290,7 @@ fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) 
     };
     not_here("celPreconditions", !is_cel, "`celPreconditions` only go with `validate.cel`");
     not_here("context", is_cel, "`context` does not go with `validate.cel`, which cannot see it");
-    not_here(
-        "imageExtractors",
-        unsupported != "verifyImages",
-        "`imageExtractors` only go with `verifyImages`",
-    );
+    not_here("imageExtractors", !is_images, "`imageExtractors` only go with `verifyImages`");
 }
 
 fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditions::ConditionPlace) {
@@ -304,6 +310,7 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
         // Checked with the rest of the rule.
         Method::Mutate(_) | Method::Generate(_) => {}
+        Method::Images(found) => images::check_images(findings, found),
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }
 }

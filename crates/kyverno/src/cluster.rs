@@ -1,9 +1,11 @@
 //! Kyverno's policies in a cluster.
 
 pub(super) mod admission_policy;
+pub(super) mod autogen_status;
 mod blocked;
 pub(super) mod needs;
 mod shared;
+mod storing;
 pub(crate) mod targets;
 pub(super) mod webhook;
 
@@ -11,16 +13,18 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport,
-    RuleStatus, SharedDataSource, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::Kyverno;
+use kubewright_engine::Dialect as _;
 
 const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
+const CLUSTER_CLEANUP_POLICIES: &str = include_str!("cluster/definitions/clustercleanuppolicies.yaml");
 const EXCEPTIONS: &str = include_str!("cluster/definitions/policyexceptions.yaml");
 const ENTRIES: &str = include_str!("cluster/definitions/globalcontextentries.yaml");
 
@@ -33,17 +37,40 @@ static POLICIES: LazyLock<String> = LazyLock::new(|| {
         ("[cpol]", "[pol]"),
         ("scope: Cluster", "scope: Namespaced"),
     ];
-    let lines = CLUSTER_POLICIES.lines().skip_while(|line| line.starts_with('#'));
+    namespaced_twin(CLUSTER_POLICIES, &names)
+});
+
+/// A `CleanupPolicy` is a `ClusterCleanupPolicy` in a namespace.
+static CLEANUP_POLICIES: LazyLock<String> = LazyLock::new(|| {
+    let names = [
+        ("clustercleanuppolic", "cleanuppolic"),
+        ("ClusterCleanupPolicy", "CleanupPolicy"),
+        ("[ccleanpol]", "[cleanpol]"),
+        ("scope: Cluster", "scope: Namespaced"),
+    ];
+    namespaced_twin(CLUSTER_CLEANUP_POLICIES, &names)
+});
+
+/// Returns a definition without its comment and with other names.
+fn namespaced_twin(definition: &str, names: &[(&str, &str)]) -> String {
+    let lines = definition.lines().skip_while(|line| line.starts_with('#'));
     let text = lines.fold(String::new(), |text, line| text + line + "\n");
     names.iter().fold(text, |text, (from, to)| text.replace(from, to))
-});
+}
 
 /// The label with the time at which an object is to be deleted.
 const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
 
 impl ClusterResources for Kyverno {
     fn custom_resource_definitions(&self) -> Vec<&'static str> {
-        vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, ENTRIES]
+        vec![
+            CLUSTER_POLICIES,
+            POLICIES.as_str(),
+            EXCEPTIONS,
+            ENTRIES,
+            CLUSTER_CLEANUP_POLICIES,
+            CLEANUP_POLICIES.as_str(),
+        ]
     }
 
     fn watched_resources(&self) -> &'static [WatchedResource] {
@@ -109,6 +136,10 @@ impl ResponseWording for Kyverno {
         }
     }
 
+    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
+        Some(occasion.kyverno_words("kyverno-admission"))
+    }
+
     /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.
     fn status(&self, report: &RuleReport) -> Value {
         let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
@@ -119,10 +150,15 @@ impl ResponseWording for Kyverno {
             ("generate", none.clone()),
             ("verifyimages", none),
         ]);
-        let mut status = report.status();
+        // Programs wait for these words.
+        let reason = if report.is_ready { "Succeeded" } else { "Failed" };
+        let mut status = RuleReport { reason: reason.into(), ..report.clone() }.status();
         if let Some(map) = status.as_object_mut() {
             map.insert("ready".into(), report.is_ready.into());
             map.insert("rulecount".into(), counts.into());
+            for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
+                map.insert(key.clone(), value.clone());
+            }
             if let Some(state) = &report.admission_policy {
                 map.insert(
                     "validatingadmissionpolicy".into(),
@@ -135,6 +171,18 @@ impl ResponseWording for Kyverno {
 }
 
 impl ClusterExtensions for Kyverno {
+    fn storing_problems(&self, document: &Document) -> Vec<Diagnostic> {
+        if crate::is_exception(document) {
+            return storing::exception_problems(document);
+        }
+        if !self.claims(document) {
+            return Vec::new();
+        }
+        let mut problems = storing::background_subresources(document);
+        problems.extend(storing::rules_without_admission(document));
+        problems
+    }
+
     fn exception_expiry(&self, document: &Document) -> Option<i128> {
         expires(document)
     }

@@ -12,12 +12,13 @@ use kubewright_engine::{
     AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs,
     Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope,
 };
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::autogen::AutogenRule;
+use super::cluster::autogen_status::autogen_status;
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
-use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
+use super::evaluate::{FailureActions, ImageMutation, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
 use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
@@ -26,6 +27,9 @@ use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
+
+/// Images are verified after all other rules have changed the object.
+const IMAGES_TIER: i32 = 1000;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
 pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
@@ -39,6 +43,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
     let generated = autogen::autogen_rules(&policy);
+    let status = Map::from([("autogen", autogen_status(document, &policy, &generated))]).into();
     let planned = Planned { document, policy: &policy, generated: &generated };
     let webhooks = planned.webhooks(None);
     let native = admission_policy::generated_admission_policy(dialect, document, &policy);
@@ -67,6 +72,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         needs,
         recompile,
         native,
+        status,
         diagnostics,
         background,
         set_programs: Vec::new(),
@@ -141,6 +147,9 @@ impl PolicyCompiler<'_> {
             }
             for variant in variants {
                 let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                if broken.is_none() && matches!(rule.validate.method, Method::Images(_)) {
+                    rules.push(self.image_mutation(&variant, &parts, position));
+                }
                 rules.push(self.rule(&variant, &parts, broken.as_deref(), position));
             }
         }
@@ -162,6 +171,32 @@ impl PolicyCompiler<'_> {
         broken: Option<&str>,
         position: u32,
     ) -> kubewright_engine::Rule {
+        let judge = self.judge(variant, parts, broken);
+        self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone())
+    }
+
+    /// Returns the rule that verifies images and pins digests, before anything is validated and after all other changes.
+    fn image_mutation(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &RuleParts,
+        position: u32,
+    ) -> kubewright_engine::Rule {
+        let (judge, program) = (self.judge(variant, parts, None), self.judge(variant, parts, None));
+        let rule =
+            self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone());
+        kubewright_engine::Rule {
+            action: RuleAction::Mutate,
+            phase: AdmissionPhase::Mutating,
+            tier: IMAGES_TIER,
+            matches_current: true,
+            is_exclusive: false,
+            program: Box::new(ImageMutation(program)),
+            ..rule
+        }
+    }
+
+    fn judge(&mut self, variant: &Variant<'_>, parts: &RuleParts, broken: Option<&str>) -> ValidateRule {
         let Variant { rule, workload, .. } = *variant;
         let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
@@ -181,7 +216,7 @@ impl PolicyCompiler<'_> {
         if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
-        let judge = ValidateRule {
+        ValidateRule {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             body,
@@ -200,8 +235,7 @@ impl PolicyCompiler<'_> {
             gate: Arc::clone(&self.gate),
             skips_background_requests: rule.skips_background_requests,
             matcher,
-        };
-        self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
+        }
     }
 
     /// Returns the substitute of an invalid rule, where its match is known. It refuses as the rule itself would on an

@@ -52,6 +52,8 @@ struct ContextScope {
     first: usize,
     /// Whether someone other than the policy's author may have written its element.
     is_foreign: bool,
+    /// Further names, which someone other than the policy's author wrote.
+    predicate: Option<Value>,
 }
 
 /// The element of a loop.
@@ -69,6 +71,12 @@ impl ForeachElement {
         root.insert(format!("element{}", self.nesting).into(), self.value.clone());
         root.insert("elementIndex".into(), self.index.into());
         root.insert(format!("elementIndex{}", self.nesting).into(), self.index.into());
+    }
+}
+
+impl ContextScope {
+    fn new(first: usize) -> Self {
+        Self { root: None, element: None, first, is_foreign: true, predicate: None }
     }
 }
 
@@ -96,7 +104,7 @@ impl<'a> VariableContext<'a> {
             target: None,
             given: None,
             images: None,
-            scopes: vec![ContextScope { root: None, element: None, first: 0, is_foreign: true }],
+            scopes: vec![ContextScope::new(0)],
             declared: Vec::new(),
             view: None,
             loaded: 0,
@@ -121,6 +129,16 @@ impl<'a> VariableContext<'a> {
         self.scopes.iter_mut().for_each(|scope| scope.root = None);
     }
 
+    /// Returns the context of a policy that is about a stored object: no request, only `target`.
+    pub(super) fn of_target(evaluation: &'a mut Evaluation<'_>, object: &Value, rule: &'a RuleId) -> Self {
+        let mut context = Self::new(evaluation, object, rule);
+        let root = Value::from(Map::from([("target", object.clone())]));
+        for scope in &mut context.scopes {
+            scope.root = Some(root.clone());
+        }
+        context
+    }
+
     /// Declares context entries; they are loaded when they are named.
     pub(super) fn declare(&mut self, entries: &'a [CompiledContextEntry]) {
         let scope = self.scopes.len().saturating_sub(1);
@@ -135,12 +153,7 @@ impl<'a> VariableContext<'a> {
 
     /// Begins an element of a loop; [`Context::restore`] ends it.
     pub(super) fn checkpoint(&mut self) {
-        self.scopes.push(ContextScope {
-            root: None,
-            element: None,
-            first: self.declared.len(),
-            is_foreign: true,
-        });
+        self.scopes.push(ContextScope::new(self.declared.len()));
     }
 
     /// Removes the entries and declarations since the last [`Context::checkpoint`].
@@ -163,6 +176,31 @@ impl<'a> VariableContext<'a> {
             scope.element = Some(ForeachElement { value: element.value.clone(), index, nesting });
             scope.is_foreign = is_foreign;
         }
+    }
+
+    /// Runs `evaluate` while the fields of `predicate` are names.
+    pub(super) fn with_predicate<T>(
+        &mut self,
+        predicate: &Value,
+        evaluate: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.checkpoint();
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.predicate = Some(predicate.clone());
+        }
+        let result = evaluate(self);
+        self.restore();
+        result
+    }
+
+    /// Returns the request.
+    pub(super) fn request(&self) -> &'a AdmissionRequest {
+        self.request
+    }
+
+    /// Returns the world.
+    pub(super) fn world(&self) -> WorldView<'a> {
+        self.world
     }
 
     /// Returns the answer to `query`.
@@ -308,7 +346,11 @@ impl<'a> VariableContext<'a> {
             name if name.starts_with("element") && scope > 0 => {
                 self.scopes.get(scope).is_none_or(|scope| scope.is_foreign)
             }
-            _ => false,
+            name => {
+                let scopes = self.scopes.iter().take(scope + 1);
+                let mut predicates = scopes.filter_map(|scope| scope.predicate.as_ref());
+                predicates.any(|predicate| predicate.get(name).is_some())
+            }
         }
     }
 
@@ -335,6 +377,12 @@ impl<'a> VariableContext<'a> {
                 self.given().put_into(&mut root);
             }
             (None, _) => {}
+        }
+        let predicate = self.scopes.get(scope).and_then(|scope| scope.predicate.clone());
+        if let (Some(Value::Object(predicate)), Some(map)) = (&predicate, root.as_object_mut()) {
+            for (name, value) in predicate.iter() {
+                map.insert(name.clone(), value.clone());
+            }
         }
         if let Some(scope) = self.scopes.get_mut(scope) {
             scope.root = Some(root.clone());

@@ -88,7 +88,16 @@ kubewright_engine::codes! {
     BAD_SCHEDULE "KW-K120" Error "a schedule cannot be read";
     CLEANUP_LOOKUP "KW-K121" Error "a cleanup policy cannot look this up";
     NEVER_DUE "KW-K122" Warning "a schedule that never comes";
+    IMAGE_REFERENCES "KW-K130" Error "an image rule names its images wrongly";
+    AUDIT_MUTATES "KW-K131" Error "a rule that only reports changes digests";
+    NOTARY_SIGNER "KW-K132" Error "a signer that Notary signatures do not have";
+    KEYLESS_IDENTITY "KW-K133" Error "`keyless` without an identity";
+    IMAGE_EXTRACTOR "KW-K134" Error "an image extractor cannot be used";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
     PATCH_KIND "KW-K100" Error "a mutate rule does not change objects in exactly one way";
     BAD_PATCH "KW-K101" Error "a patch that cannot be read";
+    PATCH_NEVER_APPLIES "KW-K102" Warning "a part of a patch that never applies";
+    PATTERN_WRITTEN "KW-K103" Warning "a pattern that is written into objects";
+    LIST_REPLACED "KW-K104" Warning "a list that is replaced as a whole";
+    PATCH_MISSES "KW-K105" Warning "a patch sets a field that no object of the kind has";
 }

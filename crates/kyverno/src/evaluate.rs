@@ -1,10 +1,12 @@
 //! One rule on one object: match, context, preconditions, exceptions, then the check itself.
 
 mod before;
+mod images;
 mod loops;
 mod mutation;
 pub(super) mod patterns;
 
+pub(super) use images::ImageMutation;
 pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use super::mutate::Mutation;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
 use super::trace;
+use super::verify_images::{ImageChecks, RecordKey};
 use kubewright_dialect_kit::notes::TraceNotes;
 use patterns::{AnyPattern, OnePattern};
 
@@ -65,6 +68,7 @@ pub(super) enum ValidateCheck {
     Manifests(Arc<ManifestCheck>),
     /// Nothing is checked; objects are changed.
     Mutate(Box<Mutation>),
+    Images(Arc<ImageChecks>),
     /// A check that cannot run, and why.
     Impossible(Text),
     /// Left to Kyverno itself; here it is an error that refuses no request.
@@ -72,6 +76,7 @@ pub(super) enum ValidateCheck {
 }
 
 /// A value and its path in the document.
+#[derive(Clone)]
 pub(super) struct Rooted<T> {
     pub(super) value: T,
     pub(super) path: Vec<Step>,
@@ -277,6 +282,11 @@ impl ValidateRule {
             ValidateCheck::Manifests(manifests) if exceptions.is_empty() => {
                 return ValidateRun::Checked(manifests.check(object, evaluation, notes));
             }
+            // Images that were there before are left out by the check itself.
+            ValidateCheck::Images(images) if exceptions.is_empty() => {
+                let key = RecordKey { policy: &self.id.policy, rule: &self.id.rule };
+                return ValidateRun::Checked(images.validate(object, key, &mut context, notes));
+            }
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
         match ran {
@@ -347,6 +357,7 @@ impl ValidateRule {
             }
             ValidateCheck::Manifests(_) => CheckVerdict::Error(EvalError::new("manifests in a loop")),
             ValidateCheck::Mutate(_) => CheckVerdict::Error(EvalError::new("mutate in a loop")),
+            ValidateCheck::Images(_) => CheckVerdict::Error(EvalError::new("images in a loop")),
             ValidateCheck::Impossible(reason) => CheckVerdict::Error(EvalError::new(reason.as_str())),
             ValidateCheck::Foreign(reason) => {
                 CheckVerdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
@@ -486,6 +497,7 @@ impl ValidateCheck {
             ValidateCheck::PodSecurity(profile) => into.extend(profile.branches()),
             ValidateCheck::Manifests(manifests) => into.extend(manifests.branches()),
             ValidateCheck::Mutate(mutation) => mutation.branches(into),
+            ValidateCheck::Images(images) => into.extend(images.branches()),
             ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) | ValidateCheck::Foreign(_) => {}
         }
     }
@@ -576,11 +588,8 @@ fn exception_effect(because: &str, exceptions: &[&CompiledException]) -> Effect 
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.
-fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
-    match unresolved {
-        Unresolved::Missing(message) => EvalError::new(format!("{step}: {message}")),
-        Unresolved::Error(error) => EvalError { message: format!("{step}: {}", error.message), ..error },
-    }
+pub(super) fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
+    unresolved.into_error(step)
 }
 
 /// Returns whether a request changes exceptions, or objects that keep rules in force, such as webhook configurations

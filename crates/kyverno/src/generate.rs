@@ -12,7 +12,7 @@ use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, ObjectWrite, RuleBranch, RuleId, RuleProgram, TraceVerdict,
     WriteVerb,
 };
-use kubewright_k8s::{Operation, object_title};
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel;
@@ -338,8 +338,9 @@ impl<'r> Making<'r, '_> {
             DownstreamFate::Made => WriteVerb::Create,
         };
         for object in made {
-            notes.say(|| write_note(verb, &object, &one.path));
-            self.writes.push(ObjectWrite { verb, object });
+            let write = ObjectWrite { verb, object };
+            notes.say(|| write_note(&write, &one.path));
+            self.writes.push(write);
         }
     }
 
@@ -368,11 +369,9 @@ fn element_verdict(made: &Result<Option<Vec<Value>>, EvalError>) -> TraceVerdict
 }
 
 /// Returns the trace text of a write. It shows no content, which may be a Secret's.
-fn write_note(verb: WriteVerb, object: &Value, path: &[Step]) -> TraceNote {
-    let text = |path: &[&str]| object.str_at(path);
-    let title = object_title(text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
+fn write_note(write: &ObjectWrite, path: &[Step]) -> TraceNote {
     TraceNote {
-        what: format!("{} {title}", verb.name()),
+        what: write.title().to_string(),
         found: String::new(),
         wanted: String::new(),
         verdict: TraceVerdict::Done,

@@ -8,7 +8,7 @@ use kubewright_value::{Budget, Map, Text, Value};
 use super::context::Unresolved;
 
 /// The lists of containers that a Pod has.
-const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+pub(super) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// Returns the images of `object`, or nothing when it has none.
 pub(super) fn images_of_object(object: &Value, budget: &mut Budget) -> Result<Option<Value>, Unresolved> {
@@ -120,7 +120,7 @@ fn image_as_value(reference: &ImageReference, pointer: &str) -> Value {
     map.into()
 }
 
-fn bad_image(image: &str, bad: ImageReferenceError) -> Unresolved {
+pub(super) fn bad_image(image: &str, bad: ImageReferenceError) -> Unresolved {
     let full = with_registry(image);
     image_error(format!(
         "invalid image '{image}' (bad image: {full}, defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true: {bad})"

@@ -5,6 +5,7 @@
 pub mod autogen;
 mod cel;
 mod check;
+pub mod cleanup;
 mod cluster;
 mod compile;
 mod conditions;
@@ -26,6 +27,7 @@ pub mod source;
 pub mod tainted;
 pub mod template;
 mod trace;
+mod verify_images;
 
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
@@ -42,6 +44,8 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 pub struct Kyverno {
     functions: JmesPathFunctions,
     cel: Environments,
+    /// The current time in seconds since 1970, if it is known.
+    now: Option<i64>,
     exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
 }
@@ -68,10 +72,11 @@ impl Kyverno {
         let documents = exceptions.iter().filter(|document| is_exception(document));
         let documents = documents.filter(|document| !has_ended(document));
         let exceptions = documents.filter_map(|document| exception(document).0).collect();
+        let now = inputs.now.and_then(|now| i64::try_from(now / 1_000_000_000).ok());
         let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
         let write_admission_policy: AdmissionPolicyWriter =
             |_, _, _, _| Err("it cannot be written as one".to_owned());
-        Self { functions, cel: Environments::admission(), exceptions, write_admission_policy }
+        Self { functions, cel: Environments::admission(), now, exceptions, write_admission_policy }
     }
 
     /// Returns the dialect with ValidatingAdmissionPolicies that `write` writes.
@@ -88,7 +93,7 @@ impl Dialect for Kyverno {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_policy(document)
+        is_policy(document) || is_cleanup_policy(document)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
@@ -96,7 +101,10 @@ impl Dialect for Kyverno {
     }
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile_policy(self, document)
+        match is_cleanup_policy(document) {
+            true => cleanup::compile_cleanup_policy(self, document),
+            false => compile::compile_policy(self, document),
+        }
     }
 
     fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
@@ -141,6 +149,10 @@ pub fn read_policy(
 
 fn is_policy(document: &Document) -> bool {
     field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
+}
+
+fn is_cleanup_policy(document: &Document) -> bool {
+    field(document, "apiVersion").starts_with(GROUP) && cleanup::KINDS.contains(&field(document, "kind"))
 }
 
 /// Reads an exception. One with an error excuses nothing.

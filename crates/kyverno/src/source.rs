@@ -3,10 +3,12 @@
 //! A rule that cannot be read is left out and remembered as [`BrokenRule`]; its neighbours stay.
 
 mod cel;
+mod cleanup;
 mod context;
 mod exception;
 mod filter;
 mod generate;
+pub(super) mod images;
 pub(super) mod manifests;
 mod mutate;
 mod pod_security;
@@ -14,6 +16,8 @@ mod policy;
 mod recovery;
 mod rule;
 
+pub use cleanup::CleanupSource;
+pub(super) use cleanup::read_cleanup_policy;
 pub(super) use exception::read_exception;
 pub(super) use generate::DOWNSTREAM_FIELDS;
 pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSource};
@@ -217,7 +221,9 @@ pub enum Method {
     Generate(Box<GenerateSource>),
     /// `mutate`: the rule changes objects and checks nothing.
     Mutate(Box<Mutate>),
-    /// An unsupported method, by its field: `verifyImages`.
+    /// `verifyImages`
+    Images(Box<images::ImagesSource>),
+    /// An unsupported method, by its field.
     Unsupported {
         /// The name of the field.
         field: &'static str,

@@ -52,6 +52,8 @@ pub struct PatchEntry {
 pub struct ListPatch {
     /// Patches of elements that exist, by their index before the merge, in ascending order.
     pub in_place: Vec<ElementPatch>,
+    /// The field by which the elements in place are told apart. A list that is merged by another one is left alone.
+    pub in_place_key: Option<&'static str>,
     /// Elements that are merged by their keys, or replace the list where it has none.
     pub elements: Vec<ElementPatch>,
 }
@@ -179,7 +181,7 @@ impl StrategicPatch {
                     written: index,
                     patch: Self::parse(item),
                 });
-                Self::List(ListPatch { in_place: Vec::new(), elements: elements.collect() })
+                Self::List(ListPatch { elements: elements.collect(), ..ListPatch::default() })
             }
             plain => Self::Plain(plain.clone()),
         }

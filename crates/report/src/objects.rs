@@ -4,8 +4,8 @@ mod outcome;
 
 use std::fmt;
 
-use kubewright_engine::{Decision, RuleOutcome, RuleStatus};
-use kubewright_k8s::AdmissionRequest;
+use kubewright_engine::{Decision, RuleOutcome, RuleStatus, WriteVerb};
+use kubewright_k8s::{AdmissionRequest, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Position, Text, Value};
 
@@ -116,7 +116,12 @@ impl ObjectRow {
             is_allowed: decision.is_allowed,
             outcomes: outcomes
                 .filter(|(outcome, _)| columns.all_outcomes || is_remarkable(outcome))
-                .map(|(outcome, is_scored)| OutcomeRow::new(outcome, document, is_scored))
+                .map(|(mut outcome, is_scored)| {
+                    if !columns.objects && !columns.patch {
+                        outcome.writes = Vec::new();
+                    }
+                    OutcomeRow::new(outcome, document, is_scored)
+                })
                 .collect(),
             counts,
             patch,
@@ -142,6 +147,26 @@ impl ObjectRow {
         self.outcomes.iter_mut().for_each(|row| row.patch = Vec::new());
     }
 
+    /// Returns the object after all changes, unless it is to be deleted, and those that rules make because of it; nothing
+    /// where no renderer asked for objects.
+    pub fn resulting_objects(&self) -> impl Iterator<Item = &Value> {
+        let writes = || self.outcomes.iter().flat_map(|row| &row.writes);
+        let own = self.objects.as_ref().map(|(_, after)| after);
+        let own = own.filter(|own| {
+            // An object that was read may not say its namespace.
+            let name = ObjectName { namespace: self.namespace.clone(), ..ObjectName::of(own) };
+            let is_it = |object: &Value| match ObjectName::of(object) {
+                other if other.namespace.is_empty() => {
+                    ObjectName { namespace: name.namespace.clone(), ..other } == name
+                }
+                other => other == name,
+            };
+            !writes().any(|write| write.verb == WriteVerb::Delete && is_it(&write.object))
+        });
+        let made = writes().filter(|write| write.verb != WriteVerb::Delete).map(|write| &write.object);
+        own.into_iter().chain(made.filter(|_| self.objects.is_some()))
+    }
+
     /// Returns what is wrong with the object.
     pub fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
         self.outcomes.iter().filter_map(|row| {
@@ -165,7 +190,7 @@ impl ObjectRow {
 fn is_remarkable(outcome: &RuleOutcome) -> bool {
     match outcome.status {
         RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn => true,
-        RuleStatus::Pass => !outcome.patch.is_empty(),
+        RuleStatus::Pass => !outcome.patch.is_empty() || !outcome.written.is_empty(),
         RuleStatus::Skip => !outcome.exceptions.is_empty(),
     }
 }

@@ -210,6 +210,7 @@ impl RuleSource {
             dialects: self.settings.lookups.options.clone(),
             exception_namespaces: self.settings.lookups.exception_namespaces.clone(),
             now: nanoseconds_since_1970(),
+            runs_admission_rules: self.settings.runs_admission_rules,
             ..ScanRuleOptions::default()
         };
         let (rules, diagnostics) = ScanRules::compile(&documents, &exceptions, &options);

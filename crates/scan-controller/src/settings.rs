@@ -29,6 +29,8 @@ pub struct ScanControllerSettings {
     pub rules: Vec<Document>,
     /// Whether rules of the cluster are read.
     pub has_cluster_rules: bool,
+    /// Whether rules that run at admission only judge stored objects too.
+    pub runs_admission_rules: bool,
     /// Which rule languages and exceptions count, what rules may look up, and the log. Other settings of the webhook are
     /// not used.
     pub lookups: ServeSettings,
@@ -45,6 +47,7 @@ impl Default for ScanControllerSettings {
             scan: ScanSettings::default(),
             rules: Vec::new(),
             has_cluster_rules: true,
+            runs_admission_rules: false,
             lookups: ServeSettings::default(),
         }
     }

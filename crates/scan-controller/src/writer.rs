@@ -48,11 +48,19 @@ pub struct ReportWriterSettings {
     pub writes_per_second: f64,
     /// How many there may be at once after a quiet time.
     pub burst: f64,
+    /// Whether reports have the label by which programs find those of Kyverno.
+    pub is_compatible: bool,
 }
 
 impl Default for ReportWriterSettings {
     fn default() -> Self {
-        Self { group: ReportGroup::Served, caps: ReportCaps::default(), writes_per_second: 20.0, burst: 50.0 }
+        Self {
+            group: ReportGroup::Served,
+            caps: ReportCaps::default(),
+            writes_per_second: 20.0,
+            burst: 50.0,
+            is_compatible: false,
+        }
     }
 }
 
@@ -162,11 +170,11 @@ impl ClusterReportWriter {
         };
         let mut elsewhere = Vec::new();
         for other in ReportApi::ALL.into_iter().filter(|other| Some(*other) != api && is_served(*other)) {
-            let found = stored::list_reports(&self.client, other).await?;
+            let found = stored::list_reports(&self.client, other, self.settings.is_compatible).await?;
             elsewhere.extend(found.into_keys().map(|id| (other, id)));
         }
         let found = match api {
-            Some(api) => stored::list_reports(&self.client, api).await?,
+            Some(api) => stored::list_reports(&self.client, api, self.settings.is_compatible).await?,
             None => Default::default(),
         };
         let mut state = self.state();

@@ -129,6 +129,7 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         location: Some(rule.location.clone()),
         patch: Vec::new(),
         writes: Vec::new(),
+        written: Vec::new(),
         denial: None,
         is_judged: true,
         is_refusal: false,

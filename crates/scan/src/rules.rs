@@ -33,6 +33,8 @@ pub struct ScanRuleOptions {
     pub exception_namespaces: Vec<String>,
     /// Whether policies that need a binding and have none judge objects. In a cluster they do nothing.
     pub runs_unbound_policies: bool,
+    /// Whether rules that run at admission only judge stored objects, as if these were created now.
+    pub runs_admission_rules: bool,
     /// The options of searches for patterns.
     pub detection: DetectionSettings,
     /// The time that rules see, in nanoseconds since 1970.

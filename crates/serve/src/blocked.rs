@@ -94,7 +94,14 @@ mod tests {
         let subject = ObjectName { kind: kind.into(), name: name.into(), ..ObjectName::default() };
         let rule = Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: "r".into() });
         let message = "why".to_owned();
-        Notice { rule, document: ObjectName::default(), subject, kind: NoticeKind::Refused, message }
+        Notice {
+            rule,
+            document: ObjectName::default(),
+            subject,
+            kind: NoticeKind::Refused,
+            message,
+            words: None,
+        }
     }
 
     #[test]

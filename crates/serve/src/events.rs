@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
+use kubewright_engine::EventWords;
 use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Text, Value};
@@ -43,12 +44,15 @@ struct EventKey {
     document: ObjectName,
     subject: ObjectName,
     kind: NoticeKind,
+    /// Only where the words of the language name it: ours are about the rule object.
+    rule: Text,
 }
 
 #[derive(Debug)]
 struct PendingEvent {
     name: Text,
     message: String,
+    words: Option<EventWords>,
     first: SystemTime,
     last: SystemTime,
     heard: Instant,
@@ -97,6 +101,7 @@ impl EventQueue {
             document: notice.document.clone(),
             subject: notice.subject.clone(),
             kind: notice.kind,
+            rule: notice.words.as_ref().map(|_| notice.rule.rule.clone()).unwrap_or_default(),
         };
         if let Some(entry) = self.things.get_mut(&thing)
             && now.saturating_duration_since(entry.heard) < EVENT_SERIES_TIME
@@ -111,6 +116,7 @@ impl EventQueue {
         let entry = PendingEvent {
             name: event_name(&thing.document.name, &self.instance, self.made, time),
             message: event_message(notice),
+            words: notice.words.clone(),
             first: time,
             last: time,
             heard: now,
@@ -186,7 +192,10 @@ impl PendingEvent {
         instance: &str,
         regarding: &Regarding,
     ) -> Vec<(&'static str, Value)> {
-        let (reason, kind) = event_reason(thing.kind);
+        let (own_reason, kind) = event_reason(thing.kind);
+        let words = self.words.as_ref();
+        let reason = words.map_or(own_reason, |words| words.reason);
+        let component = words.map_or("kubewright.dev/serve", |words| words.component);
         let mut involved = object_reference(&thing.document);
         involved.insert("apiVersion".into(), regarding.api_version.clone().into());
         if !regarding.uid.is_empty() {
@@ -195,7 +204,7 @@ impl PendingEvent {
         let metadata =
             Map::from([("name", self.name.clone().into()), ("namespace", namespace.clone().into())]);
         let source = Map::from([("component", "kubewright".into()), ("host", instance.into())]);
-        vec![
+        let mut fields = vec![
             ("apiVersion", "v1".into()),
             ("kind", "Event".into()),
             ("metadata", metadata.into()),
@@ -206,9 +215,13 @@ impl PendingEvent {
             ("related", object_reference(&thing.subject).into()),
             ("firstTimestamp", clock::rfc3339_seconds(self.first).into()),
             ("source", source.into()),
-            ("reportingComponent", "kubewright.dev/serve".into()),
+            ("reportingComponent", component.into()),
             ("reportingInstance", instance.into()),
-        ]
+        ];
+        if let Some(words) = words.filter(|words| !words.action.is_empty()) {
+            fields.push(("action", words.action.into()));
+        }
+        fields
     }
 }
 
@@ -218,11 +231,15 @@ fn event_reason(kind: NoticeKind) -> (&'static str, &'static str) {
         NoticeKind::Refused | NoticeKind::Reported => ("PolicyViolation", "Warning"),
         NoticeKind::Failed => ("PolicyError", "Warning"),
         NoticeKind::Excepted => ("ExceptionUsed", "Normal"),
+        NoticeKind::Applied => ("PolicyApplied", "Normal"),
     }
 }
 
 /// Returns what is told of a notice.
 pub(crate) fn event_message(notice: &Notice) -> String {
+    if let Some(words) = &notice.words {
+        return truncated(words.message.clone(), MAX_EVENT_MESSAGE_BYTES);
+    }
     let ObjectName { kind, namespace, name, .. } = &notice.subject;
     let name = if name.is_empty() { "(no name yet)" } else { name.as_str() };
     let done = match notice.kind {
@@ -230,6 +247,7 @@ pub(crate) fn event_message(notice: &Notice) -> String {
         NoticeKind::Reported => "let pass with a violation",
         NoticeKind::Failed => "the rule could not answer",
         NoticeKind::Excepted => "left alone because of an exception",
+        NoticeKind::Applied => "let pass",
     };
     let mut text = format!("{} {done}", object_title(kind, namespace, name));
     // A message can be made of anything that the object has in it.
@@ -256,6 +274,10 @@ pub(crate) fn truncated(text: String, size: usize) -> String {
 fn object_reference(object: &ObjectName) -> Map {
     let mut reference =
         Map::from([("kind", object.kind.clone().into()), ("name", object.name.clone().into())]);
+    if object.group.is_empty() {
+        // Which version of another group was meant is not known here.
+        reference.insert("apiVersion".into(), "v1".into());
+    }
     if !object.namespace.is_empty() {
         reference.insert("namespace".into(), object.namespace.clone().into());
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::RuleId;
+pub use kubewright_engine::NoticeKind;
+use kubewright_engine::{EventWords, RuleId};
 use kubewright_k8s::ObjectName;
 
 /// Something that a rule did, for Events and the rule's status. Never of a dry run.
@@ -18,17 +19,6 @@ pub struct Notice {
     pub kind: NoticeKind,
     /// Why, without a value of a Secret.
     pub message: String,
-}
-
-/// What a rule did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoticeKind {
-    /// It refused the request.
-    Refused,
-    /// It found a violation and let it pass.
-    Reported,
-    /// It could not answer.
-    Failed,
-    /// It left the object alone because of an exception.
-    Excepted,
+    /// The words of the rule's language for an Event; nothing for ours.
+    pub words: Option<EventWords>,
 }

@@ -43,6 +43,8 @@ pub struct ServeSettings {
     pub certificate_grace: Duration,
     /// Whether ValidatingAdmissionPolicies are written for rule objects that ask for one.
     pub generates_admission_policies: bool,
+    /// Whether requests that all rules of a rule object were content with are Events too.
+    pub has_success_events: bool,
     /// Who besides administrators may take a namespace out of all rules: `user:name`, `group:name` or either.
     pub guard_exempt: Vec<String>,
     /// Whether clients that know TLS 1.2 alone are served too.
@@ -78,6 +80,7 @@ impl Default for ServeSettings {
             certificate_life: Duration::from_secs(30 * 86_400),
             certificate_grace: Duration::from_secs(10),
             generates_admission_policies: false,
+            has_success_events: false,
             guard_exempt: Vec::new(),
             allows_tls12: false,
             max_in_flight: 64 * workers(),

@@ -46,6 +46,8 @@ pub struct RuleState {
     pub rules: usize,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    /// Fields of its status that follow from the document alone.
+    pub status: Value,
     /// What the API server should enforce in place of a rule, or why it cannot; nothing where it never asks for that.
     pub admission_policy: Option<Result<Arc<AdmissionPolicy>, String>>,
     /// What its status says about that.
@@ -196,7 +198,7 @@ impl Building {
         let compiled = catch_unwind(AssertUnwindSafe(|| {
             kubewright_dialects::compile_within_budget(dialect, document, &[], budget)
         }));
-        let CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, .. } =
+        let CompiledPolicy { rules, webhooks, needs, recompile, native, status, diagnostics, .. } =
             compiled.unwrap_or_default();
         let name = ObjectName::of(&document.value);
         let (admission_policy, remaining_webhooks) = match native {
@@ -216,6 +218,7 @@ impl Building {
             generation: generation_of(document),
             dialect: dialect.name(),
             rules: rules.len(),
+            status,
             diagnostics,
         });
         if rules.is_empty() {
@@ -262,7 +265,9 @@ impl Building {
             (webhook.namespace_selector, webhook.object_selector) = (Value::Null, Value::Null);
             webhook.match_conditions.clear();
         }
-        let key = |plan: &WebhookPlan| (plan.phase, plan.failure_policy, plan.dedicated_name.clone());
+        let key = |plan: &WebhookPlan| {
+            (plan.phase, plan.failure_policy, plan.dedicated_name.clone(), plan.shared_name.clone())
+        };
         let wanted = key(&webhook);
         match self.hooks.iter_mut().find(|(plan, _)| key(plan) == wanted) {
             Some((shared, behind)) => {
@@ -297,10 +302,14 @@ fn webhook_path(webhook: &WebhookPlan) -> String {
         AdmissionPhase::Mutating => "mutate",
         AdmissionPhase::Validating => "validate",
     };
-    match (&webhook.dedicated_name, webhook.failure_policy) {
+    let failure = match webhook.failure_policy {
+        FailurePolicy::Fail => "fail",
+        FailurePolicy::Ignore => "ignore",
+    };
+    match (&webhook.dedicated_name, &webhook.shared_name) {
         (Some(name), _) => format!("{phase}/own/{name}"),
-        (None, FailurePolicy::Fail) => format!("{phase}/fail"),
-        (None, FailurePolicy::Ignore) => format!("{phase}/ignore"),
+        (None, Some(name)) => format!("{phase}/{failure}/{name}"),
+        (None, None) => format!("{phase}/{failure}"),
     }
 }
 

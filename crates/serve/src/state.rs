@@ -20,6 +20,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::Overruns;
 use crate::traces::Traces;
+use crate::webhooks::WebhookProgress;
 use crate::{Certificates, Notice, ServeSettings, Snapshot, workers};
 
 /// What all parts of the server share. Made by [`ServerState::new`], changed where a cluster is there, then shared.
@@ -42,6 +43,8 @@ pub struct ServerState {
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
     pub admission_policies: ArcSwap<GenerationProgress>,
+    /// Which rules the API server asks about.
+    pub(crate) webhook_progress: WebhookProgress,
     /// The metrics.
     pub metrics: Metrics,
     /// The log.
@@ -131,6 +134,7 @@ impl ServerState {
             client: None,
             roles: Box::new(NoCluster),
             admission_policies: ArcSwap::default(),
+            webhook_progress: WebhookProgress::default(),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),

@@ -25,6 +25,10 @@ const STATUS_JITTER: Duration = Duration::from_millis(300);
 /// For how long the same change to a status is not sent again: what its definition does not have is not kept.
 const STATUS_RESEND_INTERVAL: Duration = Duration::from_secs(60);
 
+/// For how long the statuses of new rules wait until the API server asks about them: who waits for `Ready` expects that the
+/// rule is enforced.
+const ENFORCEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How long one call may take.
 const STATUS_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -47,6 +51,7 @@ pub async fn run_status_writer(
         failures: RecordedFailures::default(),
         sent: HashMap::new(),
         generation: None,
+        awaited: None,
         stores,
         client,
     };
@@ -60,7 +65,8 @@ pub async fn run_status_writer(
             },
             _ = tick.tick() => {
                 let snapshot = state.snapshot.load_full();
-                writer.write_due(&snapshot).await;
+                let is_enforced = state.webhook_progress.has_reached(snapshot.generation);
+                writer.write_due(&snapshot, is_enforced).await;
             }
         }
     }
@@ -75,6 +81,8 @@ struct StatusWriter {
     sent: HashMap<ObjectName, (Value, Instant)>,
     /// The snapshot whose statuses are written.
     generation: Option<u64>,
+    /// The snapshot whose enforcement is awaited, and since when.
+    awaited: Option<(u64, Instant)>,
 }
 
 impl StatusWriter {
@@ -86,9 +94,12 @@ impl StatusWriter {
         }
     }
 
-    async fn write_due(&mut self, snapshot: &Snapshot) {
+    async fn write_due(&mut self, snapshot: &Snapshot, is_enforced: bool) {
         self.write_events().await;
         let is_new = self.generation != Some(snapshot.generation);
+        if is_new && !is_enforced && self.is_early(snapshot.generation) {
+            return;
+        }
         let failed = self.failures.due(Instant::now());
         if !is_new && failed.is_empty() {
             return;
@@ -113,6 +124,17 @@ impl StatusWriter {
         if is_whole {
             self.generation = Some(snapshot.generation);
         }
+    }
+
+    /// Returns whether the snapshot `generation` is so new that its enforcement is awaited.
+    fn is_early(&mut self, generation: u64) -> bool {
+        let now = Instant::now();
+        let since = match self.awaited {
+            Some((awaited, since)) if awaited == generation => since,
+            _ => now,
+        };
+        self.awaited = Some((generation, since));
+        now.saturating_duration_since(since) < ENFORCEMENT_TIMEOUT
     }
 
     async fn write_events(&mut self) {

@@ -109,6 +109,7 @@ pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
         message,
         since: Text::default(),
         failure: None,
+        fields: state.status.clone(),
         admission_policy: state.admission_policy_state.clone(),
     }
 }
@@ -136,7 +137,8 @@ pub(crate) fn status_patch(
     let status = stored.get("status").cloned().unwrap_or_default();
     let conditions = status.get("conditions").and_then(Value::as_array).unwrap_or_default();
     let text = |value: &Value, key: &str| value.str_at(&[key]).to_owned();
-    let before = conditions.iter().find(|condition| text(condition, "type") == "Ready");
+    let nested = status.at(&["conditionStatus", "conditions"]).and_then(Value::as_array).unwrap_or_default();
+    let before = conditions.iter().find(|condition| text(condition, "type") == "Ready").or(nested.first());
     let word = if report.is_ready { "True" } else { "False" };
     report.since = match before {
         Some(before) if text(before, "status") == word => text(before, "lastTransitionTime").into(),

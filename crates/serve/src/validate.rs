@@ -24,7 +24,10 @@ pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionRe
         [] => AdmissionResponse::allowed(),
         errors => invalid_response(&object, errors),
     };
-    let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()));
+    let warnings = findings.warnings.iter().map(|warning| match &warning.upstream_words {
+        Some(words) => shortened_warning(words),
+        None => shortened_warning(&warning.to_string()),
+    });
     AdmissionResponse { warnings: warnings.collect(), ..response }
 }
 
@@ -58,14 +61,22 @@ fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, 
     Some((object, findings))
 }
 
-/// Returns what is wrong with `object`, or nothing if it is no rule.
+/// Returns what is wrong with `object`, or nothing if it is neither a rule nor an exception.
 fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
     let document = Document::written(object.clone(), "the object");
-    let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
-    let compiled =
-        kubewright_dialects::compile_within_budget(dialect, &document, &[], &mut CompileBudget::default());
+    let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
+    let budget = &mut CompileBudget::default();
+    let compiled = dialect.map(|dialect| {
+        kubewright_dialects::compile_within_budget(dialect, &document, &[], budget).diagnostics
+    });
+    let stored: Vec<Diagnostic> =
+        snapshot.languages().flat_map(|language| language.storing_problems(&document)).collect();
+    if compiled.is_none() && stored.is_empty() {
+        return None;
+    }
+    let compiled = compiled.unwrap_or_default();
     let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
-    let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
+    let doubtful = compiled.iter().chain(&stored).filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),
@@ -112,7 +123,8 @@ fn invalid_response(object: &Value, faults: &[FieldError]) -> AdmissionResponse 
     let cause = |fault: &FieldError| {
         Value::from(Map::from([
             ("reason", "FieldValueInvalid".into()),
-            ("message", format!("{} ({})", fault.message, fault.code.id).into()),
+            // kubectl shows the causes in place of the message.
+            ("message", FieldError { field: String::new(), ..fault.clone() }.to_string().into()),
             ("field", fault.field.as_str().into()),
         ]))
     };

@@ -8,6 +8,7 @@ mod configuration;
 mod desired;
 mod exempt;
 mod installation;
+mod progress;
 mod reconcile;
 mod rewrites;
 mod targets;
@@ -15,6 +16,7 @@ mod upstream;
 
 pub use desired::{CONFIGURATION_SELECTOR, OwnerRole, WebhookAddress, WebhookInputs, desired_configurations};
 pub use installation::WEBHOOKS_ANNOTATION;
+pub(crate) use progress::WebhookProgress;
 pub use reconcile::reconcile_webhooks;
 pub(crate) use rewrites::Rewrites;
 pub use upstream::installed_upstream_webhooks;

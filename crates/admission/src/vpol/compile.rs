@@ -7,13 +7,14 @@ use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
 };
+use kubewright_dialect_kit::fields::Located;
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Map, Text};
 
 use super::exceptions::CompiledPolicyException;
-use super::source::{self, EvaluationTarget, ValidatingPolicySettings};
-use super::{NAME, autogen};
+use super::source::{self, EvaluationTarget};
+use super::{NAME, autogen, cluster};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::{diagnostics as code, text_field};
@@ -64,9 +65,17 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
+    let (mut webhooks, mut status) = (Vec::new(), Map::new());
     if settings.mode == EvaluationTarget::Kubernetes {
-        report_unknown_controllers(&mut draft, &settings);
-        for generated in autogen::generate_controller_policies(&draft.policy, &settings) {
+        report_unknown_controllers(&mut draft, settings.controllers.as_deref());
+        let controllers = settings.controllers.as_deref();
+        let controllers = autogen::generate_controller_policies(&draft.policy, controllers);
+        status.insert("autogen".into(), cluster::autogen_status(document, &controllers));
+        if settings.is_admission {
+            let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+            webhooks = cluster::admission_webhooks(document, &draft.policy, &constraints);
+        }
+        for generated in controllers {
             let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
             let parts = PolicyRuleParts {
                 matcher,
@@ -77,7 +86,7 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    draft.compiled(rules)
+    CompiledPolicy { webhooks, status: status.into(), ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.
@@ -94,8 +103,8 @@ fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind:
 }
 
 /// Reports the names of controllers that mean nothing.
-fn report_unknown_controllers(draft: &mut PolicyDraft, settings: &ValidatingPolicySettings) {
-    for unknown in autogen::unknown_controllers(settings) {
+pub(crate) fn report_unknown_controllers(draft: &mut PolicyDraft, controllers: Option<&[Located<Text>]>) {
+    for unknown in autogen::unknown_controllers(controllers) {
         let location = draft.document.locate(&unknown.path);
         let diagnostic = Diagnostic::new(&code::UNKNOWN_CONTROLLER, unknown.message, location);
         draft.diagnostics.push(diagnostic.help(unknown.help));

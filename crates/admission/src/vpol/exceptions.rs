@@ -1,4 +1,4 @@
-//! Exceptions from ValidatingPolicies: exempt objects, and values that a policy's expressions may allow.
+//! Exceptions from ValidatingPolicies and MutatingPolicies: exempt objects, and values that a policy's expressions may allow.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,6 +11,7 @@ use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
 use crate::diagnostics as code;
+use crate::mpol::{MUTATING_POLICY_DIALECT, MUTATING_POLICY_KINDS};
 use kubewright_cel_rules::{
     AvailableVariables, ConditionResult, Environments, ExpressionCompiler, ExpressionProblem,
     ExpressionSubject, NamedCondition, evaluate_match_conditions,
@@ -74,9 +75,9 @@ pub(crate) fn check_policy_exceptions<'r>(
     let environments = Environments::policies(Inputs::default());
     // By the name without the namespace.
     let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
-    for rule in rules.filter(|rule| rule.dialect == super::NAME) {
-        let policy = rule.policy.as_str();
-        known.entry(policy.rsplit('/').next().unwrap_or_default()).or_default().push(policy);
+    for rule in rules {
+        let Some(kind) = kind_of_rule(rule) else { continue };
+        known.entry(rule.policy.rsplit('/').next().unwrap_or_default()).or_default().push(kind);
     }
     let mut diagnostics = Vec::new();
     for document in documents {
@@ -92,8 +93,18 @@ pub(crate) fn check_policy_exceptions<'r>(
 }
 
 /// Other kinds of policies with such exceptions, namespaced or not; they are ignored here.
-const OTHER_KINDS: [&str; 4] =
-    ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
+const OTHER_KINDS: [&str; 3] = ["ImageValidatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
+
+/// Returns the kind of the policy of `rule`, if it is one that exceptions are about.
+fn kind_of_rule(rule: &RuleId) -> Option<&'static str> {
+    let kinds = match rule.dialect {
+        super::NAME => super::KINDS,
+        MUTATING_POLICY_DIALECT => MUTATING_POLICY_KINDS,
+        _ => return None,
+    };
+    let [cluster_wide, namespaced] = kinds;
+    Some(if rule.policy.contains('/') { namespaced } else { cluster_wide })
+}
 
 fn unmatched_policy_diagnostic(
     document: &Document,
@@ -102,16 +113,15 @@ fn unmatched_policy_diagnostic(
     known: &HashMap<&str, Vec<&str>>,
 ) -> Option<Diagnostic> {
     let of_this_name = known.get(name.value.as_str()).map(Vec::as_slice).unwrap_or_default();
-    let kind_of = |policy: &str| if policy.contains('/') { super::NAMESPACED_KIND } else { super::KIND };
     let is_other = OTHER_KINDS.contains(&kind.strip_prefix("Namespaced").unwrap_or(kind));
-    if is_other || of_this_name.iter().any(|policy| kind_of(policy) == kind) {
+    if is_other || of_this_name.contains(&kind) {
         return None;
     }
     let location = document.locate(&name.path);
     let message = format!("there is no {kind} `{}` that it could be an exception from", name.value);
     let diagnostic = Diagnostic::new(&code::EXCEPTION_FITS_NOTHING, message, location);
-    if let Some(policy) = of_this_name.first() {
-        return Some(diagnostic.help(format!("`{}` is a {}", name.value, kind_of(policy))));
+    if let Some(other) = of_this_name.first() {
+        return Some(diagnostic.help(format!("`{}` is a {other}", name.value)));
     }
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();

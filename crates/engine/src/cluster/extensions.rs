@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kubewright_value::{Deadline, Document, Text, Value};
 
-use crate::ApiCall;
+use crate::{ApiCall, Diagnostic};
 use kubewright_k8s::ApiPath;
 
 /// What only some rule languages do in a cluster. Each method has a default that does nothing.
@@ -23,6 +23,12 @@ pub trait ClusterExtensions: Send + Sync {
     /// The error is one line for the requester; evaluation stops at `deadline`.
     fn dry_run(&self, _request: &Value, _deadline: Option<Deadline>) -> Option<Result<Value, String>> {
         None
+    }
+
+    /// Returns what is wrong with the rule object in `document` only where it is stored: what a cluster does besides the
+    /// webhook cannot do what it asks for.
+    fn storing_problems(&self, _document: &Document) -> Vec<Diagnostic> {
+        Vec::new()
     }
 
     /// Returns when the exception in `document` expires, in nanoseconds since 1970.

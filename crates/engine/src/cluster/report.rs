@@ -5,7 +5,7 @@ use kubewright_value::{Map, Text, Value};
 use super::AdmissionPolicyState;
 
 /// The result of compiling and running a rule object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RuleReport {
     /// The observed `metadata.generation`.
     pub generation: i64,
@@ -21,6 +21,8 @@ pub struct RuleReport {
     pub since: Text,
     /// The last failed evaluation, if it is new.
     pub failure: Option<RuleFailure>,
+    /// Fields of the status that follow from the document alone.
+    pub fields: Value,
     /// Whether the API server enforces the rule itself; nothing where rule objects of this kind never ask for that.
     pub admission_policy: Option<AdmissionPolicyState>,
 }

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Text, Value};
 
-use super::RuleReport;
+use super::{EventOccasion, EventWords, RuleReport};
 use crate::RuleOutcome;
 use kubewright_k8s::AdmissionRequest;
 
@@ -10,6 +10,11 @@ use kubewright_k8s::AdmissionRequest;
 pub trait ResponseWording: Send + Sync {
     /// Returns the parts of the AdmissionResponse that come from `outcomes` of its rules.
     fn response(&self, request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts;
+
+    /// Returns the words of an Event, where the language has its own.
+    fn event(&self, _occasion: &EventOccasion<'_>) -> Option<EventWords> {
+        None
+    }
 
     /// Returns the `status` of a rule object, as its definition has it.
     fn status(&self, report: &RuleReport) -> Value {

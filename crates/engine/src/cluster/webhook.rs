@@ -31,6 +31,9 @@ pub struct WebhookPlan {
     pub failure_policy: FailurePolicy,
     /// The name of a webhook for this policy alone, because it has match conditions or selectors.
     pub dedicated_name: Option<Text>,
+    /// The name of the webhook that it shares with policies of the same name and failure policy, such as
+    /// `vpol.validate.example.com`; nothing for the usual one.
+    pub shared_name: Option<Text>,
     /// `timeoutSeconds`.
     pub timeout_seconds: u8,
     /// `matchConditions`, each a name and a CEL expression.
@@ -54,6 +57,7 @@ impl WebhookPlan {
             phase,
             failure_policy,
             dedicated_name: None,
+            shared_name: None,
             timeout_seconds: Self::DEFAULT_TIMEOUT_SECONDS,
             match_conditions: Vec::new(),
             namespace_selector: Value::Null,

@@ -103,6 +103,10 @@ pub(crate) struct ScanRuleArguments {
     #[arg(long)]
     pub(crate) no_cluster_rules: bool,
 
+    /// Also judge objects by rules that run at admission only (`background: false`), as if they were created now
+    #[arg(long)]
+    pub(crate) admission_rules: bool,
+
     /// Also look for all built-in patterns; `kubewright detect --list` shows them
     #[arg(long)]
     pub(crate) built_in_patterns: bool,
@@ -153,6 +157,11 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "RESULT[,…]", default_value = "fail,warn,error,skip", value_parser = parse_statuses)]
     pub(crate) report_results: StatusFilter,
 
+    /// The label `app.kubernetes.io/managed-by` of reports: `kubewright`, or `kyverno` for programs that read only Kyverno's.
+    /// Not beside Kyverno, which deletes reports that it does not know
+    #[arg(long, value_enum, value_name = "NAME", default_value = "kubewright", hide_possible_values = true)]
+    pub(crate) reports_managed_by: ReportManager,
+
     /// The maximum number of reports; beyond it those of the most severe results are written
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
     pub(crate) max_reports: usize,
@@ -164,6 +173,15 @@ pub(crate) struct ReportArguments {
     /// The maximum number of writes of reports in a second
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..=1000))]
     pub(crate) writes_per_second: u32,
+}
+
+/// Whose reports other programs take ours for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportManager {
+    /// Our own.
+    Kubewright,
+    /// Those of Kyverno.
+    Kyverno,
 }
 
 /// Kinds of reports.

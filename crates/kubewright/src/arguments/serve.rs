@@ -74,6 +74,10 @@ pub(crate) struct ServeArguments {
     #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]
     pub(crate) guard_exempt: Vec<String>,
 
+    /// Also write an Event for each admitted request that a policy was content with
+    #[arg(long, conflicts_with = "offline")]
+    pub(crate) success_events: bool,
+
     /// The cert-manager Certificate (`namespace/name`) whose CA is injected into the webhooks
     #[arg(long, value_name = "CERTIFICATE", requires = "tls_dir", value_parser = check_certificate_name)]
     pub(crate) inject_ca_from: Option<String>,

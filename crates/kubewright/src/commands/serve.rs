@@ -140,6 +140,7 @@ fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
         allowed_hosts: arguments.flags.allowed_hosts.clone(),
         generates_admission_policies: arguments.flags.generate_vap,
         allowed_registries: arguments.flags.allowed_registries.clone(),
+        has_success_events: arguments.success_events,
         guard_exempt: arguments.guard_exempt.clone(),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),

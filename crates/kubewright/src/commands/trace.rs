@@ -144,6 +144,7 @@ impl RuleTraceWriter {
         let end = match row.status {
             RuleStatus::Skip => paint.dim("did not apply"),
             RuleStatus::Pass if row.is_patched() => paint.yellow(&row.text()),
+            RuleStatus::Pass if row.is_writing() => paint.yellow(&visible(&row.written.join(", "))),
             RuleStatus::Pass => paint.green("pass"),
             RuleStatus::Warn => paint.yellow("warn"),
             RuleStatus::Fail | RuleStatus::Error => paint.red(row.status.name()),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_report::render::yaml_text;
 use kubewright_report::{ObjectRow, Renderer, Report};
+use kubewright_value::Value;
 
 use super::file::write_named_by_object;
 use crate::failure::CommandFailure;
@@ -74,10 +75,18 @@ pub(crate) fn safe_file_name(part: &str) -> String {
 
 impl Renderer for FolderRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
-        let Some((_, after)) = &row.objects else { return Ok(()) };
-        let name = self.names.next(&row.kind, &row.namespace, &row.name, "yaml");
-        let path = self.path.join(name);
-        write_named_by_object(&path, &yaml_text(after)).map_err(io::Error::other)
+        let is_own = |object: &Value| object.str_at(&["kind"]) == row.kind;
+        for object in row.resulting_objects() {
+            let text = |key: &str| object.str_at(&["metadata", key]);
+            // The object that was read may get its namespace from an option.
+            let name = match is_own(object) && text("name") == row.name.as_str() {
+                true => self.names.next(&row.kind, &row.namespace, &row.name, "yaml"),
+                false => self.names.next(object.str_at(&["kind"]), text("namespace"), text("name"), "yaml"),
+            };
+            let path = self.path.join(name);
+            write_named_by_object(&path, &yaml_text(object)).map_err(io::Error::other)?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, _report: &Report<'_>) -> io::Result<()> {

@@ -116,6 +116,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
             .to_owned(),
     };
     findings.at(&code::UNKNOWN_OPERATOR, path, format!("unknown operator `{operator}`"), help);
+    findings.add_upstream_words("entered value of `operator` is invalid".to_owned());
 }
 
 /// `request.operation` must be compared with operations.

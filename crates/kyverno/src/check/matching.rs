@@ -56,6 +56,7 @@ pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
             let message = format!("a background scan has no user, and `{key}` cannot be compared");
             let help = "set `background: false`";
             findings.at_key(&code::BACKGROUND_USER, &child_path(&filter.path, key), message, help);
+            findings.add_upstream_words(format!("invalid variable used at path: {key}"));
         }
     }
 }
@@ -210,7 +211,7 @@ fn check_wildcard_kinds(
                 Method::Foreach(_) | Method::Both(_) => {
                     Some(("a rule for every kind cannot have `foreach`", "name the kinds"))
                 }
-                Method::Generate(_) | Method::Unsupported { field: "verifyImages", .. } => {
+                Method::Generate(_) | Method::Images(_) => {
                     Some(("a rule for every kind can only validate or mutate", "name the kinds"))
                 }
                 Method::Pattern(found) if !is_metadata_pattern(&found.value) => Some(ONLY_METADATA),

@@ -73,6 +73,7 @@ fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
     if let Some(word) = USER.into_iter().find(|word| has_word(one.text, word)) {
         let message = format!("a background scan has no user, so `{word}` does not exist");
         one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
+        findings.add_upstream_words(format!("variable {{{{{word}}}}} is not allowed"));
     }
 }
 

@@ -33,6 +33,23 @@ pub(super) fn webhook_rules_of(
             collect_matched_kinds(&mut kinds, matching, rule.exclude.as_ref());
         }
     }
+    webhook_rules_of_kinds(&kinds)
+}
+
+/// Returns the webhook rules of the image rules of `policy`, which also run in the mutating phase.
+pub(super) fn webhook_rules_of_images(policy: &PolicySource, generated: &[AutogenRule]) -> Vec<WebhookRule> {
+    let mut kinds = BTreeMap::new();
+    let is_image_rule = |rule: &RuleSource| matches!(rule.validate.method, Method::Images(_));
+    for rule in policy.rules.iter().filter(|rule| is_image_rule(rule)) {
+        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
+    }
+    for rule in generated.iter().filter(|rule| policy.rules.get(rule.rule).is_some_and(is_image_rule)) {
+        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
+    }
+    webhook_rules_of_kinds(&kinds)
+}
+
+fn webhook_rules_of_kinds(kinds: &BTreeMap<Text, Operations>) -> Vec<WebhookRule> {
     let mut targets: Vec<WebhookRule> =
         kinds.iter().flat_map(|(kind, operations)| webhook_rules_of_kind(kind, *operations)).collect();
     targets.sort();

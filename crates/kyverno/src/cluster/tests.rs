@@ -281,7 +281,7 @@ fn unsupported_rule_refuses_no_request() {
     let policy = document(
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
          match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \
-         mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}\n",
+         generate: {apiVersion: v1, kind: ConfigMap, name: m, namespace: n}\n",
     );
     let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");

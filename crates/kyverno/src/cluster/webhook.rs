@@ -19,14 +19,18 @@ pub(crate) struct Planned<'p> {
 }
 
 impl Planned<'_> {
-    /// Returns the webhooks of all rules but the one called `without`. Every rule here validates, so there is one.
+    /// Returns the webhooks of all rules but the one called `without`: one for what validates, and one for the mutating
+    /// phase of image rules.
     pub(crate) fn webhooks(self, without: Option<&str>) -> Vec<WebhookPlan> {
         let Self { document, policy, generated } = self;
         let failure_policy =
             if policy.settings.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
-        let rules = match policy.settings.is_admission {
-            true => targets::webhook_rules_of(policy, generated, without),
-            false => Vec::new(),
+        let (rules, image_rules) = match policy.settings.is_admission {
+            true => (
+                targets::webhook_rules_of(policy, generated, without),
+                targets::webhook_rules_of_images(policy, generated),
+            ),
+            false => Default::default(),
         };
         let mut plan = WebhookPlan::new(AdmissionPhase::Validating, failure_policy, rules);
         plan.timeout_seconds = timeout_seconds(document);
@@ -36,7 +40,12 @@ impl Planned<'_> {
         if !plan.match_conditions.is_empty() {
             dedicate(&mut plan, policy);
         }
-        vec![plan]
+        if image_rules.is_empty() {
+            return vec![plan];
+        }
+        let phase = AdmissionPhase::Mutating;
+        let mutating = WebhookPlan { phase, rules: image_rules, ..plan.clone() };
+        vec![plan, mutating]
     }
 }
 

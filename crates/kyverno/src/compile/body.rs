@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Recompile};
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
@@ -20,6 +20,7 @@ use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::tainted::Tainted;
 use crate::template::{TemplateHome, TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
+use crate::verify_images::{ImageChecks, ImageParts, compile_images};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::JmesPathParseErrorKind;
@@ -48,6 +49,7 @@ pub(super) enum CheckParts {
     Manifests(Arc<ManifestCheck>),
     Generate(Vec<GenerateParts>),
     Mutate(Box<MutationParts>),
+    Images(Box<ImageChecks>),
     Impossible(Text),
     Foreign(Text),
 }
@@ -148,6 +150,17 @@ impl PolicyCompiler<'_> {
             Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
             Method::Generate(generate) => {
                 CheckParts::Generate(generate.downstreams.iter().map(|one| self.downstream(one)).collect())
+            }
+            Method::Images(images) => {
+                let ImageParts { checks, problems, is_timed } =
+                    compile_images(images, &self.dialect.functions, self.dialect.now);
+                for (path, problems) in problems {
+                    self.report(&path, problems);
+                }
+                if is_timed {
+                    self.recompile = Recompile::Periodically;
+                }
+                CheckParts::Images(Box::new(checks))
             }
             Method::Unsupported { field, .. } => {
                 CheckParts::Foreign(format!("not supported yet: {field}").into())
@@ -262,6 +275,7 @@ impl CheckParts {
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
             CheckParts::Generate(_) => ValidateCheck::Foreign("a generate rule checks nothing".into()),
             CheckParts::Mutate(parts) => ValidateCheck::Mutate(Box::new(parts.build(workload))),
+            CheckParts::Images(images) => ValidateCheck::Images(images.rebased(workload).into()),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
             CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
@@ -269,7 +283,7 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    pub(super) fn rebased(&self, workload: PodTemplatePath) -> Self {
+    pub(crate) fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }

@@ -89,7 +89,13 @@ impl PolicyCompiler<'_> {
             ConditionLintKind::EmptyAny => self.document.locate_key(&path),
             _ => self.document.locate(&path),
         };
-        self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
+        let mut diagnostic = Diagnostic::new(code, message, location).help(help);
+        if let ConditionLintKind::Deprecated { .. } = lint.kind {
+            let written = self.document.value.follow(&path).and_then(Value::as_str).unwrap_or_default();
+            diagnostic = diagnostic
+                .upstream(format!("Operator {written} has been deprecated and will be removed soon."));
+        }
+        self.diagnostics.push(diagnostic);
     }
 }
 
@@ -167,6 +173,12 @@ impl<'p> LintedRule<'p> {
                 }
             }
             CheckParts::Mutate(parts) => self.mutation(parts),
+            CheckParts::Images(images) => {
+                images.deny_conditions().for_each(|conditions| self.conditions(conditions, is_in_foreach));
+                for (path, variables) in images.variables() {
+                    self.variables(variables, path, is_in_foreach);
+                }
+            }
             CheckParts::Deny(None)
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)

@@ -263,6 +263,7 @@ impl VariableContext<'_> {
             namespace: self.world.home().cloned().unwrap_or_default(),
             secrets: credentials.secrets.clone(),
             is_insecure: credentials.is_insecure,
+            ..ImageLookup::default()
         });
         let answer = match self.world.get(&asked) {
             QueryAnswer::Found(answer) => Sourced::foreign(answer),

@@ -92,6 +92,11 @@ impl Unresolved {
         }
     }
 
+    /// Returns the error of a step that could not be done because of it.
+    pub(in super::super) fn into_error(self, step: &str) -> EvalError {
+        self.within(&format!("{step}: ")).into()
+    }
+
     /// Returns the message.
     pub(in super::super) fn message(&self) -> &str {
         match self {

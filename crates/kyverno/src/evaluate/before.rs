@@ -24,7 +24,9 @@ impl ValidateRule {
         let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == FailureAction::Enforce;
         let request = evaluation.request;
         let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
-        if !can_be || !matches!(verdict, CheckVerdict::Fail(_)) {
+        // Kyverno forgives no rule in CEL.
+        let is_cel = matches!(self.body.check, ValidateCheck::Cel(_));
+        if !can_be || is_cel || !matches!(verdict, CheckVerdict::Fail(_)) {
             return verdict;
         }
         let is_known = !request.is_old_object_assumed && request.old_object.get("kind").is_some();
@@ -51,6 +53,8 @@ impl ValidateRule {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
+            // What was stored is the whole object, so a rule about a subresource is not about it.
+            subresource: Text::default(),
             user: unknown_user(),
             roles: Vec::new(),
             cluster_roles: Vec::new(),
@@ -75,12 +79,7 @@ impl ValidateRule {
             return Ok(false);
         }
         let excepted = matching_exceptions(&excepted, &mut context, &mut notes);
-        let ran = match &self.body.check {
-            ValidateCheck::Cel(cel) if excepted.is_empty() => {
-                return Ok(cel.was_violated(object, &mut evaluation, &mut notes));
-            }
-            _ => self.unless_excepted(object, &excepted, &mut context, &mut notes),
-        };
+        let ran = self.unless_excepted(object, &excepted, &mut context, &mut notes);
         Ok(matches!(ran, ValidateRun::Checked(CheckVerdict::Fail(_))))
     }
 }

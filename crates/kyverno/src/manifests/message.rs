@@ -140,7 +140,7 @@ pub(crate) fn decode_signature(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Decodes Base64, which may have line breaks in it.
-pub(super) fn decode_base64_lines(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_base64_lines(text: &str) -> Option<Vec<u8>> {
     if !text.contains(['\r', '\n']) {
         return STANDARD.decode(text).ok();
     }

@@ -199,7 +199,7 @@ impl OperationList {
             Self::Variable(templates) => {
                 let resolved: Result<Vec<_>, Unresolved> =
                     templates.iter().map(|template| template.resolve(context)).collect();
-                made = resolved.map_err(|unresolved| super::unresolved_variable(unresolved))?;
+                made = resolved.map_err(super::unresolved_variable)?;
                 &made
             }
         };

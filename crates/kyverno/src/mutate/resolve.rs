@@ -77,7 +77,7 @@ impl OverlayResolver<'_> {
         }
         let is_nothing = entries.is_empty() && map.directive.is_none();
         let directive = map.directive.clone();
-        Ok((!is_nothing).then(|| StrategicPatch::Object(ObjectPatch { directive, entries })))
+        Ok((!is_nothing).then_some(StrategicPatch::Object(ObjectPatch { directive, entries })))
     }
 
     fn is_added(&mut self, entry: &OverlayEntry, current: Option<&Value>) -> bool {
@@ -115,7 +115,7 @@ impl OverlayResolver<'_> {
     /// Resolves a list of which some elements are templates for the elements of the object's list.
     fn list(&mut self, nodes: &[OverlayNode], object: Option<&Value>) -> Resolved {
         let items = object.and_then(Value::as_array).unwrap_or_default();
-        let mut list = ListPatch::default();
+        let mut list = ListPatch { in_place_key: Some(NAME), ..ListPatch::default() };
         for (written, node) in nodes.iter().enumerate() {
             if node.anchors().has_any {
                 let depth = (self.at.len(), self.place.len());

@@ -196,7 +196,7 @@ fn rule_of<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, pol
                 exclude: draft.exclude.map(recovery::recover_exclude),
                 failure_action,
                 failure_action_overrides,
-                is_unsupported: rule::is_unsupported(reader, fields),
+                is_unsupported: false,
                 message,
                 // A missing part would be missed wherever it is used.
                 rule: None,

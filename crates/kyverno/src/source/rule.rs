@@ -5,8 +5,8 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
 use super::{
-    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, mutate,
-    owned_value, pod_security, policy,
+    FailureAction, Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, images,
+    manifests, mutate, owned_value, pod_security, policy,
 };
 use kubewright_cel_rules::source::read_named_expressions;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
@@ -148,6 +148,12 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
             let mutate = mutate::read_mutate(reader, rule)?;
             Some(Validate::bare(rule.path.clone(), Method::Mutate(Box::new(mutate))))
         }
+        ["verifyImages"] => {
+            let images = images::read_images(reader, rule)?;
+            let failure_action = images_action(&images);
+            let validate = Validate::bare(rule.path.clone(), Method::Images(Box::new(images)));
+            Some(Validate { failure_action, ..validate })
+        }
         [other] => {
             let method = unsupported_method(reader, other, &child_path(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
@@ -159,10 +165,14 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
     }
 }
 
-/// Returns whether a rule has only another type than `validate`.
-pub(super) fn is_unsupported(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> bool {
-    let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
-    is_any(&["verifyImages"]) && !is_any(&["validate", "mutate", "generate"]) && !is_any(&BESIDE)
+/// Returns the action of all entries: one that refuses makes the rule refuse.
+fn images_action(images: &images::ImagesSource) -> Option<FailureAction> {
+    let actions = || images.entries.iter().map(|entry| entry.failure_action);
+    match actions().any(|action| action == Some(FailureAction::Enforce)) {
+        true => Some(FailureAction::Enforce),
+        false if actions().all(|action| action.is_some()) => actions().next().flatten(),
+        false => None,
+    }
 }
 
 fn report_rule_type(reader: &mut DocumentReader<'_>, rule: &DocumentFields<'_>, message: String) {

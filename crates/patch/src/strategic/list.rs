@@ -19,7 +19,7 @@ impl<S: MergeSchema> StrategicMerge<'_, S> {
         part: PatchPart<'_>,
         merge: SchemaMerge<S::Type>,
     ) -> Result<Value, StrategicError> {
-        let (in_place, elements) = list_parts(part);
+        let (in_place, elements) = list_parts(part, merge);
         let mut list = match current {
             Some(list @ Value::Array(_)) => Some(list),
             None | Some(Value::Null) => None,
@@ -203,7 +203,11 @@ fn put(items: &mut [Value], index: usize, merged: Value) {
     }
 }
 
-fn list_parts(part: PatchPart<'_>) -> (&[ElementPatch], Vec<WrittenElement<'_>>) {
+/// Returns the patches of elements in place, and the others.
+fn list_parts<T: Copy>(
+    part: PatchPart<'_>,
+    merge: SchemaMerge<T>,
+) -> (&[ElementPatch], Vec<WrittenElement<'_>>) {
     match part {
         PatchPart::Plain(value) | PatchPart::Tree(StrategicPatch::Plain(value)) => {
             let items = value.as_array().unwrap_or_default().iter().enumerate();
@@ -211,7 +215,9 @@ fn list_parts(part: PatchPart<'_>) -> (&[ElementPatch], Vec<WrittenElement<'_>>)
         }
         PatchPart::Tree(StrategicPatch::List(list)) => {
             let elements = list.elements.iter().map(|one| (one.written, PatchPart::Tree(&one.patch)));
-            (&list.in_place, elements.collect())
+            let is_other = matches!(merge, SchemaMerge::Keyed(keys, _)
+                if list.in_place_key.is_some_and(|key| key != keys.first.name));
+            (if is_other { &[] } else { &list.in_place }, elements.collect())
         }
         PatchPart::Tree(StrategicPatch::Object(_)) => (&[], Vec::new()),
     }

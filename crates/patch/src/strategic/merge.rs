@@ -231,9 +231,14 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
             Some(other) => return Err(self.wrong_type(part, other.kind())),
         };
         let merged = self.entries(value, part, merge)?;
-        let is_nothing = is_made && !is_empty && merged.as_object().is_some_and(Map::is_empty);
-        self.is_changed |= is_made && !is_nothing;
-        Ok((!is_nothing).then_some(merged))
+        if is_made {
+            self.is_changed = true;
+            // What is in it has been told.
+            if merged.as_object().is_some_and(Map::is_empty) {
+                self.observe(MergeEffect::Set, None, Some(&merged));
+            }
+        }
+        Ok(Some(merged))
     }
 
     /// Makes the object of the patch alone, in place of what is there.

@@ -69,7 +69,7 @@ fn objects_are_united_and_null_removes() {
     check("{a: {b: 1}}", "{a: {b: null}}", "{a: {}}");
     check("{a: null}", "{b: 1}", "{a: null, b: 1}");
     check("{a: null}", "{a: null}", "{}");
-    check("{}", "{a: {b: null}}", "{}");
+    check("{}", "{a: {b: null}}", "{a: {}}");
     check("{}", "{a: {}}", "{a: {}}");
     check("{a: {b: 1}}", "{a: {}}", "{a: {b: 1}}");
 }
@@ -189,7 +189,7 @@ fn elements_are_patched_in_place_whatever_their_keys() {
     let element =
         |index, patch: &str| ElementPatch { index, written: 0, patch: StrategicPatch::parse(&value(patch)) };
     let list = |in_place| {
-        let patch = StrategicPatch::List(ListPatch { in_place, elements: Vec::new() });
+        let patch = StrategicPatch::List(ListPatch { in_place, ..ListPatch::default() });
         let entry = PatchEntry { key: "l".into(), written: "l".into(), patch };
         StrategicPatch::Object(ObjectPatch { directive: None, entries: vec![entry] })
     };

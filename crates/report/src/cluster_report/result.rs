@@ -139,6 +139,7 @@ pub fn result_of_outcome(outcome: &RuleOutcome, since: i64) -> ReportResult {
         denial: outcome.denial.as_deref(),
         status: outcome.status,
         changes: outcome.patch.len(),
+        written: &outcome.written,
         has_exceptions: !outcome.exceptions.is_empty(),
     };
     ReportResult {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use kubewright_engine::{RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode};
+use kubewright_engine::{ObjectWrite, RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode};
 use kubewright_patch as patch;
 use kubewright_value::text::{self, PathStyle};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -34,6 +34,10 @@ pub struct OutcomeRow {
     pub changes: usize,
     /// These operations, until [`ObjectRow::drop_patches`](super::ObjectRow::drop_patches).
     pub patch: Vec<patch::JsonPatchOperation>,
+    /// What the writes of the rule do: `create ConfigMap shop/settings`.
+    pub written: Vec<Text>,
+    /// These writes, when a renderer asks for them.
+    pub writes: Vec<ObjectWrite>,
     /// The message of the AdmissionResponse, where it differs.
     pub denial: Option<String>,
     /// Whether the rule was about the object and judged it.
@@ -65,6 +69,8 @@ pub struct OutcomeCounts {
     pub skip: usize,
     /// Those of `pass` that changed something.
     pub patched: usize,
+    /// Those of `pass` that ask for other objects to be written.
+    pub written: usize,
 }
 
 impl OutcomeRow {
@@ -81,6 +87,8 @@ impl OutcomeRow {
             rule_location: outcome.location,
             changes: outcome.patch.len(),
             patch: outcome.patch,
+            written: outcome.written,
+            writes: outcome.writes,
             denial: outcome.denial,
             is_judged: outcome.is_judged,
             is_refusal: outcome.is_refusal,
@@ -95,6 +103,12 @@ impl OutcomeRow {
     #[must_use]
     pub fn is_patched(&self) -> bool {
         self.status == RuleStatus::Pass && self.changes > 0
+    }
+
+    /// Returns whether the rule asks for objects to be written.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        self.status == RuleStatus::Pass && !self.written.is_empty()
     }
 
     /// Returns which part of the object this is about, in words; empty for the whole object.
@@ -116,6 +130,7 @@ impl OutcomeRow {
             denial: self.denial.as_deref(),
             status: self.status,
             changes: self.changes,
+            written: &self.written,
             has_exceptions: !self.exceptions.is_empty(),
         }
         .to_string()
@@ -128,6 +143,7 @@ pub(crate) struct OutcomeText<'o> {
     pub(crate) denial: Option<&'o str>,
     pub(crate) status: RuleStatus,
     pub(crate) changes: usize,
+    pub(crate) written: &'o [Text],
     pub(crate) has_exceptions: bool,
 }
 
@@ -138,9 +154,23 @@ impl fmt::Display for OutcomeText<'_> {
             ("", Some(denial), _) => f.write_str(denial),
             ("", None, RuleStatus::Fail) => f.write_str("refused"),
             ("", None, RuleStatus::Pass) if self.changes > 0 => f.write_str(&plural(self.changes, "change")),
+            (_, None, RuleStatus::Pass) if !self.written.is_empty() => write_titles(f, self.written),
             ("", None, RuleStatus::Skip) if self.has_exceptions => f.write_str("an exception was made"),
             (message, ..) => f.write_str(message),
         }
+    }
+}
+
+/// How many writes of one rule a text names.
+const MAX_SHOWN_WRITES: usize = 20;
+
+/// Writes what the writes of a rule do, each in a line.
+fn write_titles(f: &mut fmt::Formatter<'_>, titles: &[Text]) -> fmt::Result {
+    let shown: Vec<&str> = titles.iter().take(MAX_SHOWN_WRITES).map(Text::as_str).collect();
+    f.write_str(&shown.join("\n"))?;
+    match titles.len().saturating_sub(MAX_SHOWN_WRITES) {
+        0 => Ok(()),
+        more => write!(f, "\nand {more} more"),
     }
 }
 
@@ -148,7 +178,9 @@ impl OutcomeCounts {
     /// Counts one outcome.
     pub(crate) fn add(&mut self, outcome: &RuleOutcome) {
         *self.of_mut(outcome.status) += 1;
-        self.patched += usize::from(outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
+        let is_pass = outcome.status == RuleStatus::Pass;
+        self.patched += usize::from(is_pass && !outcome.patch.is_empty());
+        self.written += usize::from(is_pass && outcome.patch.is_empty() && !outcome.written.is_empty());
     }
 
     /// Returns the count of the outcomes with `status`.
@@ -183,6 +215,7 @@ impl AddAssign for OutcomeCounts {
         self.error += other.error;
         self.skip += other.skip;
         self.patched += other.patched;
+        self.written += other.written;
     }
 }
 

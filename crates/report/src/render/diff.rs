@@ -2,6 +2,8 @@
 
 use std::io::{self, Write as _};
 
+use kubewright_engine::{ObjectWrite, SECRET_MARK, WriteVerb};
+use kubewright_value::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
 use super::{Renderer, ReportWriter, yaml_text};
@@ -37,8 +39,45 @@ impl Renderer for DiffRenderer {
     }
 }
 
-/// Returns the difference that the rules made; nothing when they changed nothing.
+/// Returns the difference that the rules made, in the object and in others; nothing when they changed nothing.
 pub(super) fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
+    let own = own_difference(object, paint);
+    let others = object
+        .outcomes
+        .iter()
+        .flat_map(|row| row.writes.iter().map(|write| write_difference(write, &row.rule.to_string(), paint)));
+    let all: Vec<String> = own.into_iter().chain(others).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
+}
+
+/// Returns an object that is written as added lines, one that is deleted as removed ones.
+fn write_difference(write: &ObjectWrite, rule: &str, paint: Paint) -> String {
+    let text = yaml_text(&masked_secret(&write.object));
+    let title = format!("{}  {}", visible(&write.title()), visible(rule));
+    let (mark, lines) = match write.verb {
+        WriteVerb::Delete => ("---", hunks(&text, "", paint)),
+        WriteVerb::Create | WriteVerb::Apply | WriteVerb::Update => ("+++", hunks("", &text, paint)),
+    };
+    format!("{}\n{lines}", paint.bold(&format!("{mark} {title}")))
+}
+
+/// Returns a Secret with a mark in place of its values, and any other object as it is.
+fn masked_secret(object: &Value) -> Value {
+    if object.str_at(&["kind"]) != "Secret" {
+        return object.clone();
+    }
+    let mut shown = object.as_object().cloned().unwrap_or_default();
+    for part in ["data", "stringData"] {
+        if let Some(values) = shown.get(part).and_then(Value::as_object) {
+            let marked: Map = values.keys().map(|key| (key.clone(), SECRET_MARK.into())).collect();
+            shown.insert(part.into(), marked.into());
+        }
+    }
+    shown.into()
+}
+
+/// Returns the difference that the rules made in the object itself.
+fn own_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let (before, after) = object.objects.as_ref().filter(|(before, after)| before != after)?;
     let (before, after) = (yaml_text(before), yaml_text(after));
     let rules: Vec<String> = object

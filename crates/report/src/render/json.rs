@@ -6,7 +6,7 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, ObjectWrite};
 use kubewright_patch as patch;
 use kubewright_value::{Location, Map, Value, json};
 
@@ -140,6 +140,9 @@ fn outcome_value(row: &OutcomeRow, object: &ObjectRow) -> Value {
     if !row.exceptions.is_empty() {
         outcome.insert("exceptions".into(), row.exceptions.clone().into());
     }
+    if !row.writes.is_empty() {
+        outcome.insert("writes".into(), Value::array(row.writes.iter().map(write_value).collect()));
+    }
     if let Some(denial) = &row.denial {
         outcome.insert("denial".into(), denial.as_str().into());
     }
@@ -157,6 +160,11 @@ pub fn location_values(location: Option<&Location>) -> (Value, Value, Value) {
         ),
         None => (Value::Null, Value::Null, Value::Null),
     }
+}
+
+/// Returns a write as JSON.
+fn write_value(write: &ObjectWrite) -> Value {
+    Map::from([("verb", Value::from(write.verb.name())), ("object", write.object.clone())]).into()
 }
 
 /// Returns a patch as JSON.
@@ -204,6 +212,9 @@ fn totals_value(totals: &Totals<'_>) -> Value {
         ("skip", counts.skip.into()),
         ("patched", counts.patched.into()),
     ]);
+    if counts.written > 0 {
+        summary.insert("written".into(), counts.written.into());
+    }
     if let Some(found) = totals.findings {
         summary.insert("findings".into(), findings_summary(found));
     }

@@ -77,6 +77,9 @@ impl Renderer for MarkdownRenderer {
                 RuleStatus::Pass if outcome.is_patched() => {
                     self.changed.add(|| write_outcome_line("✏️ patch", outcome, row));
                 }
+                RuleStatus::Pass if outcome.is_writing() => {
+                    self.changed.add(|| write_outcome_line("✏️ write", outcome, row));
+                }
                 RuleStatus::Pass | RuleStatus::Skip => {}
             }
         }

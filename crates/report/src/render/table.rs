@@ -107,7 +107,7 @@ impl TableRenderer {
 
     /// Writes how many rules have no row of their own.
     fn rest(&mut self, counts: OutcomeCounts, has_rows: bool) -> io::Result<()> {
-        let passed = counts.pass - counts.patched;
+        let passed = counts.pass - counts.patched - counts.written;
         let other = if has_rows { "other " } else { "" };
         let text = match (passed, counts.skip) {
             (0, 0) if has_rows => return Ok(()),
@@ -128,7 +128,7 @@ impl Renderer for TableRenderer {
     fn object(&mut self, object: &ObjectRow, _prepared: &str) -> io::Result<()> {
         let is_wrong =
             |row: &&OutcomeRow| matches!(row.status, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn);
-        let is_news = |row: &OutcomeRow| row.is_patched() || !row.exceptions.is_empty();
+        let is_news = |row: &OutcomeRow| row.is_patched() || row.is_writing() || !row.exceptions.is_empty();
         if let Some(differences) = &mut self.differences
             && let Some(difference) = object_difference(object, self.paint)
         {
@@ -189,9 +189,10 @@ pub(super) fn totals_text(totals: &Totals<'_>) -> String {
         (counts.fail, "fail"),
         (counts.error, "error"),
         (counts.warn, "warn"),
-        (counts.pass - counts.patched, "pass"),
+        (counts.pass - counts.patched - counts.written, "pass"),
         (counts.skip, "skip"),
         (counts.patched, "patch"),
+        (counts.written, "write"),
     ];
     let sorts: Vec<_> = sorts
         .iter()

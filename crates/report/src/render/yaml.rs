@@ -25,11 +25,13 @@ impl YamlRenderer {
 
 impl Renderer for YamlRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
-        let Some((_, after)) = &row.objects else { return Ok(()) };
-        if !std::mem::take(&mut self.is_first) {
-            writeln!(self.out, "---")?;
+        for object in row.resulting_objects() {
+            if !std::mem::take(&mut self.is_first) {
+                writeln!(self.out, "---")?;
+            }
+            self.out.write_all(yaml_text(object).as_bytes())?;
         }
-        self.out.write_all(yaml_text(after).as_bytes())
+        Ok(())
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {

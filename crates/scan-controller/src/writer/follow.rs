@@ -6,13 +6,13 @@
 use std::collections::HashSet;
 
 use kubewright_cluster::{Client, ResourceEvent, ResourceWatch, watch_resource};
-use kubewright_report::cluster_report::{MANAGED_BY, MANAGED_BY_LABEL, ReportApi};
+use kubewright_report::cluster_report::ReportApi;
 use kubewright_value::Value;
 use tokio::sync::{Notify, mpsc};
 
 use super::ClusterReportWriter;
 use super::ledger::{ReportId, TrackedReport};
-use super::ours::is_ours;
+use super::ours::{is_ours, report_selector};
 use super::stored::{report_id, report_resource};
 
 /// How many events wait.
@@ -27,7 +27,7 @@ pub(crate) async fn follow_reports(
     changed: &Notify,
 ) {
     let mut path = report_resource(api, is_namespaced).all();
-    path.query.push(("labelSelector".into(), format!("{MANAGED_BY_LABEL}={MANAGED_BY}").into()));
+    path.query.push(("labelSelector".into(), report_selector(writer.settings.is_compatible).into()));
     let watch = ResourceWatch { is_metadata_only: true, ..ResourceWatch::new(path) };
     let (sender, mut events) = mpsc::channel(MAX_WAITING_REPORTS);
     let mut listed: Option<HashSet<ReportId>> = None;

@@ -1,5 +1,6 @@
 //! Which reports are ours: those with our label whose names have exactly the form that we give them.
 //!
+//! The label is `kubewright`, or `kyverno` where programs are to find our reports that know only those of Kyverno.
 //! Both are checked before anything is changed or deleted, so that a report of another program stays as it is, whatever
 //! its labels say.
 
@@ -14,10 +15,58 @@ const UID_BYTES: usize = 36;
 /// The length of the digits by which a report about an object without uid is named.
 const DIGITS_BYTES: usize = 32;
 
+/// Rule languages, and what Kyverno names as the source of their results.
+const COMPATIBLE_SOURCES: [(&str, &str); 7] = [
+    ("kyverno", "kyverno"),
+    ("vpol", "KyvernoValidatingPolicy"),
+    ("mpol", "KyvernoMutatingPolicy"),
+    ("gpol", "KyvernoGeneratingPolicy"),
+    ("ivpol", "KyvernoImageValidatingPolicy"),
+    ("vap", "ValidatingAdmissionPolicy"),
+    ("map", "MutatingAdmissionPolicy"),
+];
+
+/// The label of reports by which other programs find those of Kyverno.
+const COMPATIBLE_MANAGED_BY: &str = "kyverno";
+
 /// Returns whether `object` is a report that this program wrote.
 pub(super) fn is_ours(object: &Value) -> bool {
     let label = object.str_at(&["metadata", "labels", MANAGED_BY_LABEL]);
-    label == MANAGED_BY && is_our_name(object.str_at(&["metadata", "name"]))
+    (label == MANAGED_BY || label == COMPATIBLE_MANAGED_BY)
+        && is_our_name(object.str_at(&["metadata", "name"]))
+}
+
+/// Returns the selector of reports that may be ours.
+pub(super) fn report_selector(is_compatible: bool) -> String {
+    match is_compatible {
+        true => format!("{MANAGED_BY_LABEL} in ({MANAGED_BY},{COMPATIBLE_MANAGED_BY})"),
+        false => format!("{MANAGED_BY_LABEL}={MANAGED_BY}"),
+    }
+}
+
+/// Returns the source of the results of a rule language, as Kyverno names it.
+fn compatible_source(dialect: &str) -> Option<&'static str> {
+    COMPATIBLE_SOURCES.iter().find(|(name, _)| *name == dialect).map(|(_, source)| *source)
+}
+
+/// Returns `report` with the label by which other programs find it, and the names that Kyverno gives to sources of rows.
+pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
+    let rows = report.as_object_mut().and_then(|map| map.get_mut("results")).and_then(Value::as_array_mut);
+    for row in rows.into_iter().flatten().filter(|_| is_compatible) {
+        let source = compatible_source(row.str_at(&["properties", "dialect"]));
+        if let (Some(source), Some(row)) = (source, row.as_object_mut()) {
+            row.insert("source".into(), source.into());
+            if let Some(properties) = row.get_mut("properties").and_then(Value::as_object_mut) {
+                properties.insert("process".into(), "background scan".into());
+            }
+        }
+    }
+    let metadata = report.as_object_mut().and_then(|map| map.get_mut("metadata"));
+    let labels = metadata.and_then(Value::as_object_mut).and_then(|map| map.get_mut("labels"));
+    if let Some(labels) = labels.and_then(Value::as_object_mut).filter(|_| is_compatible) {
+        labels.insert(MANAGED_BY_LABEL.into(), COMPATIBLE_MANAGED_BY.into());
+    }
+    report
 }
 
 /// Returns whether `name` is `kubewright-ID`, `kubewright-patterns-ID`, either with a number, or that of the summary.
@@ -55,6 +104,21 @@ fn is_uid(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_with_the_label_of_kyverno_is_ours_only_with_our_name() {
+        let uid = "6f1c4f3e-95a1-4c60-8b32-0a9a1f7c2d10";
+        let report = |name: &str| {
+            let text = format!(
+                r#"{{"metadata": {{"name": "{name}", "labels": {{"{MANAGED_BY_LABEL}": "kubewright"}}}}}}"#
+            );
+            labelled(kubewright_value::json::parse(&text).expect("JSON"), true)
+        };
+        let ours = report(&format!("kubewright-{uid}"));
+        assert_eq!(ours.str_at(&["metadata", "labels", MANAGED_BY_LABEL]), "kyverno");
+        assert!(is_ours(&ours));
+        assert!(!is_ours(&report(uid)), "Kyverno names its own so");
+    }
 
     #[test]
     fn only_names_that_we_give_are_ours() {

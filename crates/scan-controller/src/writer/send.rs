@@ -10,7 +10,7 @@ use kubewright_report::cluster_report::{
 use kubewright_value::{Map, Text, Value};
 
 use super::ledger::{ReportId, TrackedReport};
-use super::ours::is_ours;
+use super::ours::{is_ours, labelled};
 use super::stored::report_path;
 use super::{ClusterReportWriter, WriteStep, first_report_id};
 use crate::metrics::{ScanMetric, WriteVerb};
@@ -88,7 +88,8 @@ impl ClusterReportWriter {
         report: &ReportObject,
     ) -> Result<Option<TrackedReport>, Error> {
         let all = ApiPath { name: Text::default(), ..report_path(api, id) };
-        let created = self.client.create(&all, &report.value).await?;
+        let created =
+            self.client.create(&all, &labelled(report.value.clone(), self.settings.is_compatible)).await?;
         self.written(WriteVerb::Create);
         Ok(Some(TrackedReport::of(&created)))
     }
@@ -109,7 +110,7 @@ impl ClusterReportWriter {
         if known.digest == report.digest {
             return Ok(Some(known));
         }
-        let wanted = successor(report, &before);
+        let wanted = labelled(successor(report, &before), self.settings.is_compatible);
         // The read took time.
         if !self.fence.is_open() {
             return Err(Error::Config("the lease is not held".to_owned()));

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 
 use kubewright_cluster::{Client, Error, GroupVersionResource};
 use kubewright_k8s::ApiPath;
-use kubewright_report::cluster_report::{DIGEST_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, ReportApi};
+use kubewright_report::cluster_report::{DIGEST_ANNOTATION, ReportApi};
 use kubewright_value::Value;
 
 use super::ledger::{ReportId, TrackedReport};
-use super::ours::is_ours;
+use super::ours::{is_ours, report_selector};
 
 /// How many reports one page has.
 const REPORT_PAGE_OBJECTS: u32 = 1_000;
@@ -18,11 +18,12 @@ const REPORT_PAGE_OBJECTS: u32 = 1_000;
 pub(super) async fn list_reports(
     client: &Client,
     api: ReportApi,
+    is_compatible: bool,
 ) -> Result<HashMap<ReportId, TrackedReport>, Error> {
     let mut found = HashMap::new();
     for is_namespaced in [true, false] {
         let mut path = report_resource(api, is_namespaced).all();
-        path.query.push(("labelSelector".into(), format!("{MANAGED_BY_LABEL}={MANAGED_BY}").into()));
+        path.query.push(("labelSelector".into(), report_selector(is_compatible).into()));
         let visit = |report: Value| {
             if is_ours(&report) {
                 found.insert(report_id(&report), TrackedReport::of(&report));

@@ -59,6 +59,7 @@ pub(super) fn compile_rules(
         rules: Vec::new(),
         pattern_documents: Vec::new(),
         runs_unbound_policies: options.runs_unbound_policies,
+        runs_admission_rules: options.runs_admission_rules,
         diagnostics: Vec::new(),
     };
     compiler.compile_all(&rules, &options.detection);
@@ -69,6 +70,9 @@ pub(super) fn compile_rules(
 fn is_written_from_rule(document: &Document) -> bool {
     document.value.str_at(&["metadata", "labels", GENERATED_LABEL]) == "true"
 }
+
+/// The label of rule objects whose results are in no report.
+const REPORTS_DISABLED_LABEL: &str = "reports.kyverno.io/disabled";
 
 /// Rules under construction.
 struct RuleSetCompiler<'d> {
@@ -81,6 +85,7 @@ struct RuleSetCompiler<'d> {
     rules: Vec<Rule>,
     pattern_documents: Vec<&'d Document>,
     runs_unbound_policies: bool,
+    runs_admission_rules: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -106,6 +111,9 @@ impl<'d> RuleSetCompiler<'d> {
     }
 
     fn add(&mut self, dialect: &dyn Dialect, document: &'d Document, auxiliaries: &[Document]) {
+        if document.value.at(&["metadata", "labels", REPORTS_DISABLED_LABEL]).is_some() {
+            return;
+        }
         let budget = &mut self.budget;
         // Compiling never panics; if it does, only this document is lost.
         let compiled =
@@ -140,9 +148,8 @@ impl<'d> RuleSetCompiler<'d> {
             });
         }
         let is_scanned = |rule: &Rule| {
-            rule.action.is_at_admission()
-                && rule.evaluation_modes.background
-                && rule.scope.operations.contains(Operation::Create)
+            let is_of_scan = rule.evaluation_modes.background || self.runs_admission_rules;
+            rule.action.is_at_admission() && is_of_scan && rule.scope.operations.contains(Operation::Create)
         };
         let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
         if rules.is_empty() {

@@ -15,6 +15,7 @@ fn notice(kind: NoticeKind, subject: ObjectName, message: &str) -> Notice {
         subject,
         kind,
         message: message.to_owned(),
+        words: None,
     }
 }
 

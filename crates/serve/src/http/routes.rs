@@ -147,8 +147,11 @@ fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
         None => matches!(path, "mutate" | "validate" | RULES_PATH | BINDING_PATH | GUARD_PATH),
         Some(("mutate" | "validate", rest)) => {
-            matches!(rest, "fail" | "ignore")
-                || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())
+            let (first, name) = rest.split_once('/').unwrap_or((rest, ""));
+            match first {
+                "fail" | "ignore" => !rest.ends_with('/'),
+                _ => first == "own" && !name.is_empty(),
+            }
         }
         Some(_) => path == DRY_RUN_PATH,
     }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, EvalErrorKind, RuleOutcome, RuleStatus, SECRET_MARK};
+use kubewright_engine::{
+    Decision, EvalErrorKind, EventOccasion, RuleOutcome, RuleStatus, SECRET_MARK, WatchRole,
+};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
-use kubewright_value::{Map, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::{AdmissionResponse, AdmissionReview};
-use crate::events::truncated;
+use crate::events::{is_secret, truncated};
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
@@ -45,6 +47,9 @@ impl ReviewObserver<'_> {
         self.log(decision, response, time);
         if !self.review.request.is_dry_run {
             decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
+            if self.state.settings.has_success_events {
+                self.notice_successes(decision);
+            }
         }
     }
 
@@ -179,26 +184,80 @@ impl ReviewObserver<'_> {
     fn notice(&self, outcome: &RuleOutcome) {
         let Some(kind) = notice_kind(outcome) else { return };
         let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
-        let request = &self.review.request;
-        // An Event about an Event would be the subject of the next one, without an end.
-        if request.kind.kind == "Event" || request.name.len() > MAX_NAME_BYTES {
-            return;
-        }
-        let notice = Notice {
-            rule: Arc::clone(&outcome.rule),
-            document: document.name.clone(),
-            subject: ObjectName {
-                group: request.kind.group.clone(),
-                kind: request.kind.kind.clone(),
-                namespace: request.namespace.clone(),
-                name: request.name.clone(),
-            },
-            kind,
-            message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
-        };
+        let Some(notice) = self.notice_about(outcome, kind, document.name.clone()) else { return };
         if kind == NoticeKind::Refused {
-            self.state.blocked.add(&notice, request.operation, SystemTime::now());
+            self.state.blocked.add(&notice, self.review.request.operation, SystemTime::now());
         }
+        for exception in self.exceptions_of(outcome) {
+            self.send(Notice { document: exception, ..notice.clone() });
+        }
+        self.send(notice);
+    }
+
+    /// Sends a notice for every rule object whose rules had something to say and were all content.
+    fn notice_successes(&self, decision: &Decision) {
+        let mut told: Vec<&ObjectName> = Vec::new();
+        for outcome in decision.outcomes.iter().filter(|outcome| outcome.status == RuleStatus::Pass) {
+            let Some(document) = self.snapshot.document_of(&outcome.rule) else { continue };
+            let is_own = |other: &&RuleOutcome| {
+                self.snapshot.document_of(&other.rule).is_some_and(|of| of.name == document.name)
+            };
+            let mut objections =
+                decision.outcomes.iter().filter(is_own).filter(|one| notice_kind(one).is_some());
+            if told.contains(&&document.name) || objections.next().is_some() {
+                continue;
+            }
+            told.push(&document.name);
+            if let Some(notice) = self.notice_about(outcome, NoticeKind::Applied, document.name.clone()) {
+                self.send(notice);
+            }
+        }
+    }
+
+    /// Returns a notice about `document`; nothing about an Event, which would be the subject of the next one, without an
+    /// end.
+    fn notice_about(&self, outcome: &RuleOutcome, kind: NoticeKind, document: ObjectName) -> Option<Notice> {
+        let request = &self.review.request;
+        if request.kind.kind == "Event" || request.name.len() > MAX_NAME_BYTES {
+            return None;
+        }
+        let subject = ObjectName {
+            group: request.kind.group.clone(),
+            kind: request.kind.kind.clone(),
+            namespace: request.namespace.clone(),
+            name: request.name.clone(),
+        };
+        let message = truncated(outcome.message.to_string(), MAX_NOTICE_BYTES);
+        let occasion = EventOccasion {
+            kind,
+            subject: &subject,
+            rule: &outcome.rule.rule,
+            message: if is_secret(&subject) { "" } else { &message },
+            is_mutation: !outcome.patch.is_empty(),
+        };
+        let words =
+            self.snapshot.language(outcome.rule.dialect).and_then(|language| language.event(&occasion));
+        Some(Notice { rule: Arc::clone(&outcome.rule), document, subject, kind, message, words })
+    }
+
+    /// Returns the exceptions that `outcome` is due to, as objects.
+    fn exceptions_of(&self, outcome: &RuleOutcome) -> Vec<ObjectName> {
+        let language = self.snapshot.language(outcome.rule.dialect);
+        let watched = language.map(|language| language.watched_resources()).unwrap_or_default();
+        let Some(of) = watched.iter().find(|of| of.role == WatchRole::Exception) else { return Vec::new() };
+        let object = |key: &Text| {
+            let (namespace, name) = key.split_once('/')?;
+            Some(ObjectName {
+                group: of.group.into(),
+                kind: of.kind.into(),
+                namespace: namespace.into(),
+                name: name.into(),
+            })
+        };
+        outcome.exceptions.iter().filter_map(object).collect()
+    }
+
+    fn send(&self, notice: Notice) {
         if self.state.notices.try_send(notice).is_err() {
             self.state.metrics.count(MetricId::NoticesDropped);
         }

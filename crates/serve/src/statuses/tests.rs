@@ -67,6 +67,7 @@ fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
         subject,
         kind: NoticeKind::Failed,
         message: "no such field".to_owned(),
+        words: None,
     };
     let (mut failures, start) = (RecordedFailures::default(), Instant::now());
     failures.add(&notice, SystemTime::UNIX_EPOCH);

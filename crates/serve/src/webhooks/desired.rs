@@ -320,6 +320,10 @@ fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
         AdmissionPhase::Validating => "validate",
     };
     let twin = if is_twin { "-exempt" } else { "" };
+    if let (None, Some(name)) = (&webhook.dedicated_name, &webhook.shared_name) {
+        let failure = if webhook.failure_policy == FailurePolicy::Fail { "fail" } else { "ignore" };
+        return format!("{}-{failure}{twin}", dns_label(name));
+    }
     match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
         (Some(name), _, _) => format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name)),
         (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{WEBHOOK_DOMAIN}"),

@@ -33,6 +33,7 @@ pub async fn reconcile_webhooks(
     discovery: Arc<Discovery>,
     snapshots: watch::Receiver<u64>,
 ) -> Infallible {
+    state.webhook_progress.begin();
     let reconciler = WebhookReconciler::start(state, client, discovery);
     let mut triggers: Vec<Box<dyn ChangeTrigger>> =
         vec![Box::new(snapshots), Box::new(reconciler.state.certificates.bundle())];
@@ -140,6 +141,9 @@ impl WebhookReconciler {
                 is_settled = false;
                 pause = pause.min(wait);
             }
+        }
+        if is_settled {
+            self.state.webhook_progress.reached(snapshot.generation);
         }
         if let Some(bundle) = bundle.filter(|_| is_settled) {
             self.state.certificates.adopt(&bundle);

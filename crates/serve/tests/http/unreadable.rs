@@ -115,8 +115,7 @@ fn a_mistake_in_the_settings_is_one_of_every_rule() {
 #[test]
 fn unsupported_rule_types_refuse_nothing() {
     for rule in [
-        format!("{{name: r, {PODS}, mutate: {{patchStrategicMerge: {{metadata: {{labels: {{a: b}}}}}}}}}}"),
-        format!("{{name: r, {PODS}, mutate: {{patchStrategicMerge: {{}}}}, contxt: []}}"),
+        format!("{{name: r, {PODS}, verifyImages: [{{imageReferences: ['*']}}]}}"),
         format!("{{name: r, {PODS}, generate: {{kind: ConfigMap}}, typo: 1}}"),
     ] {
         assert_eq!(allows(&policy(ENFORCE, &rule)), [true, true], "{rule}");

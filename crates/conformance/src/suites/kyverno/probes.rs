@@ -88,6 +88,9 @@ fn expect_refused(answer: &ProgramOutput) -> Result<(), String> {
     }
 }
 
+/// What the original writes in place of a rule's name where a policy is one rule and does not run to its end.
+const STATE_NAMES: [&str; 2] = ["evaluation", "exception"];
+
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ProbeRow {
     pub(super) resource: String,
@@ -102,6 +105,10 @@ impl ProbeRow {
         let mut row = Self::of(row, "resource", "rule", "result");
         if row.message == "None" {
             row.message.clear();
+        }
+        // The original names the state of a policy that is one rule in place of the rule.
+        if STATE_NAMES.contains(&row.rule.as_str()) {
+            row.rule.clear();
         }
         row
     }

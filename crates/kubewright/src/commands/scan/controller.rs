@@ -13,7 +13,7 @@ use kubewright_value::{Map, Value};
 
 use super::super::serve::{seed_bytes, serve_failure};
 use super::rules::ScanDocuments;
-use crate::arguments::{ReportArguments, ScanArguments};
+use crate::arguments::{ReportArguments, ReportManager, ScanArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::live::LiveCluster;
 use crate::output::{ColorChoice, print_stderr};
@@ -99,6 +99,7 @@ fn controller_settings(
         scan: arguments.reports.scan_settings(),
         rules: documents.rules,
         has_cluster_rules: !rules.no_cluster_rules,
+        runs_admission_rules: rules.admission_rules,
         lookups: ServeSettings {
             options,
             exception_namespaces: rules.exceptions_from.clone(),
@@ -117,7 +118,13 @@ impl ReportArguments {
         let writes_per_second = f64::from(self.writes_per_second);
         // The default is a burst of 50 at 20 a second.
         let burst = writes_per_second * BURST_SECONDS;
-        ReportWriterSettings { group: self.group(), caps, writes_per_second, burst }
+        ReportWriterSettings {
+            group: self.group(),
+            caps,
+            writes_per_second,
+            burst,
+            is_compatible: self.reports_managed_by == ReportManager::Kyverno,
+        }
     }
 }
 

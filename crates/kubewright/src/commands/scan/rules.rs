@@ -84,6 +84,7 @@ impl ScanRuleSet {
             exception_namespaces: arguments.exceptions_from.clone(),
             // Like `apply`, where no cluster says which bindings there are.
             runs_unbound_policies: arguments.no_cluster_rules,
+            runs_admission_rules: arguments.admission_rules,
             ..ScanRuleOptions::default()
         };
         let (compiled, wrong) = ScanRules::compile(&rules, &exceptions, &scan_options);

@@ -1,6 +1,8 @@
 //! Runs a `kyverno-test.yaml`: policies and resources once, then row by row.
 
 mod cases;
+mod chain;
+mod comparison;
 mod file;
 mod objects;
 mod policies;
@@ -19,6 +21,8 @@ use super::coverage::Coverage;
 use super::library::FileCache;
 use crate::rules;
 pub(in crate::commands) use cases::{RowCases, with_cases};
+use chain::DecisionChain;
+use comparison::ExpectedObjects;
 use objects::TestObjects;
 use rows::KyvernoTestRun;
 
@@ -87,8 +91,13 @@ pub(super) fn run_kyverno_test(
     let payloads: Vec<_> = payloads.collect();
     let objects = TestObjects::new(&resources, &payloads, &others, problems);
     let (world, user) = world::build_test_world(&mut file, setup, &objects, problems);
-    let mut bench = KyvernoTestRun::new(&policies, &objects, &world, user.as_ref(), setup.has_coverage);
-    let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
+    let chain = DecisionChain::new(&policies, &world, user.as_ref());
+    let mut bench = KyvernoTestRun::new(&policies, &objects, chain, setup.has_coverage);
+    let mut results = Vec::new();
+    for row in &file.rows {
+        let expected = ExpectedObjects::read(&row.expected_files, setup, problems);
+        results.extend(bench.run(row, expected.as_ref()));
+    }
     let mut coverage = Coverage::default();
     for policy in policies.iter().filter(|_| setup.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);

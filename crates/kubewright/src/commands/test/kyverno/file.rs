@@ -123,6 +123,8 @@ pub(super) struct ResultRow {
     /// None means all of them.
     pub(super) resources: Vec<WantedResource>,
     pub(super) operation: Option<Operation>,
+    /// Files with the objects that are expected after the rules: changed ones and generated ones.
+    pub(super) expected_files: Vec<String>,
     pub(super) location: Location,
 }
 
@@ -170,6 +172,10 @@ fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -
     }
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
+    // The objects that a rule clones exist beside those under review.
+    for sources in reader.each("results", |row| row.texts("cloneSourceResource")) {
+        others.extend(sources.into_iter().filter(|path| !others.contains(path)).collect::<Vec<_>>());
+    }
     KyvernoTestDocument {
         name: reader.text("name").or(name),
         policies: reader.required_texts("policies", "a test file"),
@@ -205,7 +211,10 @@ fn read_result_row(reader: &mut InputFieldReader<'_>) -> ResultRow {
         resources.push(WantedResource { namespace, ..WantedResource::new(&name) });
     }
     resources.extend(reader.each("resourceSpecs", read_resource_spec));
+    let named = ["patchedResources", "patchedResource", "generatedResource", "generatedResources"];
+    let expected_files = named.iter().flat_map(|field| reader.texts(field)).collect();
     ResultRow {
+        expected_files,
         policy: reader.required_text("policy", "a result"),
         policy_kind: FLAGS.iter().find(|(flag, _)| reader.flag(flag) == Some(true)).map(|(_, kind)| *kind),
         rule: reader.text("rule").filter(|rule| !rule.is_empty()),

@@ -1,13 +1,15 @@
 //! The policies of a test: their documents and compiled rules.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
+use std::sync::Arc;
+
+use kubewright_engine::{Diagnostic, Dialect, Engine, Rule, RuleAction, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &["verifyImages"];
+const UNSUPPORTED_TYPES: &[&str] = &[];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] = &[
     "ValidatingPolicy",
@@ -19,6 +21,9 @@ const SUPPORTED_KINDS: &[&str] = &[
     "NamespacedDeletingPolicy",
     "CleanupPolicy",
     "ClusterCleanupPolicy",
+    "MutatingPolicy",
+    "NamespacedMutatingPolicy",
+    "MutatingAdmissionPolicy",
 ];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
@@ -34,7 +39,12 @@ pub(super) struct TestPolicy {
     /// Its evaluation mode.
     mode: Text,
     parts: Vec<TestPolicyRule>,
+    /// All its rules.
     pub(super) engine: Engine,
+    /// Its rules that change the object under review, if it has any.
+    pub(super) changing: Option<Engine>,
+    /// Its other rules, if it has both.
+    pub(super) judging: Option<Engine>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -100,7 +110,16 @@ impl TestPolicy {
         if let Some(rule) = loaded.rules.first() {
             parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
         }
+        let engine = Engine::new(loaded.rules);
+        let is_change = |rule: &&Arc<Rule>| rule.action == RuleAction::Mutate;
+        let (changes, others): (Vec<_>, Vec<_>) = engine.rules().iter().partition(is_change);
+        let part = |rules: Vec<&Arc<Rule>>| {
+            (!rules.is_empty()).then(|| Engine::sharing(rules.into_iter().cloned().collect()))
+        };
+        let judging = if changes.is_empty() { None } else { part(others) };
         Self {
+            changing: part(changes),
+            judging,
             name: text(&["metadata", "name"]).into(),
             namespace: text(&["metadata", "namespace"]).into(),
             kind: kind.into(),
@@ -109,9 +128,23 @@ impl TestPolicy {
                 mode => mode.into(),
             },
             parts,
-            engine: Engine::new(loaded.rules),
+            engine,
             diagnostics: loaded.diagnostics.into_iter().filter(Diagnostic::is_error).collect(),
         }
+    }
+
+    /// Returns when the policy runs: ClusterPolicies, then MutatingAdmissionPolicies, then all other kinds.
+    pub(super) fn stage(&self) -> u8 {
+        match self.kind.as_str() {
+            "ClusterPolicy" | "Policy" => 0,
+            "MutatingAdmissionPolicy" => 1,
+            _ => 2,
+        }
+    }
+
+    /// Returns whether rows compare the object after all policies of the kind, and not after this one.
+    pub(super) fn is_compared_at_the_end(&self) -> bool {
+        self.kind.ends_with("MutatingPolicy")
     }
 
     /// Returns whether a row that names `name`, optionally with a namespace, selects the policy.
@@ -160,6 +193,8 @@ impl TestPolicy {
     pub(super) fn judges(&self, payload: Option<&str>) -> bool {
         match payload {
             None => self.mode == KUBERNETES || self.mode == "JSON",
+            // A policy that deletes has no mode: without match constraints it is about payloads.
+            Some("JSON") if self.kind.ends_with("DeletingPolicy") => true,
             Some(mode) => self.mode == mode,
         }
     }
@@ -254,7 +289,7 @@ fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
             ..TestPolicyRule::default()
         };
     }
-    if let Some(sort) = ["mutate", "generate"].into_iter().find(|sort| has(rule, sort)) {
+    if let Some(sort) = ["mutate", "generate", "verifyImages"].into_iter().find(|sort| has(rule, sort)) {
         return TestPolicyRule { name, sort: sort.into(), lines, ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);

@@ -3,32 +3,27 @@
 //! A row holds if every selected outcome is the expected one. A rule without an outcome for an object, because it does not
 //! match or has nothing to check, counts as `skip`; a row about something that does not exist fails.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use kubewright_engine::{
-    Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest_word,
+    ObjectWrite, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, WriteVerb, nearest_word,
 };
-use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
+use kubewright_k8s::Operation;
 use kubewright_report::{CaseRule, TestCaseResult, path_text};
 use kubewright_value::Location;
 
 use super::super::coverage::ExercisedRules;
+use super::chain::DecisionChain;
+use super::comparison::ExpectedObjects;
 use super::file::{ResultRow, WantedResource};
 use super::objects::{TestObject, TestObjects};
 use super::policies::{TestPolicy, TestPolicyRule};
-use crate::fixtures::FileWorld;
 use crate::rules;
 
 /// A loaded test.
 pub(super) struct KyvernoTestRun<'a> {
     pub(super) policies: &'a [TestPolicy],
     pub(super) objects: &'a TestObjects<'a>,
-    pub(super) world: &'a FileWorld,
-    pub(super) user: Option<&'a UserInfo>,
+    chain: DecisionChain<'a>,
     pub(super) has_coverage: bool,
-    // By policy, object and operation.
-    decisions: HashMap<(usize, usize, Operation), Rc<Decision>>,
     pub(super) exercised: ExercisedRules,
 }
 
@@ -59,28 +54,26 @@ impl<'a> KyvernoTestRun<'a> {
     pub(super) fn new(
         policies: &'a [TestPolicy],
         objects: &'a TestObjects<'a>,
-        world: &'a FileWorld,
-        user: Option<&'a UserInfo>,
+        chain: DecisionChain<'a>,
         has_coverage: bool,
     ) -> Self {
-        let (decisions, exercised) = (HashMap::new(), ExercisedRules::default());
-        Self { policies, objects, world, user, has_coverage, decisions, exercised }
+        Self { policies, objects, chain, has_coverage, exercised: ExercisedRules::default() }
     }
 
-    /// Runs one row; returns a result for each of its resources.
-    pub(super) fn run(&mut self, row: &ResultRow) -> Vec<TestCaseResult> {
+    /// Runs one row, which may expect objects; returns a result for each of its resources.
+    pub(super) fn run(&mut self, row: &ResultRow, expected: Option<&ExpectedObjects>) -> Vec<TestCaseResult> {
         let place = match self.meant(row) {
             Ok(place) => place,
             Err(refusal) => return self.refused(row, &refusal.part, &refusal.message),
         };
         let part = self.part(place, row);
         if row.resources.is_empty() {
-            return self.all(row, place, &part);
+            return self.all(row, place, &part, expected);
         }
         let mut results = Vec::new();
         for wanted in &row.resources {
             results.push(match self.objects.find(wanted, row.kind.as_deref()) {
-                Ok(objects) => self.judge(row, place, &part, &objects),
+                Ok(objects) => self.judge(row, (place, &part), &objects, expected),
                 Err(message) => failed_row(row, &part, wanted, &message),
             });
         }
@@ -156,7 +149,13 @@ impl<'a> KyvernoTestRun<'a> {
     }
 
     /// Evaluates a row without resources: on all objects for which its rules have an outcome.
-    fn all(&mut self, row: &ResultRow, place: usize, part: &TestPolicyRule) -> Vec<TestCaseResult> {
+    fn all(
+        &mut self,
+        row: &ResultRow,
+        place: usize,
+        part: &TestPolicyRule,
+        expected: Option<&ExpectedObjects>,
+    ) -> Vec<TestCaseResult> {
         let is_meant = |object: &&TestObject<'_>| {
             object.payload.is_some() || row.kind.as_deref().is_none_or(|kind| object.kind() == kind)
         };
@@ -164,7 +163,7 @@ impl<'a> KyvernoTestRun<'a> {
         let mut results = Vec::new();
         for object in objects {
             if !self.outcomes(row, place, object).is_empty() {
-                results.push(self.judge(row, place, part, &[object]));
+                results.push(self.judge(row, (place, part), &[object], expected));
             }
         }
         if results.is_empty() {
@@ -179,13 +178,17 @@ impl<'a> KyvernoTestRun<'a> {
     fn judge(
         &mut self,
         row: &ResultRow,
-        place: usize,
-        part: &TestPolicyRule,
+        (place, part): (usize, &TestPolicyRule),
         objects: &[&TestObject<'a>],
+        expected: Option<&ExpectedObjects>,
     ) -> TestCaseResult {
         let mut said: Vec<(RuleVerdict, &TestObject<'a>)> = Vec::new();
+        let mut mismatch = None;
         for object in objects {
             let outcomes = self.outcomes(row, place, object);
+            if let Some(expected) = expected.filter(|_| !outcomes.is_empty()) {
+                mismatch = mismatch.or(self.mismatch(row, place, object, expected));
+            }
             said.extend(outcomes.into_iter().map(|outcome| (outcome, *object)));
         }
         if said.is_empty()
@@ -195,12 +198,13 @@ impl<'a> KyvernoTestRun<'a> {
         }
         let wrong = said.iter().filter(|(said, _)| said.status.name() != row.result);
         let wrong = wrong.max_by_key(|(said, _)| status_rank(said.status));
-        let is_ok = wrong.is_none();
+        let is_ok = wrong.is_none() && mismatch.is_none();
+        let is_expected_status = wrong.is_none();
         let Some((said, object)) = wrong.or(said.first()) else {
             return failed_row(row, part, &WantedResource::default(), "there are no resources to evaluate");
         };
-        let mut message = String::new();
-        if !is_ok {
+        let mut message = mismatch.unwrap_or_default();
+        if !is_expected_status {
             message = format!("expected {}, got {}", row.result, said.status);
             if !said.message.is_empty() {
                 message.push_str(&format!(": {}", said.message));
@@ -225,33 +229,30 @@ impl<'a> KyvernoTestRun<'a> {
         let Some(policy) = self.policies.get(place).filter(|policy| policy.judges(object.payload)) else {
             return Vec::new();
         };
-        let request = self.request(row, policy, object);
-        let key = (place, std::ptr::from_ref(object) as usize, request.operation);
-        let decision = match self.decisions.get(&key) {
-            Some(decision) => Rc::clone(decision),
-            None => {
-                let decision =
-                    Rc::new(policy.engine.decide(&request, self.world, &DecisionSettings::default()));
-                self.decisions.insert(key, Rc::clone(&decision));
-                decision
-            }
-        };
+        let decisions = self.chain.decide(row, place, object);
         let of_row = |outcome: &&RuleOutcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
-        let outcomes: Vec<&RuleOutcome> = decision.outcomes.iter().filter(of_row).collect();
         if self.has_coverage {
-            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
-            let traced = policy.engine.decide(&request, self.world, &settings);
-            self.exercised.rules.extend(outcomes.iter().map(|outcome| outcome.rule.clone()));
-            self.exercised.looked_at(traced.outcomes.iter().filter(of_row));
+            for (_, traced) in self.chain.traced(row, place, object) {
+                let outcomes = traced.outcomes.iter().filter(of_row);
+                self.exercised.rules.extend(
+                    outcomes.clone().filter(|outcome| outcome.is_judged).map(|outcome| outcome.rule.clone()),
+                );
+                self.exercised.looked_at(outcomes);
+            }
         }
-        let said = |outcome: &&RuleOutcome| {
+        let mut outcomes = Vec::new();
+        for (request, decision) in &decisions {
+            outcomes
+                .extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, request.operation)));
+        }
+        let said = |(outcome, operation): &(&RuleOutcome, Operation)| {
             let location = object.document.locate(&outcome.path);
             RuleVerdict {
                 status: outcome.status,
                 message: outcome.message.to_string(),
                 rule: Some(RuleId::clone(&outcome.rule)),
                 place: location_text(&location, &path_text(&outcome.path)),
-                operation: request.operation,
+                operation: *operation,
             }
         };
         match policy.is_one_rule() {
@@ -264,16 +265,16 @@ impl<'a> KyvernoTestRun<'a> {
     }
 
     /// Returns why the selected rules have no outcome for `object`.
-    fn silence(&self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> RuleVerdict {
+    fn silence(&mut self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> RuleVerdict {
         let mut reason = String::new();
         let mut operation = Operation::Create;
         if let Some(policy) = self.policies.get(place) {
-            let request = self.request(row, policy, object);
+            let traced = self.chain.traced(row, place, object);
+            let request = self.chain.request(row, policy, object, None);
             operation = request.operation;
-            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
-            let traced = policy.engine.decide(&request, self.world, &settings);
             let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
-            let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
+            let mut outcomes = traced.iter().flat_map(|(_, decision)| &decision.outcomes);
+            let of_row = outcomes.find(|outcome| is_meant(&outcome.rule));
             let rule = policy.engine.rules().iter().find(|rule| is_meant(&rule.id));
             reason = match (of_row, rule) {
                 (Some(outcome), _) => match outcome.trace.as_deref().map(missed_checks) {
@@ -295,8 +296,27 @@ impl<'a> KyvernoTestRun<'a> {
         }
     }
 
-    fn request(&self, row: &ResultRow, policy: &TestPolicy, object: &TestObject<'a>) -> AdmissionRequest {
-        object.asked(row.operation, &policy.name, self.world, self.user)
+    /// Returns why what the rules made is not as the row expects: other objects that they write, or the object itself.
+    fn mismatch(
+        &mut self,
+        row: &ResultRow,
+        place: usize,
+        object: &TestObject<'a>,
+        expected: &ExpectedObjects,
+    ) -> Option<String> {
+        let policy = self.policies.get(place)?;
+        let decisions = self.chain.decide(row, place, object);
+        let outcomes = decisions.iter().flat_map(|(_, decision)| &decision.outcomes);
+        let of_row = outcomes.filter(|outcome| policy.is_meant(row.rule.as_deref(), &outcome.rule));
+        let writes: Vec<&ObjectWrite> = of_row.flat_map(|outcome| &outcome.writes).collect();
+        let made = writes.iter().filter(|write| write.verb != WriteVerb::Delete);
+        if let Some(mismatch) = made.map(|write| expected.mismatch(&write.object)).find(Option::is_some) {
+            return mismatch;
+        }
+        match policy.changing.is_some() {
+            true => expected.mismatch(&self.chain.changed_object(row, place, object)?),
+            false => None,
+        }
     }
 }
 

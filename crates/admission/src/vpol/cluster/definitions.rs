@@ -1,0 +1,51 @@
+//! The CustomResourceDefinitions of `policies.kyverno.io`. All kinds have the same versions and the same schema: it declares
+//! what other programs read, preserves all other fields, and has no defaults, so that what is applied is what is stored.
+
+use std::sync::LazyLock;
+
+const DEFINITION: &str = include_str!("definition.yaml");
+const VERSION: &str = include_str!("version.yaml");
+
+/// Kind, plural and short name; each has a namespaced twin.
+const POLICY_KINDS: [(&str, &str, &str); 5] = [
+    ("ValidatingPolicy", "validatingpolicies", "vpol"),
+    ("MutatingPolicy", "mutatingpolicies", "mpol"),
+    ("GeneratingPolicy", "generatingpolicies", "gpol"),
+    ("DeletingPolicy", "deletingpolicies", "dpol"),
+    ("ImageValidatingPolicy", "imagevalidatingpolicies", "ivpol"),
+];
+
+/// The versions, and which of them is stored.
+const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
+
+static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    for (kind, plural, short) in POLICY_KINDS {
+        all.push(definition_of(kind, plural, short, "Cluster"));
+        let (kind, plural) = (format!("Namespaced{kind}"), format!("namespaced{plural}"));
+        all.push(definition_of(&kind, &plural, &format!("n{short}"), "Namespaced"));
+    }
+    all.push(definition_of("PolicyException", "policyexceptions", "celpolex", "Namespaced"));
+    all
+});
+
+/// Returns the definitions of all kinds.
+pub(super) fn policy_definitions() -> Vec<&'static str> {
+    DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+fn definition_of(kind: &str, plural: &str, short: &str, scope: &str) -> String {
+    let names = [
+        ("PLURAL", plural),
+        ("SINGULAR", &kind.to_lowercase()),
+        ("KIND", kind),
+        ("[SHORT]", &format!("[{short}]")),
+        ("SCOPE", scope),
+    ];
+    let mut text = names.iter().fold(DEFINITION.to_owned(), |text, (from, to)| text.replace(from, to));
+    for (version, is_stored) in VERSIONS {
+        let stored = if is_stored { "true" } else { "false" };
+        text.push_str(&VERSION.replace("VERSION", version).replace("STORAGE", stored));
+    }
+    text
+}

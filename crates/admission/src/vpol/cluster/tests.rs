@@ -1,0 +1,79 @@
+//! Tests of policies in a cluster.
+
+use kubewright_engine::{
+    ClusterResources, Dialect, FailurePolicy, KindOrResource, ResponseWording, RuleReport,
+};
+use kubewright_value::{Document, Value, yaml};
+
+use super::super::ValidatingPolicies;
+
+const POLICY: &str = "
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: no-latest}
+spec:
+  failurePolicy: Ignore
+  webhookConfiguration: {timeoutSeconds: 3}
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+    - expression: object.spec.containers.all(c, !c.image.endsWith(':latest'))
+";
+
+fn dialect() -> ValidatingPolicies {
+    ValidatingPolicies::new(&[], kubewright_cel::Inputs::default())
+}
+
+fn document(text: &str) -> Document {
+    Document::written(yaml::parse(text).expect("YAML"), "policy.yaml")
+}
+
+#[test]
+fn every_kind_has_a_definition_that_stores_what_is_applied() {
+    let all = dialect().custom_resource_definitions();
+    assert_eq!(all.len(), 11);
+    for text in all {
+        let definition = yaml::parse(text).expect("a definition is YAML");
+        let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array).expect("versions");
+        let names: Vec<&str> = versions.iter().map(|version| version.str_at(&["name"])).collect();
+        assert_eq!(names, ["v1", "v1beta1", "v1alpha1"]);
+        assert!(!text.contains("default:"), "a default would be drift");
+    }
+}
+
+#[test]
+fn the_webhook_asks_for_pods_and_their_controllers() {
+    let compiled = dialect().compile(&document(POLICY), &[]);
+    let [plan] = compiled.webhooks.as_slice() else { panic!("one webhook, not {:?}", compiled.webhooks) };
+    assert_eq!(plan.failure_policy, FailurePolicy::Ignore);
+    assert_eq!(plan.timeout_seconds, 3);
+    let resources: Vec<&str> = plan
+        .rules
+        .iter()
+        .map(|rule| match &rule.name {
+            KindOrResource::Kind(name) | KindOrResource::Resource(name) => name.as_str(),
+        })
+        .collect();
+    let expected = ["pods", "daemonsets", "deployments", "replicasets", "statefulsets", "cronjobs", "jobs"];
+    assert_eq!(resources, expected);
+}
+
+#[test]
+fn a_policy_for_the_scanner_alone_has_no_webhook() {
+    let text = POLICY.replace("  failurePolicy: Ignore\n", "  evaluation: {admission: {enabled: false}}\n");
+    let compiled = dialect().compile(&document(&text), &[]);
+    assert!(compiled.webhooks.is_empty(), "{:?}", compiled.webhooks);
+}
+
+#[test]
+fn the_status_has_the_conditions_of_kyverno() {
+    let report = RuleReport { is_ready: true, since: "2026-01-01T00:00:00Z".into(), ..RuleReport::default() };
+    let status = dialect().status(&report);
+    assert_eq!(status.at(&["conditionStatus", "ready"]), Some(&Value::from(true)));
+    let conditions =
+        status.at(&["conditionStatus", "conditions"]).and_then(Value::as_array).expect("conditions");
+    let types: Vec<&str> = conditions.iter().map(|one| one.str_at(&["type"])).collect();
+    assert_eq!(types, ["WebhookConfigured", "RBACPermissionsGranted"]);
+    assert!(conditions.iter().all(|one| one.str_at(&["reason"]) == "Succeeded"));
+}

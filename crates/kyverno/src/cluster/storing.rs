@@ -1,0 +1,116 @@
+//! What is wrong with a policy only where it is stored.
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Step, Value};
+
+use crate::diagnostics as code;
+use crate::matching::kind;
+use crate::source::{self, Match};
+
+/// Kinds of which there are only subresources.
+const SUBRESOURCE_KINDS: [&str; 9] = [
+    "Scale",
+    "Eviction",
+    "TokenRequest",
+    "PodExecOptions",
+    "PodAttachOptions",
+    "PodPortForwardOptions",
+    "PodProxyOptions",
+    "NodeProxyOptions",
+    "ServiceProxyOptions",
+];
+
+/// The types of rules that only admission runs.
+const ADMISSION_TYPES: [&str; 3] = ["mutate", "generate", "verifyImages"];
+
+/// Returns the rules that need admission of a policy that switches it off.
+pub(super) fn rules_without_admission(document: &Document) -> Vec<Diagnostic> {
+    let spec = |key: &str| document.value.at(&["spec", key]);
+    if spec("admission").and_then(Value::as_bool) != Some(false) {
+        return Vec::new();
+    }
+    let rules = spec("rules").and_then(Value::as_array).unwrap_or_default().iter().enumerate();
+    let wrong = rules.flat_map(|(place, rule)| {
+        ADMISSION_TYPES.iter().filter(|key| rule.get(key).is_some()).map(move |key| (place, *key))
+    });
+    wrong
+        .map(|(place, key)| {
+            let path = [Step::from("spec"), Step::from("rules"), Step::Index(place), Step::from(key)];
+            let message = format!("`{key}` runs only at admission, which the policy switches off");
+            let help = "remove `admission: false`";
+            Diagnostic::new(&code::NEVER_RUNS, message, document.locate_key(&path)).help(help)
+        })
+        .collect()
+}
+
+/// Returns what is wrong with a PolicyException: a scan has no user to compare with.
+pub(super) fn exception_problems(document: &Document) -> Vec<Diagnostic> {
+    let (exception, mut problems) = source::read_exception(document);
+    let Some(exception) = exception.filter(|exception| exception.is_background) else { return problems };
+    let matching = &exception.matching;
+    for filter in matching.flat.iter().chain(&matching.any).chain(&matching.all) {
+        let names_user =
+            !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty();
+        if names_user {
+            let message = "a background scan has no user to compare with";
+            let location = document.locate_key(&filter.path);
+            let problem = Diagnostic::new(&code::BACKGROUND_USER, message, location);
+            problems.push(
+                problem.help("set `background: false`").upstream("invalid variable used at path: match"),
+            );
+        }
+    }
+    problems
+}
+
+/// Returns the kinds of a policy with background scans that are subresources: nothing of them is stored, so a scan cannot
+/// see them.
+pub(super) fn background_subresources(document: &Document) -> Vec<Diagnostic> {
+    let (Some(policy), _) = source::read_policy_document(document) else { return Vec::new() };
+    if !policy.settings.is_background {
+        return Vec::new();
+    }
+    let matches = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
+    let filters = matches.flat_map(|one: &Match| one.flat.iter().chain(&one.any).chain(&one.all));
+    let kinds = filters.flat_map(|filter| &filter.kinds);
+    let is_part = |written: &str| {
+        let [_, _, kind, subresource] = kind::kind_parts(written);
+        !subresource.is_empty() || SUBRESOURCE_KINDS.contains(&kind)
+    };
+    kinds
+        .filter(|written| is_part(&written.value))
+        .map(|written| {
+            let message = format!("a background scan sees no subresources, and `{}` is one", written.value);
+            let location = document.locate(&written.path);
+            Diagnostic::new(&code::NOT_HERE, message, location).help("set `background: false`")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_value::{Document, yaml};
+
+    use super::background_subresources;
+
+    #[track_caller]
+    fn check(kind: &str, background: &str, count: usize) {
+        let text = format!(
+            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: p}}\nspec:\n  background: {background}\n  \
+             rules:\n  - name: r\n    match: {{any: [{{resources: {{kinds: ['{kind}']}}}}]}}\n    \
+             validate: {{message: no, pattern: {{metadata: {{name: x}}}}}}\n"
+        );
+        let document = Document::written(yaml::parse(&text).expect("YAML"), "policy.yaml");
+        assert_eq!(background_subresources(&document).len(), count, "{kind} {background}");
+    }
+
+    #[test]
+    fn a_scan_sees_no_subresources() {
+        check("Pod/exec", "true", 1);
+        check("*/status", "true", 1);
+        check("Pod/exec", "false", 0);
+        check("Scale", "true", 1);
+        check("Pod", "true", 0);
+        check("apps/v1/Deployment", "true", 0);
+    }
+}

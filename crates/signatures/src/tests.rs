@@ -1,0 +1,1 @@
+//! Tests of formats and of trust.
