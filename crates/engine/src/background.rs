@@ -15,6 +15,8 @@ use crate::{RuleId, WebhookRule};
 pub enum BackgroundProgram {
     /// The rule makes objects because of others.
     Generate(GenerateProgram),
+    /// The rule changes existing objects because of others.
+    Mutate(MutateProgram),
     /// The rule deletes objects by schedule.
     Delete(DeleteProgram),
 }
@@ -25,6 +27,7 @@ impl BackgroundProgram {
     pub fn rule(&self) -> &Arc<RuleId> {
         match self {
             Self::Generate(program) => &program.rule,
+            Self::Mutate(program) => &program.rule,
             Self::Delete(program) => &program.rule,
         }
     }
@@ -49,6 +52,26 @@ pub struct GenerateProgram {
     pub uses_server_side_apply: bool,
     /// Whether the rule makes objects when a trigger is deleted. Otherwise the deletion of a trigger deletes them.
     pub generates_on_delete: bool,
+    /// Whether what the rule no longer wants for a trigger that it still has is deleted. Otherwise it stays, without the
+    /// labels of the policy.
+    pub deletes_stale_downstream: bool,
+    /// Whether what rules wrote in the background is no trigger of it.
+    pub skips_background_requests: bool,
+}
+
+/// A rule that changes existing objects (targets) because of others (triggers).
+#[derive(Debug, Clone, PartialEq)]
+pub struct MutateProgram {
+    /// The rule.
+    pub rule: Arc<RuleId>,
+    /// The kinds and operations of triggers.
+    pub triggers: Vec<WebhookRule>,
+    /// The kinds of targets, as far as they are known before a trigger is. Their operations do not count.
+    pub targets: Vec<WebhookRule>,
+    /// Whether objects that exist when the policy is stored are triggers too.
+    pub mutates_existing: bool,
+    /// Whether what rules wrote in the background is no trigger of it.
+    pub skips_background_requests: bool,
 }
 
 /// A downstream as far as the policy says it. A field that depends on the trigger is `None`.

@@ -22,6 +22,7 @@ mod world;
 
 pub use background::{
     BackgroundProgram, CloneSource, DeleteProgram, DeletionPropagation, DownstreamTemplate, GenerateProgram,
+    MutateProgram,
 };
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,

@@ -138,6 +138,13 @@ impl PolicyCompiler<'_> {
                     workload: generated.workload,
                 });
             }
+            if let Method::Mutate(mutate) = &rule.validate.method
+                && !mutate.targets.is_empty()
+                && broken.is_none()
+            {
+                let program = self.mutate_program(rule, mutate);
+                self.background.push(program);
+            }
             for variant in variants {
                 let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
                 if broken.is_none() && matches!(rule.validate.method, Method::Images(_)) {

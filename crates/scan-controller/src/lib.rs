@@ -5,6 +5,7 @@
 //! [`ClusterReportWriter`] brings the difference into the cluster. Nothing is written that does not pass the fence of the Lease.
 
 mod answers;
+mod background;
 mod controller;
 mod event;
 mod kinds;
@@ -25,6 +26,7 @@ mod term;
 mod watches;
 mod writer;
 
+pub use background::BackgroundSettings;
 pub use controller::{ScanController, run_scan_controller};
 pub use metrics::ScanMetrics;
 pub use settings::ScanControllerSettings;

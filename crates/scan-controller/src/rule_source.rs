@@ -2,7 +2,7 @@
 //!
 //! Every replica does this, the leader or not, so that dashboards get the same answers from all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,6 +37,8 @@ pub(crate) struct LoadedRules {
     pub(crate) rules: Arc<ScanRules>,
     /// What they were compiled from.
     pub(crate) documents: Vec<Document>,
+    /// The versions of the rule objects of the cluster, as numbers.
+    pub(crate) versions: HashMap<ObjectName, u64>,
 }
 
 /// The objects that rules are compiled from.
@@ -190,6 +192,15 @@ impl RuleSource {
         RuleObjects { rules, exceptions: of_role(WatchRole::Exception) }
     }
 
+    /// Returns the versions of the rule objects of the cluster.
+    fn versions(&self) -> HashMap<ObjectName, u64> {
+        let further = self.further.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = self.stores.of_role(WatchRole::Rule).flat_map(|(_, store)| store.all());
+        let rules = rules.chain(further.values().flat_map(|further| further.store.all()));
+        let version = |rule: &Value| rule.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
+        rules.map(|rule| (ObjectName::of(&rule), version(&rule))).collect()
+    }
+
     fn compile(&self, objects: &RuleObjects) -> LoadedRules {
         let begun = Instant::now();
         let mut documents: Vec<Document> = objects.rules.iter().map(cluster_document).collect();
@@ -210,7 +221,7 @@ impl RuleSource {
             .number("problems", diagnostics.len() as u64)
             .number("milliseconds", millis)
             .write();
-        LoadedRules { rules: Arc::new(rules), documents }
+        LoadedRules { rules: Arc::new(rules), documents, versions: self.versions() }
     }
 }
 

@@ -7,7 +7,7 @@ use kubewright_scan::ScanSettings;
 use kubewright_serve::ServeSettings;
 use kubewright_value::Document;
 
-use crate::ReportWriterSettings;
+use crate::{BackgroundSettings, ReportWriterSettings};
 use crate::lease::LeaseSettings;
 
 /// The settings of a scan that runs all the time.
@@ -19,6 +19,8 @@ pub struct ScanControllerSettings {
     pub health_address: SocketAddr,
     /// In which time every object is judged again, whether something has changed or not.
     pub interval: Duration,
+    /// How rules work in the background.
+    pub background: BackgroundSettings,
     /// How reports are written.
     pub reports: ReportWriterSettings,
     /// Which objects and results have rows.
@@ -40,6 +42,7 @@ impl Default for ScanControllerSettings {
             lease: LeaseSettings::default(),
             health_address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 8080)),
             interval: Duration::from_secs(3600),
+            background: BackgroundSettings::default(),
             reports: ReportWriterSettings::default(),
             scan: ScanSettings::default(),
             rules: Vec::new(),

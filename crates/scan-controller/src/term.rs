@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kubewright_cluster::GroupVersionResource;
-use kubewright_cluster::{Client, Discovery, ResourceEvent, ResourceWatch, watch_resource};
+use kubewright_cluster::{Client, DiscoveredResources, Discovery, ResourceEvent, ResourceWatch, watch_resource};
 use kubewright_scan::Scanner;
 use kubewright_serve::log::{Log, LogLevel};
 use kubewright_serve::{CachedWorld, ClusterLookup};
@@ -19,6 +19,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use crate::answers::ScanWorld;
+use crate::background::{BackgroundParts, begin_background};
 use crate::event::ControllerEvents;
 use crate::lease::LeaseFence;
 use crate::pattern_objects::run_pattern_objects;
@@ -62,6 +63,7 @@ pub(crate) struct ScanTerm {
     changed: Arc<Notify>,
     tasks: Vec<AbortHandle>,
     reporting: tokio::task::JoinHandle<()>,
+    background: Vec<tokio::task::JoinHandle<()>>,
     thread: Option<JoinHandle<()>>,
     status: Arc<ScanStatus>,
     metrics: Arc<ScanMetrics>,
@@ -98,6 +100,23 @@ impl ScanTerm {
             is_stopping: Arc::new(AtomicBool::new(false)),
         };
         let (inputs, received) = mpsc::channel(MAX_WAITING_INPUTS);
+        let (resources, known_resources) = watch::channel(None);
+        let background = BackgroundParts {
+            client: client.clone(),
+            lookup: Arc::clone(&context.lookup),
+            rules: rules.clone(),
+            served: known_resources,
+            fence: Arc::clone(&fence),
+            lease: settings.lease.clone(),
+            metrics: Arc::clone(&metrics),
+            log: Arc::clone(&context.log),
+            is_stopping: Arc::clone(&context.is_stopping),
+            parallel_writes: settings.background.parallel_writes,
+        };
+        let background = match settings.background.is_enabled {
+            true => begin_background(&background),
+            false => Vec::new(),
+        };
         let served = Arc::new(Notify::new());
         let events = ControllerEvents::new(client.clone(), settings.lease.clone());
         let reporting = tokio::spawn(run_reporting(context.clone(), Arc::clone(&served), events));
@@ -109,7 +128,7 @@ impl ScanTerm {
                 client,
                 discovery,
                 Arc::clone(&context.log),
-                served,
+                ServedResources { changed: served, known: resources },
                 inputs.clone(),
             )),
             tokio::spawn(follow_requests(fence.requested_scan(), inputs.clone())),
@@ -119,7 +138,7 @@ impl ScanTerm {
         let scan = ScanThread::new(context, Handle::current(), inputs);
         let thread = std::thread::Builder::new().name("scan".to_owned()).spawn(move || scan.run(received))?;
         let tasks = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
-        Ok(Self { is_stopping, changed, tasks, reporting, thread: Some(thread), status, metrics })
+        Ok(Self { is_stopping, changed, tasks, reporting, background, thread: Some(thread), status, metrics })
     }
 
     /// Returns whether the scan thread has ended, which it never does by itself.
@@ -135,6 +154,11 @@ impl ScanTerm {
         if tokio::time::timeout(STOP_TIMEOUT, &mut self.reporting).await.is_err() {
             self.reporting.abort();
         }
+        for mut task in std::mem::take(&mut self.background) {
+            if tokio::time::timeout(STOP_TIMEOUT, &mut task).await.is_err() {
+                task.abort();
+            }
+        }
         if let Some(thread) = self.thread.take() {
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
@@ -149,6 +173,7 @@ impl Drop for ScanTerm {
         self.is_stopping.store(true, Ordering::Relaxed);
         self.tasks.iter().for_each(AbortHandle::abort);
         self.reporting.abort();
+        self.background.iter().for_each(tokio::task::JoinHandle::abort);
     }
 }
 
@@ -186,12 +211,19 @@ async fn follow_requests(mut requests: watch::Receiver<kubewright_value::Text>, 
     }
 }
 
-/// Asks which resources there are whenever a definition changes, and wakes `served`.
+/// Who is told which resources there are.
+struct ServedResources {
+    /// Woken when they have changed.
+    changed: Arc<Notify>,
+    known: watch::Sender<Option<Arc<DiscoveredResources>>>,
+}
+
+/// Asks which resources there are whenever a definition changes, and tells `served`.
 async fn follow_discovery(
     client: Client,
     discovery: Arc<Discovery>,
     log: Arc<Log>,
-    served: Arc<Notify>,
+    served: ServedResources,
     inputs: Sender<ScanInput>,
 ) {
     let definitions =
@@ -204,7 +236,8 @@ async fn follow_discovery(
     loop {
         match discovery.refreshed().await {
             Ok(resources) if known.as_ref() != Some(&resources) => {
-                served.notify_one();
+                served.changed.notify_one();
+                served.known.send_replace(Some(Arc::clone(&resources)));
                 known = Some(Arc::clone(&resources));
                 if inputs.send(ScanInput::Served(resources)).await.is_err() {
                     return;

@@ -148,6 +148,12 @@ impl InputTable {
     }
 }
 
+/// Returns whether the answer to `query` can depend on `changed`.
+#[must_use]
+pub fn is_query_about(query: &Query, changed: &ObjectKey) -> bool {
+    ChangedInput::Object(changed.clone()).is_read_by(query)
+}
+
 /// Returns the path of a query whose answer a watch of a resource can announce changes of.
 fn watched_path(query: &Query) -> Option<&ApiPath> {
     match query {
@@ -158,7 +164,9 @@ fn watched_path(query: &Query) -> Option<&ApiPath> {
     }
 }
 
-fn watched_input(query: &Query) -> Option<WatchedInput> {
+/// Returns what is watched to know when the answer to `query` changes.
+#[must_use]
+pub fn watched_input(query: &Query) -> Option<WatchedInput> {
     match query {
         Query::Object(name) => Some(WatchedInput::Kind(KindKey::of(name))),
         Query::Shared(name) => Some(WatchedInput::Shared(name.clone())),

@@ -25,12 +25,12 @@ mod shard;
 mod value_hash;
 
 pub use decision::ObjectDecision;
-pub use input::WatchedInput;
+pub use input::{WatchedInput, is_query_about, watched_input};
 pub use judge::{Judgement, JudgementCause};
 pub use key::{KindKey, ObjectKey};
 pub use quiet_kinds::{is_credential_kind, is_quiet_kind, preferred_group};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
-pub use rules::{RescanTarget, ScanRuleOptions, ScanRules};
+pub use rules::{BackgroundPolicy, RescanTarget, ScanRuleOptions, ScanRules};
 pub use scanner::{
     ChangedResults, FullPassList, JudgementCounts, Observation, ReportOn, RuleTotals, ScanSettings,
     ScanTotals, Scanner,

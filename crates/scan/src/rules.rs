@@ -1,5 +1,6 @@
 //! All rules and patterns of a scan, compiled once and never changed.
 
+mod background;
 mod change;
 mod compile;
 mod digest;
@@ -17,6 +18,7 @@ use kubewright_value::{Document, Text};
 
 use crate::fingerprint::ReadParts;
 use crate::{KindKey, ObjectKey};
+pub use background::BackgroundPolicy;
 pub(crate) use change::would_change;
 use digest::PolicyDigest;
 use owners::OwnerRules;
@@ -50,6 +52,7 @@ pub struct ScanRules {
     pub(crate) patterns: PatternSet,
     do_patterns_read_bookkeeping: bool,
     policies: BTreeMap<ObjectKey, ScannedPolicy>,
+    background: Vec<BackgroundPolicy>,
     needs: Needs,
     expiry: Option<i128>,
 }
@@ -143,6 +146,12 @@ impl ScanRules {
     /// Returns the ids of all rules.
     pub fn rule_ids(&self) -> impl Iterator<Item = &RuleId> {
         self.policies.values().flat_map(|policy| &policy.rules)
+    }
+
+    /// Returns the policies that write objects in the background.
+    #[must_use]
+    pub fn background(&self) -> &[BackgroundPolicy] {
+        &self.background
     }
 
     /// Returns the names of all patterns.

@@ -116,5 +116,7 @@ fn background_program(
         orphans_downstream: settings.orphans_downstream,
         generates_existing: settings.generates_existing,
         uses_server_side_apply: settings.uses_server_side_apply,
+        deletes_stale_downstream: true,
+        skips_background_requests: settings.skips_background_requests,
     })
 }

@@ -177,6 +177,8 @@ impl PolicyCompiler<'_> {
             generates_existing: generate.generates_existing.unwrap_or(settings.generates_existing),
             uses_server_side_apply: settings.uses_server_side_apply,
             generates_on_delete: program.generates_on_delete,
+            deletes_stale_downstream: false,
+            skips_background_requests: program.skips_background_requests,
         })
     }
 }

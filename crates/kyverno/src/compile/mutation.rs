@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use kubewright_engine::{BackgroundProgram, KindOrResource, MutateProgram, WebhookRule};
 use kubewright_patch::Pointer;
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
+use crate::cluster::targets;
 use crate::conditions::ConditionSet;
 use crate::context::CompiledContextEntry;
 use crate::evaluate::Rooted;
@@ -13,11 +15,11 @@ use crate::mutate::operations::{OperationList, OperationTemplate, WrittenOperati
 use crate::mutate::overlay::OverlayNode;
 use crate::mutate::targets::{MutationTarget, TargetSelector};
 use crate::mutate::{Mutation, MutationLoop, MutationPatch, OverlaySource, StrategicOverlay};
-use crate::source::{ElementOrder, Match, Mutate, MutateForeach, MutatePatch, MutateTarget, ResourceFilter};
+use crate::source::{ElementOrder, Match, Mutate, MutateForeach, MutatePatch, MutateTarget, ResourceFilter, RuleSource};
 use crate::tainted::{Tainted, TaintedPart};
 use crate::template::{TemplateHome, TemplateVariable, VariableQuery, VariableTemplate};
 use kubewright_dialect_kit::fields::{Located, child_path};
-use kubewright_k8s::{Operation, PodTemplatePath};
+use kubewright_k8s::{Operation, Operations, PodTemplatePath};
 
 /// Everything in a mutate rule that had to be parsed.
 pub(super) struct MutationParts {
@@ -70,6 +72,27 @@ impl PolicyCompiler<'_> {
             patch: self.mutation_patch(&mutate.patch, home),
             is_for_deletions: !mutate.targets.is_empty() && filters.into_iter().any(lists_deletions),
         }
+    }
+
+    /// Returns what a controller has to know about a rule with targets.
+    pub(super) fn mutate_program(&self, rule: &RuleSource, mutate: &Mutate) -> BackgroundProgram {
+        let mut triggers = targets::matched_resources(&rule.matching, rule.exclude.as_ref());
+        let filters = rule.matching.any.iter().chain(&rule.matching.all).chain(&rule.matching.flat);
+        if !filters.into_iter().any(|filter| filter.operations.contains(&Operation::Delete)) {
+            let usual = [Operation::Create, Operation::Update, Operation::Connect];
+            for trigger in &mut triggers {
+                let kept = usual.into_iter().filter(|operation| trigger.operations.contains(*operation));
+                trigger.operations = kept.collect();
+            }
+        }
+        let of_policy = self.document.value.at(&["spec", "mutateExistingOnPolicyUpdate"]);
+        BackgroundProgram::Mutate(MutateProgram {
+            rule: self.id(&rule.name.value),
+            triggers,
+            targets: mutate.targets.iter().filter_map(target_resource).collect(),
+            mutates_existing: mutate.is_run_on_policy_update || of_policy.and_then(Value::as_bool) == Some(true),
+            skips_background_requests: rule.skips_background_requests,
+        })
     }
 
     fn mutation_patch(&mut self, patch: &MutatePatch, home: PatchHome) -> MutationPatchParts {
@@ -286,4 +309,23 @@ impl TargetParts {
                 .map(|conditions| conditions.rebased(PodTemplatePath::Pod)),
         }
     }
+}
+
+/// Returns the kind of a target, if the policy itself says it.
+fn target_resource(target: &MutateTarget) -> Option<WebhookRule> {
+    let literal = |text: &Text| (!text.contains("{{") && !text.contains("$(")).then(|| text.clone());
+    let kind = literal(&target.kind.as_ref()?.value)?;
+    let (kind, subresource) = kind.split_once('/').unwrap_or((&kind, ""));
+    let api_version = match &target.api_version {
+        Some(api_version) => literal(&api_version.value)?,
+        None => "*/*".into(),
+    };
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+    Some(WebhookRule {
+        group: group.into(),
+        version: version.into(),
+        name: KindOrResource::Kind(kind.into()),
+        subresource: subresource.into(),
+        operations: Operations::ALL,
+    })
 }

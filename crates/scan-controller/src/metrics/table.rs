@@ -76,6 +76,18 @@ scan_metrics! {
         "1 while there are more results than reports may hold; the summary report has the totals.";
     Results: Gauge "kubewright_results" ["policy, rule, result"]
         "Results of all objects, by policy, rule and result.";
+    BackgroundWrites: Counter "kubewright_background_writes_total" ["verb": "create", "update", "delete"]
+        "Objects that rules wrote in the background.";
+    BackgroundWriteErrors: Counter "kubewright_background_write_errors_total" [""]
+        "Writes in the background that the API server refused or could not do.";
+    BackgroundWaiting: Gauge "kubewright_background_waiting_triggers" [""]
+        "Triggers of rules that wait to be worked on.";
+    BackgroundDownstreams: Gauge "kubewright_background_downstreams" [""]
+        "Objects that rules made and that are known by their labels.";
+    BackgroundProblems: Gauge "kubewright_background_policies_with_problems" [""]
+        "Policies that do not do in the background what they say; their statuses name the reason.";
+    BackgroundDeletions: Counter "kubewright_background_deletions_total" ["cause": "schedule", "ttl"]
+        "Objects deleted by the schedule of a policy, or by the age that a label gave them.";
     Leader: Gauge "kubewright_leader" [""]
         "1 while this replica is the leader.";
 }

@@ -1,6 +1,7 @@
 //! A cluster with rules, services and a scan in this process.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -121,6 +122,24 @@ impl Stage {
         self.runtime.block_on(self.client.list(&path)).map(|list| list.items).unwrap_or_default()
     }
 
+    /// Returns whether objects of a resource can be listed.
+    pub(crate) fn can_list(&self, group: &str, version: &str, resource: &str) -> bool {
+        let path = GroupVersionResource::new(group, version, resource).all();
+        self.runtime.block_on(self.client.list(&path)).is_ok()
+    }
+
+    /// Returns an object, if it is there.
+    pub(crate) fn get(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+        (namespace, name): (&str, &str),
+    ) -> Option<Value> {
+        let path = GroupVersionResource::new(group, version, resource).named(namespace, name);
+        self.runtime.block_on(self.client.get(&path)).ok()
+    }
+
     /// Returns a report of the namespace `shop`.
     pub(crate) fn report(&self, name: &str) -> Value {
         let path = GroupVersionResource::new("openreports.io", "v1alpha1", "reports").named("shop", name);
@@ -165,8 +184,22 @@ impl Stage {
         self.scan_with(identity, |_| {})
     }
 
+    /// Starts a scan with the rights of a ServiceAccount of the namespace `kubewright-system`.
+    pub(crate) fn scan_as(&self, identity: &str, account: &str) -> Scan {
+        self.scan_of(&self.cluster.kubeconfig_of("kubewright-system", account), identity, |_| {})
+    }
+
     /// Starts a scan whose settings `change` changes.
     pub(crate) fn scan_with(&self, identity: &str, change: impl FnOnce(&mut ScanControllerSettings)) -> Scan {
+        self.scan_of(&self.cluster.kubeconfig(), identity, change)
+    }
+
+    fn scan_of(
+        &self,
+        kubeconfig: &Path,
+        identity: &str,
+        change: impl FnOnce(&mut ScanControllerSettings),
+    ) -> Scan {
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let mut settings = ScanControllerSettings {
@@ -176,7 +209,7 @@ impl Stage {
             ..ScanControllerSettings::default()
         };
         change(&mut settings);
-        let config = Config::find(Some(&self.cluster.kubeconfig()), None).expect("a kubeconfig");
+        let config = Config::find(Some(kubeconfig), None).expect("a kubeconfig");
         let runtime = Runtime::new().expect("a runtime");
         let client = Client::new(config).expect("a client");
         let controller = runtime.block_on(async { ScanController::start(settings, client).expect("a scan") });

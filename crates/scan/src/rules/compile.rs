@@ -1,6 +1,7 @@
 //! Documents to the rules of a scan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use kubewright_dialects::{
     AdmittedExceptions, admitted_exceptions, all_dialects, compile_within_budget, is_missing_binding,
@@ -15,7 +16,8 @@ use kubewright_k8s::Operation;
 use kubewright_patterns::DetectionSettings;
 use kubewright_value::Document;
 
-use super::digest::{hash_document, is_about_policy};
+use super::background::BackgroundPolicy;
+use super::digest::{PolicyDigest, hash_document, is_about_policy};
 use super::owners::OwnerRules;
 use super::pattern_set::PatternSet;
 use super::{ScanRuleOptions, ScanRules};
@@ -116,7 +118,7 @@ impl<'d> RuleSetCompiler<'d> {
         // Compiling never panics; if it does, only this document is lost.
         let compiled =
             catch_unwind(AssertUnwindSafe(|| compile_within_budget(dialect, document, auxiliaries, budget)));
-        let CompiledPolicy { rules, needs, recompile, diagnostics, set_programs, .. } =
+        let CompiledPolicy { mut rules, needs, recompile, diagnostics, set_programs, background, .. } =
             compiled.unwrap_or_default();
         let is_unbound = diagnostics.iter().any(|diagnostic| is_missing_binding(diagnostic.code));
         self.diagnostics.extend(diagnostics);
@@ -125,6 +127,25 @@ impl<'d> RuleSetCompiler<'d> {
         }
         if set_programs.contains(&SetProgram::Pattern) {
             self.pattern_documents.push(document);
+        }
+        let key = ObjectKey::of(&document.value);
+        let related: Vec<&Document> = auxiliaries
+            .iter()
+            .chain(self.exceptions)
+            .filter(|other| is_about_policy(&other.value, &key))
+            .collect();
+        if !background.is_empty() {
+            let writing = |rule: &mut Rule| background.iter().any(|program| *program.rule() == rule.id);
+            let mut digest = PolicyDigest::default();
+            let documents = std::iter::once(document).chain(related.iter().copied());
+            digest.add(documents.map(|document| hash_document(&document.value)));
+            self.compiled.background.push(BackgroundPolicy {
+                key: key.clone(),
+                document: document.clone(),
+                digest: digest.0,
+                rules: rules.extract_if(.., writing).map(Arc::new).collect(),
+                programs: background,
+            });
         }
         let is_scanned = |rule: &Rule| {
             let is_of_scan = rule.evaluation_modes.background || self.runs_admission_rules;
@@ -135,9 +156,6 @@ impl<'d> RuleSetCompiler<'d> {
             return;
         }
         self.compiled.needs.add(needs);
-        let key = ObjectKey::of(&document.value);
-        let related = auxiliaries.iter().chain(self.exceptions);
-        let related = related.filter(|other| is_about_policy(&other.value, &key));
         // Of two documents with one name the rules of both count in the engine, so both count here.
         let policy = self.compiled.policies.entry(key.clone()).or_default();
         policy

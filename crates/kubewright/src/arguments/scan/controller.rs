@@ -7,7 +7,7 @@ use clap::Args;
 use kubewright_serve::log::LogLevel;
 
 use super::super::checked::{check_dns_label, check_namespace};
-use super::super::serve::parse_duration_flag;
+use super::super::serve::{at_least_one, parse_duration_flag};
 
 /// The controller that scans all the time.
 #[derive(Debug, Args, Clone)]
@@ -23,6 +23,14 @@ pub(crate) struct ScanServeArguments {
     /// In which time every object is judged again, whether something has changed or not
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_scan_interval, requires = "serve")]
     pub(crate) interval: Duration,
+
+    /// Let rules do nothing in the background: nothing is generated, changed or deleted because of rules, schedules and labels
+    #[arg(long, requires = "serve")]
+    pub(crate) no_background: bool,
+
+    /// How many writes of rules are under way in the background at a time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = at_least_one, requires = "serve")]
+    pub(crate) background_writes: usize,
 
     /// The Lease that says which replica scans
     #[arg(long, value_name = "NAME", default_value = "kubewright-scan", value_parser = check_dns_label)]

@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kubewright_cluster::{Config, GroupVersionResource, Login};
 use kubewright_report::cluster_report::ReportCaps;
 use kubewright_scan_controller::lease::{LeaseSettings, SCAN_NOW_ANNOTATION};
-use kubewright_scan_controller::{ReportWriterSettings, ScanControllerSettings, run_scan_controller};
+use kubewright_scan_controller::{
+    BackgroundSettings, ReportWriterSettings, ScanControllerSettings, run_scan_controller,
+};
 use kubewright_serve::ServeSettings;
 use kubewright_value::{Map, Value};
 
@@ -89,6 +91,10 @@ fn controller_settings(
         lease: LeaseSettings { name: arguments.controller.lease_name.clone(), identity, ..usual.lease },
         health_address: arguments.controller.health_address,
         interval: arguments.controller.interval,
+        background: BackgroundSettings {
+            is_enabled: !arguments.controller.no_background,
+            parallel_writes: arguments.controller.background_writes,
+        },
         reports: arguments.reports.writer_settings(),
         scan: arguments.reports.scan_settings(),
         rules: documents.rules,

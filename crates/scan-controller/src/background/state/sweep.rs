@@ -1,0 +1,72 @@
+//! From downstreams to work: those that were not compared yet, those whose trigger is gone, and those whose rule is.
+
+use std::collections::BTreeSet;
+
+use kubewright_k8s::Operation;
+use kubewright_scan::KindKey;
+use kubewright_value::Text;
+
+use super::{BackgroundState, WatchPurpose};
+use crate::background::downstream::Downstream;
+use crate::background::queue::TriggerWork;
+
+impl BackgroundState {
+    /// Queues what is to be done for downstreams, as far as everything is known that it depends on.
+    pub(crate) fn sweep(&mut self) {
+        if !self.has_policies {
+            return;
+        }
+        let mut unchecked = std::mem::take(&mut self.unchecked);
+        unchecked.retain(|key| match self.downstreams.get(key).cloned().map(|found| self.work_for(&found)) {
+            Some(SweptDownstream::Work(uid, work)) => {
+                self.queue.add(uid, *work);
+                false
+            }
+            Some(SweptDownstream::NotKnownYet) => true,
+            Some(SweptDownstream::Fine) | None => false,
+        });
+        self.unchecked = unchecked;
+    }
+
+    /// Returns the work for a downstream that was not compared yet.
+    fn work_for(&self, found: &Downstream) -> SweptDownstream {
+        let labels = &found.labels;
+        let Some((_, rule)) = self.policies.rule(&labels.rule) else {
+            if labels.kept_for.is_empty() || self.policies.has_rule(&labels.rule, &labels.kept_for) {
+                return SweptDownstream::Fine;
+            }
+            let key = found.key.clone();
+            let work = TriggerWork { key: key.clone(), orphan: Some(key), ..TriggerWork::default() };
+            return SweptDownstream::Work(format!("orphan/{}", found.uid).into(), Box::new(work));
+        };
+        let is_kept = !labels.kept_for.is_empty();
+        if !rule.synchronizes() && !is_kept {
+            return SweptDownstream::Fine;
+        }
+        if let Some(trigger) = self.triggers.get(&labels.trigger_uid) {
+            let rules = BTreeSet::from([labels.rule.clone()]);
+            let work = TriggerWork { key: trigger.key.clone(), rules, ..TriggerWork::default() };
+            return SweptDownstream::Work(labels.trigger_uid.clone(), Box::new(work));
+        }
+        let kind = KindKey { group: labels.trigger_group.clone(), kind: labels.trigger_kind.clone() };
+        let is_known = self.synced.contains(&(WatchPurpose::Triggers, kind.clone()));
+        if rule.generate().is_some_and(|program| program.generates_on_delete) {
+            return SweptDownstream::Fine;
+        }
+        if !is_known {
+            return SweptDownstream::NotKnownYet;
+        }
+        let key = kubewright_scan::ObjectKey { group: kind.group, kind: kind.kind, ..Default::default() };
+        let event = Some(Operation::Delete);
+        let work = TriggerWork { key, event, ..TriggerWork::default() };
+        SweptDownstream::Work(labels.trigger_uid.clone(), Box::new(work))
+    }
+}
+
+/// What a look at a downstream leads to.
+enum SweptDownstream {
+    Work(Text, Box<TriggerWork>),
+    /// Its trigger may be gone, or not listed yet.
+    NotKnownYet,
+    Fine,
+}

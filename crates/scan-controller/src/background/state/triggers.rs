@@ -1,0 +1,122 @@
+//! Triggers as watches bring them: what is new, changed or gone.
+
+use std::collections::BTreeSet;
+
+use kubewright_k8s::Operation;
+use kubewright_scan::{KindKey, ObjectKey};
+use kubewright_value::{Text, Value};
+
+use super::BackgroundState;
+use crate::background::labels::LabelledRule;
+use crate::background::own_writes::OwnWrites;
+use crate::background::queue::TriggerWork;
+use crate::background::state::key_of;
+use crate::background::times::{seconds_of, version_of};
+
+/// A trigger that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownTrigger {
+    pub(crate) key: ObjectKey,
+    pub(crate) version: u64,
+    /// When it was created, in seconds since 1970.
+    created: i64,
+    /// The object, where a rule compares it with what it becomes.
+    object: Option<Value>,
+}
+
+impl BackgroundState {
+    /// Takes up a trigger in its new state. `is_first` says that it may have been so for a long time.
+    pub(super) fn see_trigger(&mut self, kind: &KindKey, object: Value, own: &OwnWrites, is_first: bool) {
+        let text = |name: &str| Text::from(object.str_at(&["metadata", name]));
+        let (uid, version_text) = (text("uid"), text("resourceVersion"));
+        let version = version_of(&version_text);
+        let known = self.triggers.get(&uid);
+        if known.is_some_and(|known| known.version == version) {
+            return;
+        }
+        self.newest = self.newest.max(version);
+        // A deletion that has begun is one: what is made in between would be in the way.
+        if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+            return self.trigger_is_gone(&uid, Some(object));
+        }
+        let before = known.and_then(|known| known.object.clone());
+        let is_new = known.is_none();
+        let keeps_object = self.rules_of(kind).any(|(policy, _)| policy.reads_old_object);
+        let trigger = KnownTrigger {
+            key: key_of(kind, &object),
+            version,
+            created: seconds_of(&text("creationTimestamp")).unwrap_or_default(),
+            object: keeps_object.then(|| object.clone()),
+        };
+        let key = trigger.key.clone();
+        self.triggers.insert(uid.clone(), trigger);
+        if is_first {
+            return self.consider_standing(&uid, &self.all_rules(), Some(object));
+        }
+        let written = own.depth_of(&uid, &version_text);
+        let owners = object.at(&["metadata", "ownerReferences"]).and_then(Value::as_array).unwrap_or_default();
+        let inherited =
+            own.inherited_depth(&key.namespace, owners.iter().map(|owner| owner.str_at(&["uid"])));
+        let event = if is_new { Operation::Create } else { Operation::Update };
+        let work = TriggerWork {
+            key,
+            event: Some(event),
+            object: Some(object),
+            before,
+            depth: written.unwrap_or(if is_new { inherited } else { 0 }),
+            is_own_write: written.is_some(),
+            ..TriggerWork::default()
+        };
+        if self.has_rule_for(kind, event) {
+            self.queue.add(uid, work);
+        }
+    }
+
+    /// Takes up that a trigger is gone; `object` is its last state, if that is known.
+    pub(super) fn trigger_is_gone(&mut self, uid: &Text, object: Option<Value>) {
+        let Some(known) = self.triggers.remove(uid) else { return };
+        self.inputs.forget(uid);
+        let version = object.as_ref().map(|object| version_of(object.str_at(&["metadata", "resourceVersion"])));
+        self.newest = self.newest.max(version.unwrap_or_default());
+        let work = TriggerWork {
+            key: known.key,
+            event: Some(Operation::Delete),
+            object: object.or(known.object),
+            ..TriggerWork::default()
+        };
+        self.queue.add(uid.clone(), work);
+    }
+
+    /// Queues a trigger that is just there, for those of `rules` that are to handle it: because they handle what exists, or
+    /// because it is newer than they are.
+    pub(super) fn consider_standing(
+        &mut self,
+        uid: &Text,
+        rules: &BTreeSet<LabelledRule>,
+        object: Option<Value>,
+    ) {
+        let Some(trigger) = self.triggers.get(uid) else { return };
+        let is_due = |policy: &crate::background::policies::PolicyIdentity| {
+            let is_newer = trigger.version > policy.version || trigger.created > policy.created;
+            trigger.version > self.mark && is_newer
+        };
+        let due: BTreeSet<LabelledRule> = self
+            .rules_of(&KindKey::of(&trigger.key))
+            .filter(|(_, rule)| rules.contains(&rule.key))
+            .filter(|(policy, rule)| rule.handles_existing() || is_due(&policy.identity))
+            .map(|(_, rule)| rule.key.clone())
+            .collect();
+        if !due.is_empty() {
+            let work = TriggerWork { key: trigger.key.clone(), object, rules: due, ..TriggerWork::default() };
+            self.queue.add(uid.clone(), work);
+        }
+    }
+
+    fn all_rules(&self) -> BTreeSet<LabelledRule> {
+        self.policies.rules().map(|(_, rule)| rule.key.clone()).collect()
+    }
+
+    fn has_rule_for(&self, kind: &KindKey, event: Operation) -> bool {
+        self.rules_of(kind).any(|(_, rule)| rule.operations().contains(event))
+    }
+}

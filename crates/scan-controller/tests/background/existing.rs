@@ -1,0 +1,50 @@
+//! Rules that change existing objects.
+
+use crate::objects::{QUIET, SOON};
+use crate::stage::Stage;
+
+/// Returns a policy that notes in the ConfigMap `target` which ConfigMap labelled `app: NAME` came last.
+fn mutating(name: &str, options: &str) -> String {
+    format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: note, match: {{any: \
+         [{{resources: {{kinds: [ConfigMap], selector: {{matchLabels: {{app: {name}}}}}}}}}]}}, mutate: {{{options}targets: \
+         [{{apiVersion: v1, kind: ConfigMap, name: target, namespace: targets}}], patchStrategicMerge: {{data: {{{name}: \
+         '{{{{request.object.metadata.name}}}}'}}}}}}}}]}}}}"
+    )
+}
+
+#[test]
+fn existing_objects_are_changed_because_of_others() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("targets", "{}");
+    stage.put_config_map("targets", "target", "{}", "{kept: 'yes'}");
+    stage.put_config_map("targets", "early", "{app: late}", "{}");
+    stage.put_config_map("targets", "existing", "{app: at-once}", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.apply(&mutating("late", ""));
+    stage.apply(&mutating("at-once", "mutateExistingOnPolicyUpdate: true, "));
+    stage.within("existing triggers count where the rule says so", SOON, || {
+        stage.data("targets", "target", "at-once") == "existing"
+    });
+    std::thread::sleep(QUIET);
+    assert_eq!(stage.data("targets", "target", "late"), "", "others do not");
+    stage.put_config_map("targets", "trigger", "{app: late}", "{}");
+    stage.within("a trigger changes its target", SOON, || stage.data("targets", "target", "late") == "trigger");
+    assert_eq!(stage.data("targets", "target", "kept"), "yes", "the rest stays");
+
+    // A rule whose target is its own trigger, and which never finds it as it wants it.
+    stage.apply(
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: itself}, spec: {rules: [{name: count, match: {any: \
+         [{resources: {kinds: [ConfigMap], names: [counter]}}]}, mutate: {targets: [{apiVersion: v1, kind: ConfigMap, name: \
+         counter, namespace: targets}], patchStrategicMerge: {data: {value: '{{ target.data.value }}x'}}}}]}}",
+    );
+    std::thread::sleep(QUIET);
+    stage.put_config_map("targets", "counter", "{}", "{value: x}");
+    stage.within("it is changed", SOON, || stage.data("targets", "counter", "value") == "xx");
+    std::thread::sleep(QUIET);
+    assert_eq!(stage.data("targets", "counter", "value"), "xx", "what a rule wrote does not trigger it");
+    let writes = scan.metric("kubewright_background_writes_total{verb=\"update\"}");
+    assert_eq!(writes, 3, "one write for each change");
+    scan.stop();
+}
