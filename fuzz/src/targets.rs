@@ -23,6 +23,7 @@ mod pattern_compile;
 mod pattern_detect;
 mod review;
 mod shorthand;
+mod signatures;
 mod traits;
 mod yaml;
 mod yaml_write;
@@ -60,6 +61,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     kyverno::TARGET,
     admission::TARGET,
     manifests::TARGET,
+    signatures::TARGET,
     shorthand::TARGET,
     traits::TARGET,
     pattern_compile::TARGET,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kubewright_cel::Inputs;
 use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
-    RuleScope,
+    RuleProgram, RuleScope,
 };
 use kubewright_value::{Document, Text, Value};
 
@@ -142,6 +142,17 @@ impl PolicyDraft {
 
     /// Returns the rule called `name`, built of `parts`.
     pub(crate) fn rule(&self, name: Text, checks: &Arc<CelChecks>, parts: PolicyRuleParts) -> Rule {
+        self.rule_running(name, checks, parts, |program| Box::new(program))
+    }
+
+    /// Returns the rule called `name`, built of `parts`, with the program that `wrap` makes of the usual one.
+    pub(crate) fn rule_running(
+        &self,
+        name: Text,
+        checks: &Arc<CelChecks>,
+        parts: PolicyRuleParts,
+        wrap: impl FnOnce(PolicyProgram) -> Box<dyn RuleProgram>,
+    ) -> Rule {
         let policy = &self.policy;
         let id = Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name });
         let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(ConstraintsMatcher::compile));
@@ -196,7 +207,7 @@ impl PolicyDraft {
             home: policy.namespace.clone(),
             evaluation_modes: parts.evaluation_modes,
             location: self.document.locate(&policy.name.path),
-            program: Box::new(judge),
+            program: wrap(judge),
         }
     }
 

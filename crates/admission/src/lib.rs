@@ -7,11 +7,13 @@ mod check;
 mod diagnostics;
 mod draft;
 mod evaluate;
+mod ivpol;
 mod matching;
 mod source;
 mod vap;
 mod vpol;
 
+pub use ivpol::ImageValidatingPolicies;
 pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 

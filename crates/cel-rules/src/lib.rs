@@ -17,6 +17,7 @@ mod scope;
 pub mod source;
 
 pub use compile::{ExpressionCompiler, ExpressionProblem};
+pub use host::VerifiedImages;
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::CelProgram;
@@ -178,7 +179,9 @@ impl NamedCondition {
         self
     }
 
-    fn rebased(&self, to: PodTemplatePath) -> Self {
+    /// Returns the same for `to`, where it was written for Pods.
+    #[must_use]
+    pub fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { name: self.name.clone(), expression: self.expression.rebased(to) }
     }
 }

@@ -21,22 +21,22 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 ];
 
 /// A policy for controllers.
-pub(super) struct ControllerPolicy {
-    pub(super) name: &'static str,
+pub(crate) struct ControllerPolicy {
+    pub(crate) name: &'static str,
     /// `None` for controllers whose Pod template path is not known.
-    pub(super) workload: Option<PodTemplatePath>,
-    pub(super) constraints: ConstraintsSource,
+    pub(crate) workload: Option<PodTemplatePath>,
+    pub(crate) constraints: ConstraintsSource,
 }
 
 /// A name in `autogen` that means nothing.
-pub(super) struct UnknownController {
+pub(crate) struct UnknownController {
     pub(super) message: String,
     pub(super) help: String,
     pub(super) path: Vec<Step>,
 }
 
 /// Returns the policies for controllers that are generated from `policy`.
-pub(super) fn generate_controller_policies(
+pub(crate) fn generate_controller_policies(
     policy: &CelPolicySource,
     settings: &ValidatingPolicySettings,
 ) -> Vec<ControllerPolicy> {
@@ -67,7 +67,7 @@ pub(super) fn generate_controller_policies(
 }
 
 /// Returns the names of controllers that mean nothing.
-pub(super) fn unknown_controllers(settings: &ValidatingPolicySettings) -> Vec<UnknownController> {
+pub(crate) fn unknown_controllers(settings: &ValidatingPolicySettings) -> Vec<UnknownController> {
     let names = settings.controllers.iter().flatten();
     names.filter_map(unknown_controller).collect()
 }

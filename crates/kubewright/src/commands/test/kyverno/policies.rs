@@ -10,7 +10,7 @@ use crate::fixtures::is_rule;
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate"];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] =
-    &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
+    &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy"];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
