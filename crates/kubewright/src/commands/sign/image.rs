@@ -49,7 +49,8 @@ pub(super) fn sign_image(image: &str, arguments: &SignArguments) -> Result<ExitS
 
 fn find_digest(access: &RegistryAccess, reference: &ImageReference) -> Result<String, CommandFailure> {
     let image = ImageLookup { is_insecure: true, ..ImageLookup::of(reference.to_string()) };
-    let wrong = |why: String| CommandFailure::usage(format!("cannot find the digest of `{reference}`: {why}"));
+    let wrong =
+        |why: String| CommandFailure::usage(format!("cannot find the digest of `{reference}`: {why}"));
     let found = access.describe(&image).map_err(wrong)?;
     let found = found.ok_or_else(|| wrong("the registry has no such image".to_owned()))?;
     Ok(found.str_at(&["digest"]).to_owned())
