@@ -23,6 +23,7 @@ mod pattern_compile;
 mod pattern_detect;
 mod review;
 mod shorthand;
+mod signatures;
 mod strategic;
 mod structured;
 mod traits;
@@ -63,6 +64,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     kyverno::TARGET,
     admission::TARGET,
     manifests::TARGET,
+    signatures::TARGET,
     shorthand::TARGET,
     structured::TARGET,
     traits::TARGET,

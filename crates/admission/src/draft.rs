@@ -148,6 +148,17 @@ impl PolicyDraft {
 
     /// Returns the rule called `name`, built of `parts`.
     pub(crate) fn rule(&self, name: Text, checks: &Arc<CelChecks>, parts: PolicyRuleParts) -> Rule {
+        self.rule_running(name, checks, parts, |program| Box::new(program))
+    }
+
+    /// Returns the rule called `name`, built of `parts`, with the program that `wrap` makes of the usual one.
+    pub(crate) fn rule_running(
+        &self,
+        name: Text,
+        checks: &Arc<CelChecks>,
+        parts: PolicyRuleParts,
+        wrap: impl FnOnce(PolicyProgram) -> Box<dyn RuleProgram>,
+    ) -> Rule {
         let policy = &self.policy;
         let id = Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name });
         let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(ConstraintsMatcher::compile));
@@ -202,7 +213,7 @@ impl PolicyDraft {
             home: policy.namespace.clone(),
             evaluation_modes: parts.evaluation_modes,
             location: self.document.locate(&policy.name.path),
-            program: Box::new(judge),
+            program: wrap(judge),
         }
     }
 

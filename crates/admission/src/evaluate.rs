@@ -22,7 +22,7 @@ use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
 
 /// The names of the two lists in traces.
-const LIST_NAMES: (&str, &str) = ("matchConditions", "validations");
+pub(super) const LIST_NAMES: (&str, &str) = ("matchConditions", "validations");
 
 /// A compiled policy, as one binding or one sort of objects has it.
 pub(super) struct PolicyProgram {
@@ -255,7 +255,7 @@ impl PolicyProgram {
         })
     }
 
-    fn effect(&self, finding: CheckResult) -> Result<Effect, EvalError> {
+    pub(super) fn effect(&self, finding: CheckResult) -> Result<Effect, EvalError> {
         let is_native = self.surroundings == PolicyEngine::ApiServer;
         Ok(match finding {
             CheckResult::Holds => Effect::Pass(if is_native { Text::default() } else { "success".into() }),

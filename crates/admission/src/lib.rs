@@ -10,6 +10,7 @@ mod dpol;
 mod draft;
 mod evaluate;
 mod gpol;
+mod ivpol;
 mod map;
 mod matching;
 mod mpol;
@@ -20,6 +21,7 @@ mod vpol;
 
 pub use dpol::DeletingPolicies;
 pub use gpol::GeneratingPolicies;
+pub use ivpol::ImageValidatingPolicies;
 pub use map::MutatingAdmissionPolicies;
 pub use mpol::MutatingPolicies;
 pub use vap::ValidatingAdmissionPolicies;

@@ -258,6 +258,22 @@ impl<'k> ExpressionCompiler<'k> {
         conditions
     }
 
+    /// Compiles expressions whose results are of one of `kinds`.
+    pub fn values(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &CelEnvironment,
+        kinds: &[CelKind],
+    ) -> Vec<NamedCondition> {
+        let mut values = Vec::with_capacity(list.len());
+        for one in list {
+            if let Some(expression) = self.expression(&one.expression, environment, kinds) {
+                values.push(NamedCondition { name: one.name.value.clone(), expression });
+            }
+        }
+        values
+    }
+
     /// Compiles an expression that must have a boolean result.
     fn condition(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[CelKind::Bool])?;

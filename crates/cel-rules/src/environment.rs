@@ -54,6 +54,28 @@ impl Environments {
         Self { inputs: self.inputs, ..Self::of(base) }.with_exceptions()
     }
 
+    /// Returns the variables that policies about images provide, in one namespace if there is one.
+    #[must_use]
+    pub fn image_policies(inputs: Inputs, namespace: Option<&Text>) -> Self {
+        let base = match namespace {
+            Some(namespace) => CelEnvironment::image_policy_in(namespace.clone()),
+            None => CelEnvironment::image_policy(),
+        };
+        let map = |of: CelType| CelType::with(CelKind::Map, of);
+        let texts = CelType::with(CelKind::List, CelType::of(CelKind::String));
+        let mut made = Self { inputs, ..Self::of(base) };
+        made.base = made.base.variable_of("images", map(texts));
+        made.base = made.base.variable_of("attestors", map(CelType::ANY));
+        made.base = made.base.variable_of("attestations", map(CelType::ANY));
+        made
+    }
+
+    /// Returns the environment of an expression that also reads `name`.
+    #[must_use]
+    pub fn environment_with(&self, given: AvailableVariables, name: &'static str) -> CelEnvironment {
+        self.environment(given).variable_of(name, CelType::of(CelKind::String))
+    }
+
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {

@@ -3,11 +3,14 @@
 //! An unknown answer is an error that names the query, never an empty answer; the rule then ends in that error.
 
 mod path;
+mod verification;
+
+pub use verification::VerifiedImages;
 
 use kubewright_cel::library::kubernetes::AUTHORIZER_CHECK;
 use kubewright_cel::library::policy::{
-    GENERATOR_APPLY, GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST,
-    RESOURCE_NAME, RESOURCE_POST,
+    EXTRACT_PAYLOAD, GENERATOR_APPLY, GET_IMAGE_DATA, GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA,
+    RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME, RESOURCE_POST, VERIFY_ATTESTATION, VERIFY_IMAGE,
 };
 use kubewright_cel::{CelErrorKind, CelFailure, Host};
 use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query, QueryAnswer, ServiceCall};
@@ -56,6 +59,12 @@ impl Host for ExpressionScope<'_> {
                 let missing = || format!("image data for {} not found in the context", str_or_empty(image));
                 found.map(cel_image_data).ok_or_else(|| CelFailure::value(missing()))
             }
+            (VERIFY_IMAGE, [image, attestors]) => self.verify_image(str_or_empty(image), attestors),
+            (VERIFY_ATTESTATION, [image, attestation, attestors]) => {
+                self.verify_attestation(str_or_empty(image), attestation, attestors)
+            }
+            (EXTRACT_PAYLOAD, [image, attestation]) => self.payload(str_or_empty(image), attestation),
+            (GET_IMAGE_DATA, [image]) => self.image_data(str_or_empty(image)).map(cel_image_data),
             _ => Err(CelFailure::value(format!("the function `{question}` is not known"))),
         }
     }

@@ -6,6 +6,7 @@ use kubewright_cel::{Inputs, Val};
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
 
+use super::host::VerifiedImages;
 use super::request::request_objects;
 use super::scope::{
     ExpressionFailure, ExpressionScope, ObjectForm, ScopeNamespace, SpentCost, VariableValues,
@@ -29,6 +30,10 @@ pub struct ExpressionSubject<'a> {
     pub params: &'a Value,
     /// The values that exceptions allow, as expressions read them; null where they cannot be read.
     pub exceptions: &'a Value,
+    /// Further variables, by name; null where there are none.
+    pub extra: &'a Value,
+    /// What was verified so far, where expressions verify images.
+    pub verified: Option<&'a VerifiedImages>,
     /// The policy's names for its lists of conditions and validations, for traces.
     pub lists: (&'static str, &'static str),
     /// The cost spent on the object so far.
@@ -88,6 +93,8 @@ impl<'a> ExpressionSubject<'a> {
             form: ObjectForm::Plain,
             params: &NULL_VALUE,
             exceptions: &NULL_VALUE,
+            extra: &NULL_VALUE,
+            verified: None,
             lists,
             spent,
             inputs: Inputs::default(),
@@ -241,6 +248,38 @@ pub fn evaluate_match_conditions(
     asked
 }
 
+impl CelChecks {
+    /// Returns the values of `expressions`, which see the variables of the policy, by name.
+    ///
+    /// # Errors
+    /// When one has no value.
+    pub fn values(
+        &self,
+        expressions: &[NamedCondition],
+        subject: &ExpressionSubject<'_>,
+        evaluation: &Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<Vec<(Text, Value)>, EvalError> {
+        let (object, old_object) = subject.objects(evaluation);
+        let scope = ExpressionScope {
+            variables: &self.variables,
+            values: VariableValues::of(&self.variables),
+            ..new_scope(object, old_object, subject, evaluation, notes)
+        };
+        let mut values = Vec::with_capacity(expressions.len());
+        for one in expressions {
+            let value = match scope.evaluate(&one.expression, || one.name.to_string()) {
+                Ok(value) => value.to_value().map_err(EvalError::new),
+                Err(ExpressionFailure::Failed(message)) => Err(EvalError::new(message)),
+                Err(ExpressionFailure::Error(error)) => Err(error),
+            };
+            values.push((one.name.clone(), value?));
+        }
+        *notes = scope.notes.take();
+        Ok(values)
+    }
+}
+
 impl NamedCondition {
     fn reads_namespace(&self) -> bool {
         self.expression.program.variable_names().any(|name| name == "namespaceObject")
@@ -262,6 +301,8 @@ pub(super) fn new_scope<'a>(
         old_object,
         params: subject.params,
         exceptions: subject.exceptions,
+        extra: subject.extra,
+        verified: subject.verified,
         namespace: ScopeNamespace::None,
         variables: &[],
         values: VariableValues::default(),

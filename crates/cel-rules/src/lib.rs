@@ -24,6 +24,7 @@ pub use compile::{ExpressionCompiler, ExpressionProblem};
 pub use downstream::{DownstreamOrigin, DownstreamTrigger, drop_own_metadata, put_downstream_labels};
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use generate::{GenerateResult, GenerateStep, GeneratedObject};
+pub use host::VerifiedImages;
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use std::sync::Arc;
 
@@ -197,7 +198,9 @@ impl NamedCondition {
         self
     }
 
-    fn rebased(&self, to: PodTemplatePath) -> Self {
+    /// Returns the same for `to`, where it was written for Pods.
+    #[must_use]
+    pub fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { name: self.name.clone(), expression: self.expression.rebased(to) }
     }
 }

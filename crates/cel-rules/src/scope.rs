@@ -12,6 +12,7 @@ use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::generate::GeneratedObject;
+use super::host::VerifiedImages;
 use super::request::resource_value;
 use super::{CelExpression, LazyVariable, request};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -95,6 +96,10 @@ pub(super) struct ExpressionScope<'a> {
     pub(super) params: &'a Value,
     /// The values that exceptions allow; null where they cannot be read.
     pub(super) exceptions: &'a Value,
+    /// Further variables, by name; null where there are none.
+    pub(super) extra: &'a Value,
+    /// What was verified so far, where expressions verify images.
+    pub(super) verified: Option<&'a VerifiedImages>,
     /// The namespace of the object, if an expression reads it.
     pub(super) namespace: ScopeNamespace<'a>,
     pub(super) variables: &'a [LazyVariable],
@@ -359,7 +364,10 @@ impl<'a> LazyVariables<'a> for ExpressionScope<'a> {
             "authorizer.requestResource" => self.request_resource(),
             name => match self.position(name) {
                 Some(index) => self.variable(index)?,
-                None => return Ok(None),
+                None => match self.extra.get(name) {
+                    Some(value) => Val::borrowed(value),
+                    None => return Ok(None),
+                },
             },
         }))
     }

@@ -13,6 +13,7 @@ use kubewright_value::{Value, json};
 const LAYERS: &[&[&str]] = &[
     &["kubewright-value", "kubewright-controlplane"],
     &["kubewright-k8s", "kubewright-golib", "kubewright-load"],
+    &["kubewright-signatures"],
     // Languages do not know each other, except that `interpolate` is CEL inside of texts.
     &[
         "kubewright-cel",
@@ -55,7 +56,7 @@ const DIALECTS: &[&str] = &[
 ];
 
 /// The crates that only compute, as those of [`DIALECTS`] do, and the words by which they would reach outside.
-const PURE: &[&str] = &["value", "k8s", "engine", "graph", "report", "scan"];
+const PURE: &[&str] = &["value", "k8s", "signatures", "engine", "graph", "report", "scan"];
 
 /// The expression and patch languages, and what they share. They only compute, too.
 const LANGUAGES: &[&str] = &["golib", "cel", "gotemplate", "interpolate", "jmespath", "jsonpath", "patch"];
@@ -277,7 +278,8 @@ fn nothing_decides_by_the_words_of_a_message() {
 #[test]
 fn shared_crates_and_the_binary_name_no_dialect() {
     let mut wrong = Vec::new();
-    let shared = ["value", "k8s", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
+    let shared =
+        ["value", "k8s", "signatures", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
     for name in shared.iter().chain(LANGUAGES) {
         for (path, content) in sources_of(name) {
             let lower = content.to_lowercase();

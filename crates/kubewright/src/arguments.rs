@@ -219,6 +219,10 @@ pub(crate) struct ObjectArguments {
           aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,
 
+    /// A registry that rules may query about images and their signatures; `http://host` without TLS; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_registry: Vec<String>,
+
     /// Also use the exceptions among the manifests
     #[arg(long, alias = "exceptions-with-resources")]
     pub(crate) exceptions_within_resources: bool,
@@ -617,6 +621,9 @@ pub(crate) enum ExpressionLanguage {
 /// Signs manifests, for rules that check signatures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+With `--image` an image is signed: the signature goes into its registry in the form of cosign, or with `-o`
+into a file for `--world`.
+
 A signature covers the whole object. It is stored in annotations, with the signed text, in the form
 that `validate.manifests` rules and `kubectl sigstore` check. Signing a second time with another
 key adds a signature. Comments in the file are lost.
@@ -626,18 +633,39 @@ Examples:
   openssl ec -in key.pem -pubout -out key.pub
   kubewright sign service.yaml --key key.pem -o service.signed.yaml
   kustomize build | kubewright sign - --key key.pem | kubectl apply -f -
+  kubewright sign --image registry.example.com/app:1 --key key.pem --allow-registry registry.example.com
 
 Exit codes: 0 everything is signed, 2 bad input, and nothing is written")]
 pub(crate) struct SignArguments {
     /// A file with one or several objects; `-` is standard input
-    #[arg(value_name = "MANIFEST")]
-    pub(crate) manifest: String,
+    #[arg(value_name = "MANIFEST", required_unless_present = "image")]
+    pub(crate) manifest: Option<String>,
+
+    /// An image to sign in place of a manifest
+    #[arg(long, value_name = "IMAGE", conflicts_with = "manifest")]
+    pub(crate) image: Option<String>,
+
+    /// State what this JSON or YAML file says about the image, in place of signing it
+    #[arg(long, value_name = "FILE", requires = "image", requires = "predicate_type")]
+    pub(crate) predicate: Option<String>,
+
+    /// The type of the statement, such as `https://slsa.dev/provenance/v1`
+    #[arg(long, value_name = "TYPE", requires = "predicate")]
+    pub(crate) predicate_type: Option<String>,
+
+    /// A text that the signature of an image carries; may be repeated
+    #[arg(long = "annotation", value_name = "NAME=VALUE", requires = "image")]
+    pub(crate) annotations: Vec<String>,
+
+    /// The registry that is asked about the image and stores the signature; `http://host` without TLS; may be repeated
+    #[arg(long, value_name = "HOST", requires = "image")]
+    pub(crate) allow_registry: Vec<String>,
 
     /// An ECDSA P-256 private key in PEM
     #[arg(short, long, value_name = "FILE")]
     pub(crate) key: String,
 
-    /// Where to write the signed manifest [default: standard output]
+    /// Where to write the signed manifest [default: standard output], or the signature of an image [default: its registry]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -6,6 +6,7 @@
 mod answers;
 mod cluster;
 mod old;
+mod registries;
 mod set;
 mod user;
 mod values;

@@ -11,6 +11,7 @@ mod live;
 mod output;
 mod pattern_inputs;
 mod progress;
+mod registry_access;
 mod request;
 mod review;
 mod rule_inputs;

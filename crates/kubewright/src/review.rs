@@ -8,6 +8,9 @@ use kubewright_value::Document;
 use crate::fixtures::{FileWorld, OldObjects};
 use crate::request;
 
+/// How often an object is decided again because registries were asked: each answer may lead to a further question.
+const MAX_LOOKUP_ROUNDS: usize = 64;
+
 /// Reviews objects with the same rules, fixtures and options.
 pub(crate) struct Reviewer<'a> {
     /// The rules.
@@ -54,7 +57,14 @@ impl Reviewer<'_> {
             is_as_written: true,
             ..DecisionSettings::default()
         };
-        self.engine.decide(request, self.world, &settings)
+        let mut decision = self.engine.decide(request, self.world, &settings);
+        for _ in 0..MAX_LOOKUP_ROUNDS {
+            if !self.world.look_up(&decision.queries) {
+                break;
+            }
+            decision = self.engine.decide(request, self.world, &settings);
+        }
+        decision
     }
 
     /// Decides on `document` and returns its row, with what the outputs need.

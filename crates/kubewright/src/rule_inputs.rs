@@ -65,7 +65,7 @@ impl RuleInputs {
         let found = files::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let world = world.with(&found.inputs, &namespace);
+        let world = world.with(&found.inputs, &namespace).asking(&objects.allow_registry)?;
         let old = OldObjects::read(&objects.old, &namespace, &mut diagnostics);
         Ok(Self {
             engine,

@@ -117,7 +117,8 @@ impl ImageChecks {
                 }
             }
         }
-        if let Err(error) = round.records.write(object, key, context.budget()) {
+        let is_admission = context.request().is_admission();
+        if let Err(error) = round.records.write(object, (key, is_admission), context.budget()) {
             return ImagePhase::Error(error);
         }
         round.into_phase()

@@ -5,15 +5,17 @@
 //! to can say something else than what was pushed. Credentials go to the registry and to the token service that it
 //! names, if that is the registry itself or is allowed too; they are in no error and follow no redirect.
 
+mod artifacts;
 mod cache;
 mod credentials;
 mod exchange;
 mod reference;
+mod store;
 
 use std::sync::OnceLock;
 
 use hyper::header::HeaderValue;
-use kubewright_engine::ImageLookup;
+use kubewright_engine::{ImageLookup, ImagePart};
 use kubewright_value::{Map, Text, Value, json};
 use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
@@ -73,6 +75,9 @@ impl Registries {
         if let Some(known) = self.cache.get(image) {
             return Ok(Some(known));
         }
+        if image.part != ImagePart::Description {
+            return self.describe_artifacts(image, &reference, credentials).await;
+        }
         let mut session = RegistrySession {
             registries: self,
             base: self.base(&reference, image.is_insecure)?,
@@ -97,6 +102,27 @@ impl Registries {
             image_description(image, &reference, &first.digest, [index, manifest.value, config.value]);
         self.cache.put(image, reference.digest.is_some(), &described, size);
         Ok(Some(described))
+    }
+
+    /// Returns the signatures or attestations of an image. They are not cached: others may be added to an image.
+    async fn describe_artifacts(
+        &self,
+        image: &ImageLookup,
+        reference: &ImageReference,
+        credentials: &Credentials,
+    ) -> Result<Option<Value>, String> {
+        let place = match image.repository.as_str() {
+            "" => reference.clone(),
+            repository => ImageReference::parse(repository)?,
+        };
+        let mut session = RegistrySession {
+            registries: self,
+            base: self.base(&place, image.is_insecure)?,
+            repository: &place.repository,
+            credentials,
+            authorization: None,
+        };
+        session.artifacts(image, reference).await
     }
 
     /// Returns the address of the registry, if it may be asked so.
@@ -224,15 +250,21 @@ fn verify_document(
     digest: Option<&str>,
     what: &str,
 ) -> Result<VerifiedDocument, String> {
-    let hash = Sha256::digest(&fetched.body);
-    let found = format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-    if digest.is_some_and(|digest| digest != found) {
-        return Err(format!("the {what} that the registry sends is not the one that was asked for"));
-    }
+    let found = verify_bytes(&fetched.body, digest, what)?;
     let size = fetched.body.len();
     let text = String::from_utf8(fetched.body).map_err(|_| format!("the {what} is no text"))?;
     let value = json::parse(&text).map_err(|error| format!("the {what} is not JSON: {error}"))?;
     Ok(VerifiedDocument { value, digest: found, size })
+}
+
+/// Returns the digest of `bytes`, if it is the wanted one.
+fn verify_bytes(bytes: &[u8], digest: Option<&str>, what: &str) -> Result<String, String> {
+    let hash = Sha256::digest(bytes);
+    let found = format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    if digest.is_some_and(|digest| digest != found) {
+        return Err(format!("the {what} that the registry sends is not the one that was asked for"));
+    }
+    Ok(found)
 }
 
 /// Returns the digest of the image for our platform, where `document` is an index.

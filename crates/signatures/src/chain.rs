@@ -53,12 +53,9 @@ impl<'c> ChainSearch<'c> {
         if below >= MAX_INTERMEDIATES {
             return None;
         }
-        for issuer in intermediates {
-            if self.has_issued(issuer, certificate, below) && self.issuer_of(issuer, below + 1).is_some() {
-                return Some(issuer);
-            }
-        }
-        None
+        intermediates.iter().find(|issuer| {
+            self.has_issued(issuer, certificate, below) && self.issuer_of(issuer, below + 1).is_some()
+        })
     }
 
     fn has_issued(

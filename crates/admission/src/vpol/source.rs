@@ -15,13 +15,13 @@ use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
 /// The settings that only a ValidatingPolicy has.
 #[derive(Debug, Clone)]
-pub(super) struct ValidatingPolicySettings {
-    pub(super) mode: EvaluationTarget,
-    pub(super) actions: ValidationActions,
-    pub(super) is_admission: bool,
-    pub(super) is_background: bool,
+pub(crate) struct ValidatingPolicySettings {
+    pub(crate) mode: EvaluationTarget,
+    pub(crate) actions: ValidationActions,
+    pub(crate) is_admission: bool,
+    pub(crate) is_background: bool,
     /// `autogen.podControllers.controllers`, if given.
-    pub(super) controllers: Option<Vec<Located<Text>>>,
+    pub(crate) controllers: Option<Vec<Located<Text>>>,
 }
 
 /// The input of a policy.
@@ -106,7 +106,7 @@ fn read_validating_policy_fields(
     Some((CelPolicySource { namespace, ..read_common_fields(reader, &metadata, &spec)? }, settings))
 }
 
-fn read_validating_policy_settings<'d>(
+pub(crate) fn read_validating_policy_settings<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
 ) -> ValidatingPolicySettings {

@@ -14,6 +14,10 @@
 //! | [`HTTP_POST`] | URL, body, headers (an object), certificates in PEM or null | the response, with `statusCode` |
 //! | [`IMAGE_DATA`] | image | what the registry knows about it |
 //! | [`GENERATOR_APPLY`] | namespace (null where the policy has one), objects | true; the host collects the objects |
+//! | [`VERIFY_IMAGE`] | image, attestors | how many of them signed it |
+//! | [`VERIFY_ATTESTATION`] | image, attestation, attestors | how many of them signed such a statement about it |
+//! | [`EXTRACT_PAYLOAD`] | image, attestation | what such a statement says that was verified |
+//! | [`GET_IMAGE_DATA`] | image | what the registry knows about it |
 //!
 //! The version is as `apiVersion` has it, such as `apps/v1`; the resource is in the plural, such as `pods`; the
 //! namespace is empty for cluster-scoped resources. An error of the host becomes an error of the expression.
@@ -34,6 +38,7 @@ mod resources;
 mod times;
 mod transform;
 mod users;
+mod verification;
 
 pub use certificates::CERTIFICATES;
 pub use checks::{
@@ -57,6 +62,7 @@ pub use resources::{
 pub use times::TIMES;
 pub use transform::TRANSFORM;
 pub use users::USERS;
+pub use verification::{EXTRACT_PAYLOAD, GET_IMAGE_DATA, VERIFICATION, VERIFY_ATTESTATION, VERIFY_IMAGE};
 
 use std::borrow::Cow;
 
@@ -95,6 +101,18 @@ impl CelEnvironment {
     #[must_use]
     pub fn policy() -> Self {
         base_policy_environment().with(&RESOURCES).constant("resource", resources::unrestricted_resources())
+    }
+
+    /// Returns the environment of policies about images: that of policies, and the functions that verify signatures.
+    #[must_use]
+    pub fn image_policy() -> Self {
+        Self::policy().with(&VERIFICATION)
+    }
+
+    /// Returns the environment of policies about images that see one namespace only.
+    #[must_use]
+    pub fn image_policy_in(namespace: impl Into<Text>) -> Self {
+        Self::policy_in(namespace).with(&VERIFICATION)
     }
 
     /// Returns the environment of policies that see one namespace only: `resource.get(version, resource, name)`.

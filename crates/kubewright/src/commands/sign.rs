@@ -1,6 +1,8 @@
-//! `sign`: signs manifests in their annotations.
+//! `sign`: signs manifests in their annotations, and images in their registry.
 //!
 //! All or nothing: when one document cannot be signed, nothing is written.
+
+mod image;
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -24,6 +26,10 @@ const MAX_KEY_BYTES: u64 = 1 << 20;
 /// # Errors
 /// When a manifest or the key cannot be used, or the result cannot be written.
 pub(crate) fn run_sign(arguments: &SignArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    if let Some(image) = &arguments.image {
+        return image::sign_image(image, arguments);
+    }
+    let manifest = arguments.manifest.as_deref().unwrap_or("-");
     let real = |path: &Path| fs::canonicalize(path).ok();
     let output = arguments.output.as_deref().and_then(real);
     if output.is_some() && output == real(Path::new(&arguments.key)) {
@@ -35,13 +41,13 @@ pub(crate) fn run_sign(arguments: &SignArguments, color: ColorChoice) -> Result<
     files::register(Path::new(&arguments.key));
     let key = read_private_key(&arguments.key)?;
     let mut problems = Vec::new();
-    let documents = files::read_documents(&[signing_input(&arguments.manifest)], &mut problems);
+    let documents = files::read_documents(&[signing_input(manifest)], &mut problems);
     let objects = files::objects_of(documents, &mut problems);
     if print_diagnostics(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
         return Ok(ExitStatus::BadInput);
     }
     if objects.is_empty() {
-        return Err(CommandFailure::usage(format!("there is no object in `{}`", arguments.manifest)));
+        return Err(CommandFailure::usage(format!("there is no object in `{manifest}`")));
     }
     let mut text = String::new();
     for object in objects {
@@ -51,7 +57,7 @@ pub(crate) fn run_sign(arguments: &SignArguments, color: ColorChoice) -> Result<
     }
     match &arguments.output {
         // A manifest that names itself as the output is signed in place; any other file that is read is kept.
-        Some(path) if path.as_path() == Path::new(&arguments.manifest) => {
+        Some(path) if path.as_path() == Path::new(manifest) => {
             fs::write(path, text).map_err(CommandFailure::writing(path))?;
         }
         Some(path) => write_file(path, &text)?,
@@ -82,6 +88,12 @@ fn sign_document(
 
 /// Reads the key. No error message quotes its content.
 fn read_private_key(path: &str) -> Result<ManifestSigningKey, CommandFailure> {
+    let text = read_key_text(path)?;
+    ManifestSigningKey::from_pem(&text)
+        .map_err(|wrong| signing_failure(&format!("cannot use the key `{path}`: "), &wrong))
+}
+
+fn read_key_text(path: &str) -> Result<String, CommandFailure> {
     let problem = |error: String| CommandFailure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
     let reading = File::open(path).and_then(|file| file.take(MAX_KEY_BYTES + 1).read_to_string(&mut text));
@@ -89,8 +101,7 @@ fn read_private_key(path: &str) -> Result<ManifestSigningKey, CommandFailure> {
     if text.len() as u64 > MAX_KEY_BYTES {
         return Err(problem(format!("it has more than {} KiB", MAX_KEY_BYTES >> 10)));
     }
-    ManifestSigningKey::from_pem(&text)
-        .map_err(|wrong| signing_failure(&format!("cannot use the key `{path}`: "), &wrong))
+    Ok(text)
 }
 
 fn signing_failure(prefix: &str, problem: &NotSigned) -> CommandFailure {

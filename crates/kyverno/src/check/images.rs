@@ -5,7 +5,7 @@ use super::conditions::{self, ConditionPlace};
 use crate::diagnostics as code;
 use crate::source::images::ImagesSource;
 use crate::source::{FailureAction, Method, PolicySource, RuleSource};
-use kubewright_dialect_kit::fields::child_path;
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// Checks the conditions of image checks. Those of attestations see predicates, which are not known here.
 pub(super) fn check_images(findings: &mut PolicyChecks<'_>, images: &ImagesSource) {
@@ -14,7 +14,12 @@ pub(super) fn check_images(findings: &mut PolicyChecks<'_>, images: &ImagesSourc
             conditions::check_conditions(findings, found, ConditionPlace::Rule);
         }
         for found in entry.attestations.iter().filter_map(|one| one.conditions.as_ref()) {
-            conditions::check_conditions(findings, found, ConditionPlace::Rule);
+            // A list of groups, each with `any` and `all`.
+            let groups = found.value.as_array().unwrap_or_default().iter().enumerate();
+            for (index, group) in groups {
+                let group = Located { value: group.clone(), path: child_path(&found.path, index) };
+                conditions::check_conditions(findings, &group, ConditionPlace::Rule);
+            }
         }
     }
 }

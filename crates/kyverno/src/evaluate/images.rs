@@ -32,8 +32,10 @@ impl RuleProgram for ImageMutation {
             ImagePhase::Error(error) => {
                 // A record that this phase did not write must not be believed by the next one.
                 *object = before;
-                let mut own = Budget::new(Limits::default());
-                forget(object, self.0.record_key(), &mut own)?;
+                if evaluation.request.is_admission() {
+                    let mut own = Budget::new(Limits::default());
+                    forget(object, self.0.record_key(), &mut own)?;
+                }
                 CheckVerdict::Error(error)
             }
         };

@@ -1,7 +1,8 @@
 //! Records of verified images, in annotations of the object.
 //!
-//! The validating phase trusts only the record of its own policy and rule. The mutating phase replaces that record on
-//! every request, so that whoever writes the object cannot write it too.
+//! The validating phase trusts only the record of its own policy and rule. At admission the mutating phase replaces that
+//! record, or takes it away, so that whoever writes the object cannot write it too. Outside of admission an object is
+//! taken as it was stored.
 
 use kubewright_engine::EvalError;
 use kubewright_value::{Budget, Map, Text, Value, bounded};
@@ -52,11 +53,12 @@ impl ImageRecords {
     pub(super) fn write(
         &self,
         object: &mut Value,
-        key: RecordKey<'_>,
+        (key, is_admission): (RecordKey<'_>, bool),
         budget: &mut Budget,
     ) -> Result<(), EvalError> {
         if self.0.is_empty() {
-            return forget(object, key, budget);
+            // Of a stored object the record is what admission wrote.
+            return if is_admission { forget(object, key, budget) } else { Ok(()) };
         }
         let own: Map = self.0.iter().map(|(image, status)| (image.clone(), status.name().into())).collect();
         let mut scoped = scoped_record(object, budget)?;

@@ -69,7 +69,7 @@ pub(super) enum SetSigner {
 /// One signer of a set, ready to verify with.
 pub(super) enum ReadySigner<'s> {
     One {
-        signer: ImageSigner,
+        signer: Box<ImageSigner>,
         trust: &'s LogTrust,
         entry: &'s SetEntry,
     },
@@ -137,7 +137,7 @@ impl SetEntry {
         &'s self,
         context: &mut VariableContext<'_>,
     ) -> Result<Vec<ReadySigner<'s>>, ImageProblem> {
-        let one = |signer, trust| ReadySigner::One { signer, trust, entry: self };
+        let one = |signer, trust| ReadySigner::One { signer: Box::new(signer), trust, entry: self };
         Ok(match &self.by {
             SetSigner::Keys { text, hash, trust } => {
                 let text = resolved(text, context)?;

@@ -44,7 +44,9 @@ fn schedules_run_in_time_also_after_a_restart() {
     let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % 60;
     std::thread::sleep(Duration::from_secs(62 - seconds));
     let scan = stage.scan("two");
-    stage.within("a missed run is made at the start", 2 * SOON, || stage.config_map("schedules", "second").is_none());
+    stage.within("a missed run is made at the start", 2 * SOON, || {
+        stage.config_map("schedules", "second").is_none()
+    });
     stage.within("its time is stored", SOON, || last_run(&stage, "temporary") > first);
     scan.stop();
 }

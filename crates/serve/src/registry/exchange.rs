@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{ACCEPT, AUTHORIZATION, HOST, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
-use hyper::{Request, Response};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, LOCATION, USER_AGENT,
+    WWW_AUTHENTICATE,
+};
+use hyper::http::request;
+use hyper::{Method, Request, Response};
 use kubewright_value::{Value, json};
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -25,10 +29,18 @@ pub(super) const MAX_TOKEN_ANSWER_BYTES: usize = 64 << 10;
 pub(super) struct RegistryAnswer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
-    /// Where a redirect leads.
+    /// Where a redirect leads, or an upload goes on.
     pub(super) location: Option<String>,
     /// How the registry wants to know who asks.
     pub(super) challenge: String,
+}
+
+/// Something that is sent to a registry.
+#[derive(Debug)]
+pub(super) struct RegistrySending {
+    pub(super) method: Method,
+    pub(super) content_type: Option<&'static str>,
+    pub(super) body: Bytes,
 }
 
 impl Registries {
@@ -40,17 +52,44 @@ impl Registries {
         accept: &'static str,
         limit: usize,
     ) -> Result<RegistryAnswer, String> {
+        let request = Request::get(&url.target).header(ACCEPT, accept);
+        self.exchange(url, authorization, (request, Bytes::new()), limit).await
+    }
+
+    /// Sends something to `url`, and reads at most `limit` bytes of the answer.
+    pub(super) async fn send(
+        &self,
+        url: &ServiceUrl,
+        authorization: Option<&HeaderValue>,
+        sending: RegistrySending,
+        limit: usize,
+    ) -> Result<RegistryAnswer, String> {
+        let RegistrySending { method, content_type, body } = sending;
+        let mut request =
+            Request::builder().method(method).uri(&url.target).header(CONTENT_LENGTH, body.len());
+        if let Some(content_type) = content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        self.exchange(url, authorization, (request, body), limit).await
+    }
+
+    async fn exchange(
+        &self,
+        url: &ServiceUrl,
+        authorization: Option<&HeaderValue>,
+        (request, body): (request::Builder, Bytes),
+        limit: usize,
+    ) -> Result<RegistryAnswer, String> {
         let address = self.resolve(url).await?;
         let unreachable = |error: &dyn std::fmt::Display| format!("cannot reach `{}`: {error}", url.host);
         let tcp = TcpStream::connect(address).await.map_err(|error| unreachable(&error))?;
-        let mut request = Request::get(&url.target)
+        let mut request = request
             .header(HOST, url.authority())
-            .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")))
-            .header(ACCEPT, accept);
+            .header(USER_AGENT, concat!("kubewright/", env!("CARGO_PKG_VERSION")));
         if let Some(value) = authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let request = request.body(Full::new(Bytes::new()));
+        let request = request.body(Full::new(body));
         let request = request.map_err(|_| format!("`{}` has an address that is none", url.host))?;
         let response = if url.is_tls {
             let config = self.tls.get_or_init(|| client_tls_config("")).clone()?;
@@ -95,7 +134,7 @@ async fn read_registry_answer(
     let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let status = response.status().as_u16();
     let location =
-        header(LOCATION).filter(|_| matches!(status, 301 | 302 | 303 | 307 | 308)).map(str::to_owned);
+        header(LOCATION).filter(|_| matches!(status, 202 | 301 | 302 | 303 | 307 | 308)).map(str::to_owned);
     let challenge = header(WWW_AUTHENTICATE).unwrap_or_default().to_owned();
     let mut incoming = response.into_body();
     let mut body = Vec::new();

@@ -24,6 +24,8 @@ const SUPPORTED_KINDS: &[&str] = &[
     "MutatingPolicy",
     "NamespacedMutatingPolicy",
     "MutatingAdmissionPolicy",
+    "ImageValidatingPolicy",
+    "NamespacedImageValidatingPolicy",
 ];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
