@@ -204,7 +204,10 @@ fn put(items: &mut [Value], index: usize, merged: Value) {
 }
 
 /// Returns the patches of elements in place, and the others.
-fn list_parts<T: Copy>(part: PatchPart<'_>, merge: SchemaMerge<T>) -> (&[ElementPatch], Vec<WrittenElement<'_>>) {
+fn list_parts<T: Copy>(
+    part: PatchPart<'_>,
+    merge: SchemaMerge<T>,
+) -> (&[ElementPatch], Vec<WrittenElement<'_>>) {
     match part {
         PatchPart::Plain(value) | PatchPart::Tree(StrategicPatch::Plain(value)) => {
             let items = value.as_array().unwrap_or_default().iter().enumerate();
