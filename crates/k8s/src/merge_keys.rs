@@ -3,6 +3,8 @@
 //! A list that is not in the table is replaced as a whole. The keys are those of the newest Kubernetes, with one
 //! exception: the ports of an ephemeral container have none, because policies were written against releases without it.
 
+use crate::{PodTemplatePath, WorkloadKind};
+
 /// A type of which some lists are merged.
 #[derive(Debug)]
 pub struct MergeType {
@@ -41,6 +43,12 @@ impl MergeType {
             || kind.ends_with("List")
         {
             return None;
+        }
+        if let Some(workload) = WorkloadKind::named(kind).filter(|workload| workload.group() == group) {
+            return Some(match workload.template_path() {
+                PodTemplatePath::JobTemplate => &CRON_JOB,
+                _ => &WORKLOAD,
+            });
         }
         let own = KINDS.iter().find(|(of, name, _)| *of == group && *name == kind);
         Some(own.map_or(&PLAIN, |(_, _, known)| known))
@@ -182,21 +190,14 @@ static CSI_NODE_SPEC: MergeType =
 static CSI_NODE: MergeType =
     MergeType { name: "CSINode", fields: &[METADATA, ("spec", FieldMerge::Object(&CSI_NODE_SPEC))] };
 
-/// The kinds that have more to merge than metadata and conditions.
+/// The kinds that have more to merge than metadata and conditions, besides those that make Pods.
 static KINDS: &[(&str, &str, &MergeType)] = &[
     ("", "Pod", &POD),
     ("", "PodTemplate", &POD_TEMPLATE_KIND),
-    ("", "ReplicationController", &WORKLOAD),
     ("", "Service", &SERVICE),
     ("", "ServiceAccount", &SERVICE_ACCOUNT),
     ("", "ComponentStatus", &COMPONENT_STATUS),
     ("", "Node", &NODE),
-    ("apps", "Deployment", &WORKLOAD),
-    ("apps", "ReplicaSet", &WORKLOAD),
-    ("apps", "StatefulSet", &WORKLOAD),
-    ("apps", "DaemonSet", &WORKLOAD),
-    ("batch", "Job", &WORKLOAD),
-    ("batch", "CronJob", &CRON_JOB),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", &WEBHOOK_CONFIGURATION),
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", &WEBHOOK_CONFIGURATION),
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", &ADMISSION_POLICY),

@@ -3,10 +3,13 @@
 use kubewright_engine::EvalError;
 use kubewright_patch::strategic::{StrategicError, StrategicErrorKind};
 use kubewright_patch::{JsonPatchOperation, PatchError, PatchErrorKind, Pointer};
-use kubewright_value::{Value, ValueKind, json};
+use kubewright_value::{Value, ValueKind, bounded, json};
 
 /// What begins the message of a patch that cannot be applied.
 const PREFIX: &str = "failed to patch resource: ";
+
+/// How much of a patch a message shows.
+const MAX_SHOWN_CHARACTERS: usize = 1000;
 
 /// Returns the error of a strategic merge.
 pub(super) fn strategic_error(error: &StrategicError) -> EvalError {
@@ -117,17 +120,19 @@ fn node_kind(kind: ValueKind) -> &'static str {
     }
 }
 
-/// Returns a value in one line, with a space behind each comma and colon.
+/// Returns a value in one line, with a space behind each comma and colon; a long one is cut.
 fn flow_text(value: &Value) -> String {
-    match value {
-        Value::Object(map) => {
-            let entries =
-                map.iter().map(|(key, value)| format!("{}: {}", json::quote(key), flow_text(value)));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+    let json = bounded::shortened_json(value, MAX_SHOWN_CHARACTERS);
+    let mut flow = String::with_capacity(json.len());
+    let (mut is_in_text, mut is_escaped) = (false, false);
+    for character in json.chars() {
+        flow.push(character);
+        match character {
+            '"' if !is_escaped => is_in_text = !is_in_text,
+            ':' | ',' if !is_in_text => flow.push(' '),
+            _ => {}
         }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(flow_text).collect::<Vec<_>>().join(", "))
-        }
-        scalar => json::to_string(scalar),
+        is_escaped = character == '\\' && !is_escaped;
     }
+    flow
 }
