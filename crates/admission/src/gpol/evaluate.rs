@@ -114,17 +114,16 @@ impl GeneratingProgram {
         let verb = if self.synchronizes { WriteVerb::Apply } else { WriteVerb::Create };
         let mut writes = Vec::with_capacity(made.len());
         for one in made {
-            let object = self.object(one, &trigger).map_err(failed)?;
+            let object = self.object(&one, &trigger).map_err(failed)?;
             writes.push(ObjectWrite { verb, object });
         }
         Ok(Effect::Write { writes, message: "policy evaluated successfully".into() })
     }
 
     /// Returns the object as it is written: in its namespace, with labels, without what belongs to its source.
-    fn object(&self, made: GeneratedObject, trigger: &DownstreamTrigger) -> Result<Value, EvalError> {
+    fn object(&self, made: &GeneratedObject, trigger: &DownstreamTrigger) -> Result<Value, EvalError> {
         let mut object = made.object.as_object().cloned().unwrap_or_default();
-        let mut metadata = object.get("metadata").and_then(kubewright_value::Value::as_object).cloned();
-        let mut metadata = metadata.take().unwrap_or_default();
+        let mut metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
         for (field, found) in [
             ("apiVersion", object.str_at(&["apiVersion"])),
             ("kind", object.str_at(&["kind"])),
@@ -134,7 +133,7 @@ impl GeneratingProgram {
                 return Err(EvalError::new(format!("an object without `{field}` cannot be made")));
             }
         }
-        let namespace = self.namespace(&made, metadata.str_at(&["namespace"]))?;
+        let namespace = self.namespace(made, metadata.str_at(&["namespace"]))?;
         // Only what was read from a cluster has these.
         let is_copy = metadata.get("uid").is_some() || metadata.get("resourceVersion").is_some();
         let source = is_copy.then_some(&made.object);

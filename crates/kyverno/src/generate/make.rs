@@ -51,7 +51,7 @@ impl<'r> Making<'r, '_> {
                 return Err(EvalError::new(format!("`data` must be a map, found {found}")));
             }
         };
-        Ok(vec![self.object(data, made, None)])
+        Ok(vec![self.object(&data, made, None)])
     }
 
     /// Returns the copy of one object; nothing where it would be the object itself.
@@ -67,7 +67,7 @@ impl<'r> Making<'r, '_> {
             return Ok(None);
         }
         if self.fate == DownstreamFate::Deleted {
-            return Ok(Some(self.object(Map::new(), made, None)));
+            return Ok(Some(self.object(&Map::new(), made, None)));
         }
         let GroupVersionKind { group, .. } = made.group_version();
         let wanted = ObjectName { group, kind: made.kind.clone(), namespace, name };
@@ -125,7 +125,7 @@ impl<'r> Making<'r, '_> {
         };
         match self.fate {
             DownstreamFate::Made => self.copy(&source.into(), name),
-            DownstreamFate::Deleted => self.object(Map::new(), name, None),
+            DownstreamFate::Deleted => self.object(&Map::new(), name, None),
         }
     }
 
@@ -135,12 +135,12 @@ impl<'r> Making<'r, '_> {
         let mut metadata = source.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
         drop_own_metadata(&mut metadata, &made.namespace);
         content.insert("metadata".into(), metadata.into());
-        self.object(content, made, Some(source))
+        self.object(&content, made, Some(source))
     }
 
     /// Returns the object with this content and name. The kind in the content wins over that of the block, the
     /// version of the block over that in the content.
-    fn object(&self, content: Map, made: DownstreamName, source: Option<&Value>) -> Value {
+    fn object(&self, content: &Map, made: DownstreamName, source: Option<&Value>) -> Value {
         let kind = match content.get("kind").and_then(Value::as_str) {
             Some(kind) if !kind.is_empty() => kind.into(),
             _ => made.kind,
