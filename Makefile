@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions test-chainsaw build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions test-chainsaw chainsaw-short build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -11,7 +11,7 @@ export KUBEWRIGHT_CLUSTER_SKIPPED := $(CURDIR)/target/skipped
 
 test:
 	@mkdir -p target && rm -f "$(KUBEWRIGHT_CLUSTER_SKIPPED)"
-	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster
+	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster chainsaw-short
 	@$(MAKE) --no-print-directory skipped
 
 # Layers, names and the licences of all dependencies are tests (crates/conformance/tests/architecture.rs).
@@ -131,6 +131,14 @@ CHAINSAW ?=
 test-chainsaw:
 	cargo build --locked -p kubewright -p kubewright-load --bin kubewright --bin test-chainsaw
 	@"$$(cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/test-chainsaw" --corpus "$(CORPUS)" --floor conformance/chainsaw.json $(CHAINSAW)
+
+# A dozen of these suites, as part of `test`.
+CHAINSAW_SHORT = validate/anchors/conditional,validate/e2e/global-anchor,validate/clusterpolicy/standard/gvk,validating-policies/validation-rules,validating-policies/validation-actions/warn,exceptions/with-wildcard,autogen/only-cronjob,filter/match/user,rangeoperators,policy-validation/cluster-policy/invalid-timeout
+
+chainsaw-short:
+	@if [ ! -d "$(CORPUS)/chainsaw" ]; then echo "SKIPPED: no chainsaw suites at $(CORPUS)"; \
+	elif ! command -v go > /dev/null; then echo "SKIPPED: no Go to build chainsaw"; \
+	else $(MAKE) --no-print-directory test-chainsaw CHAINSAW="--workers 2 --patience 60s --only $(CHAINSAW_SHORT)"; fi
 
 # Runs every fuzz target for SECONDS: `make fuzz SECONDS=600`.
 fuzz:

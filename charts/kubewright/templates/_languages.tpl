@@ -70,4 +70,52 @@
     verbs: [get]
     resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg, kyverno-policy-mutating-webhook-cfg, kyverno-exception-validating-webhook-cfg, kyverno-verify-mutating-webhook-cfg]
 {{- end }}
+{{- if has "vpol" .Values.dialects }}
+  # Rules (vpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [validatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [validatingpolicies/status]
+    verbs: [patch]
+  # Rules (vpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedvalidatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedvalidatingpolicies/status]
+    verbs: [patch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [policies.kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
+  # Permission checks in rules; nothing is stored.
+  - apiGroups: [authorization.k8s.io]
+    resources: [subjectaccessreviews]
+    verbs: [create]
+{{- end }}
+{{- if has "mpol" .Values.dialects }}
+  # Rules (mpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [mutatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [mutatingpolicies/status]
+    verbs: [patch]
+  # Rules (mpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedmutatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedmutatingpolicies/status]
+    verbs: [patch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [policies.kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
+{{- end }}
 {{- end }}

@@ -8,12 +8,13 @@ use kubewright_k8s::AdmissionRequest;
 use kubewright_value::Value;
 
 use super::MutatingPolicies;
-use crate::vpol::cluster::{API_GROUP, READ_VERSION, condition_status, policy_response};
+use crate::vpol::cluster::{
+    API_GROUP, READ_VERSION, condition_status, mutating_policy_definitions, policy_response,
+};
 
 impl ClusterResources for MutatingPolicies {
-    /// None: the definitions of the group come with those of ValidatingPolicies.
     fn custom_resource_definitions(&self) -> Vec<&'static str> {
-        Vec::new()
+        mutating_policy_definitions()
     }
 
     fn watched_resources(&self) -> &'static [WatchedResource] {

@@ -5,6 +5,7 @@ mod autogen_status;
 mod definitions;
 mod webhook;
 
+pub(crate) use definitions::mutating_policy_definitions;
 pub(crate) use webhook::admission_webhooks;
 
 use kubewright_cel::Timestamp;
@@ -26,7 +27,7 @@ pub(crate) const API_GROUP: &str = "policies.kyverno.io";
 pub(crate) const READ_VERSION: &str = "v1beta1";
 
 impl ClusterResources for ValidatingPolicies {
-    /// Those of all kinds of the group, also of kinds that other dialects read: the group belongs together.
+    /// Also those of kinds that no server runs yet, so that they can be stored.
     fn custom_resource_definitions(&self) -> Vec<&'static str> {
         definitions::policy_definitions()
     }

@@ -151,7 +151,8 @@ impl<'d> RuleSetCompiler<'d> {
             let is_of_scan = rule.evaluation_modes.background || self.runs_admission_rules;
             rule.action.is_at_admission() && is_of_scan && rule.scope.operations.contains(Operation::Create)
         };
-        let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
+        let mut rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
+        rules.iter_mut().for_each(|rule| rule.evaluation_modes.background = true);
         if rules.is_empty() {
             return;
         }

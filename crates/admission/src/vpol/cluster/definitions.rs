@@ -15,23 +15,41 @@ const POLICY_KINDS: [(&str, &str, &str); 5] = [
     ("ImageValidatingPolicy", "imagevalidatingpolicies", "ivpol"),
 ];
 
+/// The kind that another dialect reads.
+const MUTATING: &str = "MutatingPolicy";
+
 /// The versions, and which of them is stored.
 const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
 
+/// The definitions of exceptions and of all kinds of policies but those that change objects.
 static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut all = Vec::new();
-    for (kind, plural, short) in POLICY_KINDS {
-        all.push(definition_of(kind, plural, short, "Cluster"));
-        let (kind, plural) = (format!("Namespaced{kind}"), format!("namespaced{plural}"));
-        all.push(definition_of(&kind, &plural, &format!("n{short}"), "Namespaced"));
-    }
+    let mut all = definitions_of(|kind| kind != MUTATING);
     all.push(definition_of("PolicyException", "policyexceptions", "celpolex", "Namespaced"));
     all
 });
 
-/// Returns the definitions of all kinds.
+/// The definitions of policies that change objects.
+static MUTATING_DEFINITIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| definitions_of(|kind| kind == MUTATING));
+
+/// Returns the definitions of exceptions and of all kinds of policies but those that change objects.
 pub(super) fn policy_definitions() -> Vec<&'static str> {
     DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+/// Returns the definitions of policies that change objects.
+pub(crate) fn mutating_policy_definitions() -> Vec<&'static str> {
+    MUTATING_DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+fn definitions_of(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for (kind, plural, short) in POLICY_KINDS.into_iter().filter(|(kind, ..)| is_wanted(kind)) {
+        all.push(definition_of(kind, plural, short, "Cluster"));
+        let (kind, plural) = (format!("Namespaced{kind}"), format!("namespaced{plural}"));
+        all.push(definition_of(&kind, &plural, &format!("n{short}"), "Namespaced"));
+    }
+    all
 }
 
 fn definition_of(kind: &str, plural: &str, short: &str, scope: &str) -> String {

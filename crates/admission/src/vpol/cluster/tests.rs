@@ -31,7 +31,8 @@ fn document(text: &str) -> Document {
 
 #[test]
 fn every_kind_has_a_definition_that_stores_what_is_applied() {
-    let all = dialect().custom_resource_definitions();
+    let mut all = dialect().custom_resource_definitions();
+    all.extend(super::mutating_policy_definitions());
     assert_eq!(all.len(), 11);
     for text in all {
         let definition = yaml::parse(text).expect("a definition is YAML");

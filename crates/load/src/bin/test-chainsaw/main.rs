@@ -100,8 +100,9 @@ fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
     table.print();
     match &arguments.floor {
         Some(floor) if arguments.write_floor => table.write_floor(floor).map(|()| true),
-        Some(floor) => table.meets_floor(floor),
-        None => Ok(!table.has_failures()),
+        // The floor is about whole folders.
+        Some(floor) if arguments.only.is_empty() => table.meets_floor(floor),
+        _ => Ok(!table.has_failures()),
     }
 }
 
