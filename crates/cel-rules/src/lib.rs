@@ -17,8 +17,8 @@ mod scope;
 pub mod source;
 
 pub use compile::{ExpressionCompiler, ExpressionProblem};
-pub use host::VerifiedImages;
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
+pub use host::VerifiedImages;
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};

@@ -278,7 +278,8 @@ fn nothing_decides_by_the_words_of_a_message() {
 #[test]
 fn shared_crates_and_the_binary_name_no_dialect() {
     let mut wrong = Vec::new();
-    let shared = ["value", "k8s", "signatures", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
+    let shared =
+        ["value", "k8s", "signatures", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
     for name in shared.iter().chain(LANGUAGES) {
         for (path, content) in sources_of(name) {
             let lower = content.to_lowercase();

@@ -40,7 +40,8 @@ pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, TraceVerdict, Tracer};
 pub use world::{
-    ApiCall, ClosedWorld, ImageLookup, ImagePart, OpenWorld, Query, QueryAnswer, ServiceCall, World, WorldView,
+    ApiCall, ClosedWorld, ImageLookup, ImagePart, OpenWorld, Query, QueryAnswer, ServiceCall, World,
+    WorldView,
 };
 
 // The example of the README is a test.

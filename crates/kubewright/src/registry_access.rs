@@ -39,7 +39,8 @@ impl RegistryAccess {
     /// When the registry does not take it.
     pub(crate) fn store(&self, repository: &str, tag: &str, layer: SignatureLayer) -> Result<(), String> {
         let SignatureLayer { media_type, annotations, content } = layer;
-        let layer = kubewright_serve::StoredLayer { media_type: media_type.to_string(), annotations, content };
+        let layer =
+            kubewright_serve::StoredLayer { media_type: media_type.to_string(), annotations, content };
         self.runtime.block_on(self.client.store(repository, tag, &[layer]))
     }
 }
@@ -58,7 +59,9 @@ impl RegistryAccess {
     pub(crate) fn new(hosts: &[String]) -> Result<Self, CommandFailure> {
         match hosts {
             [] => Ok(Self),
-            _ => Err(CommandFailure::usage("this program was built without the feature `serve`, and asks no registry")),
+            _ => Err(CommandFailure::usage(
+                "this program was built without the feature `serve`, and asks no registry",
+            )),
         }
     }
 

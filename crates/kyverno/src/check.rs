@@ -273,11 +273,7 @@ fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) 
     };
     not_here("celPreconditions", !is_cel, "`celPreconditions` only go with `validate.cel`");
     not_here("context", is_cel, "`context` does not go with `validate.cel`, which cannot see it");
-    not_here(
-        "imageExtractors",
-        !is_images,
-        "`imageExtractors` only go with `verifyImages`",
-    );
+    not_here("imageExtractors", !is_images, "`imageExtractors` only go with `verifyImages`");
 }
 
 fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditions::ConditionPlace) {

@@ -148,9 +148,15 @@ impl PolicyCompiler<'_> {
     }
 
     /// Returns the rule that verifies images and pins digests, before anything is validated and after all other changes.
-    fn image_mutation(&mut self, variant: &Variant<'_>, parts: &RuleParts, position: u32) -> kubewright_engine::Rule {
+    fn image_mutation(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &RuleParts,
+        position: u32,
+    ) -> kubewright_engine::Rule {
         let (judge, program) = (self.judge(variant, parts, None), self.judge(variant, parts, None));
-        let rule = self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone());
+        let rule =
+            self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone());
         kubewright_engine::Rule {
             action: RuleAction::Mutate,
             phase: AdmissionPhase::Mutating,

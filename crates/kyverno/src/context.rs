@@ -148,7 +148,11 @@ impl<'a> VariableContext<'a> {
     }
 
     /// Runs `evaluate` while the fields of `predicate` are names.
-    pub(super) fn with_predicate<T>(&mut self, predicate: &Value, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_predicate<T>(
+        &mut self,
+        predicate: &Value,
+        evaluate: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         self.checkpoint();
         if let Some(scope) = self.scopes.last_mut() {
             scope.predicate = Some(predicate.clone());

@@ -250,7 +250,8 @@ impl ImageChecks {
 
     /// Returns the branches for coverage: every entry.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
-        let entry = |(index, entry): (usize, &ImageEntry)| (format!("verifyImages[{index}]"), entry.path.clone());
+        let entry =
+            |(index, entry): (usize, &ImageEntry)| (format!("verifyImages[{index}]"), entry.path.clone());
         self.entries.iter().enumerate().map(entry).collect()
     }
 }

@@ -224,9 +224,14 @@ fn read_algorithm(whole: &[u8]) -> Option<CertificateAlgorithm> {
 }
 
 fn curve_hash(number: u64) -> Option<HashFunction> {
-    [(1, HashFunction::Sha224), (2, HashFunction::Sha256), (3, HashFunction::Sha384), (4, HashFunction::Sha512)]
-        .into_iter()
-        .find_map(|(known, hash)| (known == number).then_some(hash))
+    [
+        (1, HashFunction::Sha224),
+        (2, HashFunction::Sha256),
+        (3, HashFunction::Sha384),
+        (4, HashFunction::Sha512),
+    ]
+    .into_iter()
+    .find_map(|(known, hash)| (known == number).then_some(hash))
 }
 
 fn rsa_hash(number: u64) -> Option<HashFunction> {

@@ -33,9 +33,7 @@ pub fn verify_chain<'c>(
         return Ok(leaf);
     }
     let mut search = ChainSearch { intermediates, roots, time, checks: 0 };
-    search
-        .issuer_of(leaf, 0)
-        .ok_or_else(|| "x509: certificate signed by unknown authority".to_owned())
+    search.issuer_of(leaf, 0).ok_or_else(|| "x509: certificate signed by unknown authority".to_owned())
 }
 
 struct ChainSearch<'c> {
@@ -55,15 +53,17 @@ impl<'c> ChainSearch<'c> {
         if below >= MAX_INTERMEDIATES {
             return None;
         }
-        for issuer in intermediates {
-            if self.has_issued(issuer, certificate, below) && self.issuer_of(issuer, below + 1).is_some() {
-                return Some(issuer);
-            }
-        }
-        None
+        intermediates.iter().find(|issuer| {
+            self.has_issued(issuer, certificate, below) && self.issuer_of(issuer, below + 1).is_some()
+        })
     }
 
-    fn has_issued(&mut self, issuer: &SignerCertificate, certificate: &SignerCertificate, below: usize) -> bool {
+    fn has_issued(
+        &mut self,
+        issuer: &SignerCertificate,
+        certificate: &SignerCertificate,
+        below: usize,
+    ) -> bool {
         let is_candidate = issuer.subject == certificate.issuer
             && issuer.is_valid_at(self.time)
             && !issuer.has_unknown_critical()

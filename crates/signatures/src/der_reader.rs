@@ -119,7 +119,8 @@ fn seconds_of(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| digits.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
     let (hour, minute, second) = (number(8, 10)?, number(10, 12)?, number(12, 14)?);
-    let is_valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+    let is_valid =
+        (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
     is_valid.then(|| days_since_1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 

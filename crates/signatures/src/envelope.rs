@@ -77,7 +77,8 @@ pub(crate) fn read_envelope(envelope: &Value, base: &SignedItem) -> Result<Signe
     if payload_type != STATEMENT_PAYLOAD_TYPE {
         return Err(format!("an envelope has the payload type `{payload_type}`, which is not known"));
     }
-    let payload = decode_base64(envelope.str_at(&["payload"])).ok_or("the payload of an envelope is not Base64")?;
+    let payload =
+        decode_base64(envelope.str_at(&["payload"])).ok_or("the payload of an envelope is not Base64")?;
     let signatures = envelope.get("signatures").and_then(Value::as_array).unwrap_or_default();
     if signatures.is_empty() || signatures.len() > MAX_ENVELOPE_SIGNATURES {
         return Err("an envelope has no signature, or too many".to_owned());
@@ -94,8 +95,7 @@ pub(crate) fn read_envelope(envelope: &Value, base: &SignedItem) -> Result<Signe
 /// Returns the bytes that the signatures of an envelope cover.
 #[must_use]
 pub fn signed_envelope_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let mut bytes =
-        format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);
     bytes
 }
@@ -112,9 +112,9 @@ impl Statement {
         }
         let subjects = whole.get("subject").and_then(Value::as_array).unwrap_or_default();
         let digests = subjects.iter().filter_map(|subject| subject.get("digest")?.as_object());
-        let digests = digests.flat_map(|map| map.iter()).filter_map(|(algorithm, hex)| {
-            Some(Text::from(format!("{algorithm}:{}", hex.as_str()?)))
-        });
+        let digests = digests
+            .flat_map(|map| map.iter())
+            .filter_map(|(algorithm, hex)| Some(Text::from(format!("{algorithm}:{}", hex.as_str()?))));
         Ok(Self {
             digests: digests.collect(),
             predicate_type: whole.str_at(&["predicateType"]).into(),

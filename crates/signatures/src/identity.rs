@@ -56,7 +56,10 @@ pub fn identity_mismatch(
     if !wanted.issuer_pattern.is_empty() {
         let found = issuer.unwrap_or_default();
         if !matches_pattern(&wanted.issuer_pattern, &found, budget)? {
-            return Ok(Some(format!("issuer mismatch: expected {}, received {found}", wanted.issuer_pattern)));
+            return Ok(Some(format!(
+                "issuer mismatch: expected {}, received {found}",
+                wanted.issuer_pattern
+            )));
         }
     }
     let shown = subjects.join(", ");
@@ -93,7 +96,9 @@ pub fn extension_mismatch(
         };
         if !is_met {
             let found = found.unwrap_or_default();
-            return Ok(Some(format!("extension mismatch: expected {value} for key {name}, received {found}")));
+            return Ok(Some(format!(
+                "extension mismatch: expected {value} for key {name}, received {found}"
+            )));
         }
     }
     Ok(None)

@@ -113,8 +113,8 @@ fn is_entry_about(body: &Value, item: &SignedItem) -> bool {
                 })
         }
         "intoto" => {
-            let is_envelope = is_hash(&["content", "hash"], &item.document)
-                && is_key(spec.str_at(&["publicKey"]));
+            let is_envelope =
+                is_hash(&["content", "hash"], &item.document) && is_key(spec.str_at(&["publicKey"]));
             let is_listed = any_signature(spec.at(&["content", "envelope", "signatures"]), &|one| {
                 is_key(one.str_at(&["publicKey"]))
             });

@@ -63,7 +63,8 @@ fn read_artifact(artifact: &Value) -> Result<SignatureArtifact, String> {
 }
 
 fn read_layer(layer: &Value) -> Result<SignatureLayer, String> {
-    let content = decode_base64(layer.str_at(&["content"])).filter(|content| content.len() <= MAX_DOCUMENT_BYTES);
+    let content =
+        decode_base64(layer.str_at(&["content"])).filter(|content| content.len() <= MAX_DOCUMENT_BYTES);
     Ok(SignatureLayer {
         media_type: layer.str_at(&["mediaType"]).into(),
         annotations: layer.get("annotations").cloned().unwrap_or_default(),

@@ -66,7 +66,9 @@ impl NotationSignature {
         let envelope = read_json(content).ok_or("an envelope is not JSON")?;
         let (payload, protected) = (envelope.str_at(&["payload"]), envelope.str_at(&["protected"]));
         let part = |text: &str, what: &str| {
-            decode_base64(text).and_then(|bytes| read_json(&bytes)).ok_or(format!("the {what} of an envelope cannot be read"))
+            decode_base64(text)
+                .and_then(|bytes| read_json(&bytes))
+                .ok_or(format!("the {what} of an envelope cannot be read"))
         };
         let header = part(protected, "header")?;
         let target = part(payload, "payload")?;
@@ -160,5 +162,6 @@ fn parse_time(text: &str) -> Option<i64> {
         _ => return None,
     };
     let is_valid = (1..=12).contains(&month) && (1..=31).contains(&day);
-    is_valid.then(|| days_since_1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset)
+    is_valid
+        .then(|| days_since_1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset)
 }

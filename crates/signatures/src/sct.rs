@@ -18,7 +18,8 @@ pub fn verify_timestamps(
     issuer: &SignerCertificate,
     keys: &[PublicVerifier],
 ) -> Result<(), String> {
-    let value = certificate.extension(&TIMESTAMP_LIST).ok_or("certificate does not include required embedded SCT")?;
+    let value =
+        certificate.extension(&TIMESTAMP_LIST).ok_or("certificate does not include required embedded SCT")?;
     let broken = || "the SCT of the certificate cannot be read".to_owned();
     let list = DerReader(value).take(Tag::OctetString).ok_or_else(broken)?;
     let signed = without_timestamps(&certificate.signed).ok_or_else(broken)?;

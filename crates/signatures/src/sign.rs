@@ -43,7 +43,8 @@ impl ImageSigningKey {
     pub fn public_pem(&self) -> String {
         let point = self.0.verifying_key().to_sec1_point(false);
         let text = encode_base64(&[P256_INFO_PREFIX, point.as_bytes()].concat());
-        let lines: Vec<&str> = (0..text.len()).step_by(64).filter_map(|at| text.get(at..text.len().min(at + 64))).collect();
+        let lines: Vec<&str> =
+            (0..text.len()).step_by(64).filter_map(|at| text.get(at..text.len().min(at + 64))).collect();
         format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"))
     }
 

@@ -134,7 +134,9 @@ fn logged_time(item: &SignedItem, trust: &LogTrust) -> Result<Option<i64>, Strin
 /// Returns the time at which certificates are checked.
 fn signing_time(item: &SignedItem, (trust, now): (&LogTrust, Option<i64>)) -> Result<i64, String> {
     let logged = logged_time(item, trust)?;
-    logged.or(now).ok_or_else(|| "the time of signing is not known, so that no certificate can be checked".to_owned())
+    logged
+        .or(now)
+        .ok_or_else(|| "the time of signing is not known, so that no certificate can be checked".to_owned())
 }
 
 fn verify_with_chain(

@@ -106,13 +106,15 @@ fn an_identity_needs_the_certificate_of_a_trusted_authority() {
     check(&keyless(subject, ROOT), &item, &no_logs(), None, "time of signing is not known");
     check(&keyless(subject, ROOT), &item, &no_logs(), Some(0), "not valid at the time");
     check(&keyless(subject, ROOT), &item, &LogTrust::default(), NOW, "no key of one is given");
-    let without_sct = LogTrust { ignores_log: true, certificate_log_keys: vec![key(LOG_KEY)], ..LogTrust::default() };
+    let without_sct =
+        LogTrust { ignores_log: true, certificate_log_keys: vec![key(LOG_KEY)], ..LogTrust::default() };
     check(&keyless(subject, ROOT), &item, &without_sct, NOW, "required embedded SCT");
 }
 
 #[test]
 fn a_log_must_promise_the_very_signature() {
-    let trust = LogTrust { log_keys: vec![key(LOG_KEY)], ignores_certificate_log: true, ..LogTrust::default() };
+    let trust =
+        LogTrust { log_keys: vec![key(LOG_KEY)], ignores_certificate_log: true, ..LogTrust::default() };
     let subject = "https://github.com/org/app/*";
     check(&keyless(subject, ROOT), &leaf_item(LOG), &trust, None, "");
     check(&keyless(subject, ROOT), &leaf_item(""), &trust, NOW, "in no transparency log");
@@ -129,7 +131,13 @@ fn a_certificate_is_trusted_by_itself_or_by_its_chain() {
     let item = leaf_item("");
     let own = || certificates(LEAF).pop();
     check(&ImageSigner::Certificate { certificate: own(), chain: Vec::new() }, &item, &no_logs(), None, "");
-    check(&ImageSigner::Certificate { certificate: None, chain: certificates(ROOT) }, &item, &no_logs(), NOW, "");
+    check(
+        &ImageSigner::Certificate { certificate: None, chain: certificates(ROOT) },
+        &item,
+        &no_logs(),
+        NOW,
+        "",
+    );
     let other = certificates(ROOT).pop();
     let signer = ImageSigner::Certificate { certificate: other, chain: Vec::new() };
     check(&signer, &item, &no_logs(), NOW, "invalid signature");
@@ -142,7 +150,8 @@ fn a_certificate_is_trusted_by_itself_or_by_its_chain() {
 
 #[test]
 fn notary_envelopes_are_verified_with_their_certificates() {
-    let layer = SignatureLayer { media_type: JWS_TYPE.into(), annotations: Value::Null, content: NOTATION.to_vec() };
+    let layer =
+        SignatureLayer { media_type: JWS_TYPE.into(), annotations: Value::Null, content: NOTATION.to_vec() };
     let artifact = |layer: SignatureLayer| SignatureArtifact {
         artifact_type: NOTATION_ARTIFACT_TYPE.into(),
         layers: vec![layer],

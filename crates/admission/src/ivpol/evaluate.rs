@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use kubewright_cel_rules::{
-    CelChecks, CheckResult, ExpressionSubject, Leniency, NamedCondition, ObjectForm, SpentCost, VerifiedImages,
+    CelChecks, CheckResult, ExpressionSubject, Leniency, NamedCondition, ObjectForm, SpentCost,
+    VerifiedImages,
 };
 use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, ImageLookup, Query, QueryAnswer, RuleBranch, RuleProgram,
@@ -78,7 +79,9 @@ impl RuleProgram for ImagePolicyProgram {
         spent.get().charge(evaluation.budget);
         trace::emit_notes(&mut notes, evaluation.tracer, &self.base.document);
         match effect {
-            Ok(Effect::Fail { message, template, path, is_refusal, location, .. }) if !self.base.is_scored => {
+            Ok(Effect::Fail { message, template, path, is_refusal, location, .. })
+                if !self.base.is_scored =>
+            {
                 Ok(Effect::Warn { message, template, path, is_refusal, location })
             }
             Ok(effect) => Ok(effect),
@@ -156,7 +159,8 @@ impl ImagePolicyProgram {
         {
             let items = value.as_array().unwrap_or_default();
             let texts: Option<Vec<Text>> = items.iter().map(|item| item.as_str().map(Text::from)).collect();
-            let texts = texts.ok_or_else(|| EvalError::new(format!("images.{name} is not a list of strings")))?;
+            let texts =
+                texts.ok_or_else(|| EvalError::new(format!("images.{name} is not a list of strings")))?;
             lists.push((name, texts));
         }
         if lists.iter().map(|(_, list)| list.len()).sum::<usize>() > MAX_IMAGES {

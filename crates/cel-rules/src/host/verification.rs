@@ -12,8 +12,8 @@ use kubewright_signatures::identity::WantedIdentity;
 use kubewright_signatures::notation::notation_signatures;
 use kubewright_signatures::payload::image_signatures;
 use kubewright_signatures::{
-    HashFunction, ImageSigner, LogTrust, PublicVerifier, SIGNATURE_COST, SignatureArtifact, SignerCertificate,
-    read_material,
+    HashFunction, ImageSigner, LogTrust, PublicVerifier, SIGNATURE_COST, SignatureArtifact,
+    SignerCertificate, read_material,
 };
 use kubewright_value::{Budget, Exhausted, Limits, Text, Value};
 
@@ -53,7 +53,7 @@ struct SignedImage {
 
 /// An attestor, ready to verify with.
 enum ReadyAttestor {
-    Sigstore { signer: ImageSigner, trust: LogTrust, repository: Text, annotations: Vec<(Text, Text)> },
+    Sigstore { signer: Box<ImageSigner>, trust: LogTrust, repository: Text, annotations: Vec<(Text, Text)> },
     Notary { trusted: Vec<SignerCertificate> },
 }
 
@@ -100,7 +100,9 @@ impl ExpressionScope<'_> {
             own.find(|(known, of, _)| known == image && *of == kind).map(|(_, _, payload)| payload.clone())
         });
         found.ok_or_else(|| {
-            CelFailure::value(format!("there is no verified attestation `{kind}` of {image}: verify it first"))
+            CelFailure::value(format!(
+                "there is no verified attestation `{kind}` of {image}: verify it first"
+            ))
         })
     }
 
@@ -209,7 +211,8 @@ impl ExpressionScope<'_> {
 
     /// Returns what the registry knows about an image, in the words of the world.
     pub(super) fn image_data(&self, image: &str) -> Result<Value, CelFailure> {
-        let reference = ImageReference::parse(image).map_or_else(|_| image.to_owned(), |parsed| parsed.to_string());
+        let reference =
+            ImageReference::parse(image).map_or_else(|_| image.to_owned(), |parsed| parsed.to_string());
         let query = Query::Image(ImageLookup { reference: reference.into(), ..self.image_lookup() });
         self.known(query)?.ok_or_else(|| CelFailure::value(format!("the registry has no image {image}")))
     }
@@ -248,11 +251,14 @@ impl ExpressionScope<'_> {
         let wrong = |why: String| CelFailure::value(format!("attestor `{name}`: {why}"));
         if let Some(notary) = attestor.get("notary") {
             let text = text_of(notary.get("certs")).map_err(wrong)?;
-            return Ok(ReadyAttestor::Notary { trusted: SignerCertificate::all_of_pem(&text).map_err(wrong)? });
+            return Ok(ReadyAttestor::Notary {
+                trusted: SignerCertificate::all_of_pem(&text).map_err(wrong)?,
+            });
         }
-        let cosign = attestor.get("cosign").ok_or_else(|| wrong("it has neither `cosign` nor `notary`".to_owned()))?;
+        let cosign =
+            attestor.get("cosign").ok_or_else(|| wrong("it has neither `cosign` nor `notary`".to_owned()))?;
         Ok(ReadyAttestor::Sigstore {
-            signer: read_signer(cosign).map_err(wrong)?,
+            signer: Box::new(read_signer(cosign).map_err(wrong)?),
             trust: read_trust(cosign).map_err(wrong)?,
             repository: cosign.str_at(&["source", "repository"]).into(),
             annotations: pairs(cosign.get("annotations")),
@@ -341,7 +347,9 @@ fn pairs(map: Option<&Value>) -> Vec<(Text, Text)> {
 fn attestation_type(attestation: &Value) -> Result<Text, CelFailure> {
     let kind = attestation.at(&["intoto", "type"]).and_then(Value::as_str);
     kind.map(Text::from).ok_or_else(|| {
-        CelFailure::value("only attestations with `intoto.type` are verified: `referrer` needs another signature")
+        CelFailure::value(
+            "only attestations with `intoto.type` are verified: `referrer` needs another signature",
+        )
     })
 }
 

@@ -59,9 +59,7 @@ pub use resources::{
 pub use times::TIMES;
 pub use transform::TRANSFORM;
 pub use users::USERS;
-pub use verification::{
-    EXTRACT_PAYLOAD, GET_IMAGE_DATA, VERIFICATION, VERIFY_ATTESTATION, VERIFY_IMAGE,
-};
+pub use verification::{EXTRACT_PAYLOAD, GET_IMAGE_DATA, VERIFICATION, VERIFY_ATTESTATION, VERIFY_IMAGE};
 
 use std::borrow::Cow;
 

@@ -180,7 +180,11 @@ impl CompiledExtractor {
                 let found = found.map_err(|unresolved| unresolved.into_error("failed to apply jmesPath"))?;
                 match found.value {
                     Value::String(text) => text,
-                    _ => return Err(EvalError::new("the jmesPath of an image extractor does not lead to a text")),
+                    _ => {
+                        return Err(EvalError::new(
+                            "the jmesPath of an image extractor does not lead to a text",
+                        ));
+                    }
                 }
             }
         };

@@ -48,9 +48,8 @@ impl VerificationTarget {
             ..image_lookup(credentials, context)
         });
         match ask(&query, context)? {
-            Some(answer) => {
-                read_material(&answer).map_err(|problem| ImageProblem::Error(EvalError::failed_lookup(problem)))
-            }
+            Some(answer) => read_material(&answer)
+                .map_err(|problem| ImageProblem::Error(EvalError::failed_lookup(problem))),
             None => Ok(Vec::new()),
         }
     }

@@ -41,18 +41,41 @@ pub(super) struct SetEntry {
 /// Who signs, with variables.
 #[derive(Clone)]
 pub(super) enum SetSigner {
-    Keys { text: VariableTemplate, hash: HashFunction, trust: LogTrust },
-    Secret { query: Query, hash: HashFunction, trust: LogTrust },
+    Keys {
+        text: VariableTemplate,
+        hash: HashFunction,
+        trust: LogTrust,
+    },
+    Secret {
+        query: Query,
+        hash: HashFunction,
+        trust: LogTrust,
+    },
     KeyService,
-    Certificates { certificate: Option<VariableTemplate>, chain: Option<VariableTemplate>, trust: LogTrust },
-    Keyless { identity: WantedIdentity, roots: VariableTemplate, extensions: Vec<(Text, Text)>, trust: LogTrust },
+    Certificates {
+        certificate: Option<VariableTemplate>,
+        chain: Option<VariableTemplate>,
+        trust: LogTrust,
+    },
+    Keyless {
+        identity: WantedIdentity,
+        roots: VariableTemplate,
+        extensions: Vec<(Text, Text)>,
+        trust: LogTrust,
+    },
     Set(SignerSet),
 }
 
 /// One signer of a set, ready to verify with.
 pub(super) enum ReadySigner<'s> {
-    One { signer: ImageSigner, trust: &'s LogTrust, entry: &'s SetEntry },
-    Set { set: &'s SignerSet },
+    One {
+        signer: Box<ImageSigner>,
+        trust: &'s LogTrust,
+        entry: &'s SetEntry,
+    },
+    Set {
+        set: &'s SignerSet,
+    },
     /// One that cannot verify anything, and why.
     Unusable(String),
 }
@@ -110,16 +133,25 @@ impl SetSigner {
 }
 
 impl SetEntry {
-    fn signers<'s>(&'s self, context: &mut VariableContext<'_>) -> Result<Vec<ReadySigner<'s>>, ImageProblem> {
-        let one = |signer, trust| ReadySigner::One { signer, trust, entry: self };
+    fn signers<'s>(
+        &'s self,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Vec<ReadySigner<'s>>, ImageProblem> {
+        let one = |signer, trust| ReadySigner::One { signer: Box::new(signer), trust, entry: self };
         Ok(match &self.by {
             SetSigner::Keys { text, hash, trust } => {
                 let text = resolved(text, context)?;
-                keys(&text)?.into_iter().map(|key| one(ImageSigner::Key { key, hash: *hash }, trust)).collect()
+                keys(&text)?
+                    .into_iter()
+                    .map(|key| one(ImageSigner::Key { key, hash: *hash }, trust))
+                    .collect()
             }
             SetSigner::Secret { query, hash, trust } => {
                 let text = secret_key(query, context)?;
-                keys(&text)?.into_iter().map(|key| one(ImageSigner::Key { key, hash: *hash }, trust)).collect()
+                keys(&text)?
+                    .into_iter()
+                    .map(|key| one(ImageSigner::Key { key, hash: *hash }, trust))
+                    .collect()
             }
             SetSigner::KeyService => {
                 vec![ReadySigner::Unusable("a key that stays in its service cannot be used".to_owned())]
@@ -156,8 +188,9 @@ fn certificates(
 }
 
 fn resolved(text: &VariableTemplate, context: &mut VariableContext<'_>) -> Result<Text, ImageProblem> {
-    text.resolve_text(context)
-        .map_err(|unresolved| ImageProblem::Error(unresolved.into_error("failed to substitute variables in attestors")))
+    text.resolve_text(context).map_err(|unresolved| {
+        ImageProblem::Error(unresolved.into_error("failed to substitute variables in attestors"))
+    })
 }
 
 /// Returns the keys in a Secret.
@@ -303,7 +336,11 @@ impl SignatureVerification<'_, '_> {
         Ok(Err(format!("no matching signatures: {}", reasons.join(", "))))
     }
 
-    fn notation_proof(&self, signature: &NotationSignature, trusted: &[SignerCertificate]) -> Result<(), String> {
+    fn notation_proof(
+        &self,
+        signature: &NotationSignature,
+        trusted: &[SignerCertificate],
+    ) -> Result<(), String> {
         if signature.digest != self.target.digest {
             return Err(format!("the signature is of {}", signature.digest));
         }
@@ -325,7 +362,9 @@ impl SignatureVerification<'_, '_> {
             let value = found.get(name).and_then(Value::as_str).unwrap_or_default();
             let is_met = glob::matches_wildcard(wanted, value, context.budget());
             if !is_met.map_err(|limit| ImageProblem::Error(limit.into()))? || found.get(name).is_none() {
-                return Ok(Err(format!("annotations mismatch: {value} does not match expected value {wanted} for key {name}")));
+                return Ok(Err(format!(
+                    "annotations mismatch: {value} does not match expected value {wanted} for key {name}"
+                )));
             }
         }
         Ok(Ok(()))

@@ -4,8 +4,8 @@ use kubewright_engine::{Decision, DecisionSettings, Dialect as _, Engine, OpenWo
 use kubewright_engine::{ImageLookup, ImagePart};
 use kubewright_jmespath::Inputs;
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_signatures::sign::{ImageSigningKey, sign_image};
 use kubewright_signatures::SignatureArtifact;
+use kubewright_signatures::sign::{ImageSigningKey, sign_image};
 use kubewright_value::{Map, Source, Value, yaml};
 
 use crate::Kyverno;
@@ -73,7 +73,8 @@ fn a_signed_image_is_pinned_recorded_and_passes() {
     assert_eq!(engine.rules().first().map(|rule| rule.action), Some(RuleAction::Mutate));
     let decision = decide(&engine, pod("{}", "r.io/app:1"), &registry(DIGEST));
     outcomes(&decision, &["pass verified image signatures for r.io/app:1", "pass image verified"]);
-    let image = decision.object.at(&["spec", "containers"]).and_then(|all| all.item(0)?.get("image")?.as_str());
+    let image =
+        decision.object.at(&["spec", "containers"]).and_then(|all| all.item(0)?.get("image")?.as_str());
     assert_eq!(image, Some(format!("r.io/app:1@{DIGEST}").as_str()));
     assert!(decision.is_allowed);
 }
@@ -82,8 +83,7 @@ fn a_signed_image_is_pinned_recorded_and_passes() {
 fn a_signature_of_another_image_is_no_signature() {
     let decision = decide(&engine(&signed_entry()), pod("{}", "r.io/app:1"), &registry(OTHER));
     let reason = format!("no matching signatures: the signature is of {OTHER}");
-    let failed =
-        format!("fail failed to verify image r.io/app:1: .attestors[0].entries[0].keys: {reason}");
+    let failed = format!("fail failed to verify image r.io/app:1: .attestors[0].entries[0].keys: {reason}");
     outcomes(&decision, &[&failed, "fail missing digest for r.io/app:1"]);
     assert!(!decision.is_allowed);
 }
@@ -114,7 +114,8 @@ fn only_the_record_of_the_own_policy_and_rule_counts() {
 #[test]
 fn at_admission_a_written_record_is_taken_away() {
     let entry = "{imageReferences: ['r.io/*'], mutateDigest: false, verifyDigest: false}";
-    let record = r#"{kyverno.io/verify-images-scoped: '{"version":1,"policies":{"p":{"r":{"r.io/app:1":"pass"}}}}'}"#;
+    let record =
+        r#"{kyverno.io/verify-images-scoped: '{"version":1,"policies":{"p":{"r":{"r.io/app:1":"pass"}}}}'}"#;
     let mut request = AdmissionRequest::for_object(pod(record, "r.io/app:1"), Operation::Create, "n");
     request.uid = "1".into();
     assert!(request.is_admission());
@@ -122,7 +123,11 @@ fn at_admission_a_written_record_is_taken_away() {
     outcomes(&decision, &["fail unverified image r.io/app:1"]);
     for world in [OpenWorld::default(), registry(OTHER)] {
         let decision = engine(&signed_entry()).decide(&request, &world, &DecisionSettings::default());
-        assert!(decision.outcomes.iter().all(|one| one.message != "image verified"), "{:?}", decision.outcomes);
+        assert!(
+            decision.outcomes.iter().all(|one| one.message != "image verified"),
+            "{:?}",
+            decision.outcomes
+        );
     }
 }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, LOCATION, USER_AGENT,
+    WWW_AUTHENTICATE,
+};
 use hyper::http::request;
 use hyper::{Method, Request, Response};
 use kubewright_value::{Value, json};
@@ -62,7 +65,8 @@ impl Registries {
         limit: usize,
     ) -> Result<RegistryAnswer, String> {
         let RegistrySending { method, content_type, body } = sending;
-        let mut request = Request::builder().method(method).uri(&url.target).header(CONTENT_LENGTH, body.len());
+        let mut request =
+            Request::builder().method(method).uri(&url.target).header(CONTENT_LENGTH, body.len());
         if let Some(content_type) = content_type {
             request = request.header(CONTENT_TYPE, content_type);
         }

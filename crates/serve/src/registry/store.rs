@@ -16,7 +16,12 @@ const CONFIG: &[u8] = b"{}";
 
 impl Registries {
     /// Stores `layers` as the artifact `tag` in the repository of `reference`, behind those that it has already.
-    pub(crate) async fn store(&self, reference: &str, tag: &str, layers: &[StoredLayer]) -> Result<(), String> {
+    pub(crate) async fn store(
+        &self,
+        reference: &str,
+        tag: &str,
+        layers: &[StoredLayer],
+    ) -> Result<(), String> {
         let reference = ImageReference::parse(reference)?;
         let credentials = Credentials::default();
         let mut session = RegistrySession {

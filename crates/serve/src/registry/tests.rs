@@ -345,3 +345,35 @@ fn a_registry_that_lies_is_an_error() {
         assert!(found.as_ref().is_err_and(|why| why.contains(want)), "{want}: {found:?}");
     }
 }
+
+#[test]
+fn a_real_registry_keeps_the_signatures_of_an_image() {
+    let Some(registry) = Registry::start("signatures", None) else { return };
+    let (digest, _) = registry.push("team/app", "1000");
+    let hosts = [format!("http://{}", registry.host)];
+    let repository = format!("{}/team/app", registry.host);
+    let tag = format!("{}.sig", digest.replace(':', "-"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
+    let registries = Registries::new(&hosts);
+    let layer = |content: &str| crate::StoredLayer {
+        media_type: "text/plain".to_owned(),
+        annotations: Map::from([("a", Value::from("b"))]).into(),
+        content: content.as_bytes().to_vec(),
+    };
+    for content in ["first", "second", "second"] {
+        runtime.block_on(registries.store(&repository, &tag, &[layer(content)])).expect("stored");
+    }
+    let ask = |part: ImagePart, digest: &str| {
+        let image =
+            ImageLookup { is_insecure: true, part, ..ImageLookup::of(format!("{repository}@{digest}")) };
+        runtime.block_on(registries.describe(&image, &Credentials::default()))
+    };
+    let said = ask(ImagePart::Signatures, &digest).expect("an answer").expect("signatures");
+    let layers = said.get("artifacts").and_then(|all| all.item(0)?.get("layers")?.as_array());
+    let contents: Vec<&str> = layers.expect("layers").iter().map(|one| one.str_at(&["content"])).collect();
+    assert_eq!(contents, ["Zmlyc3Q=", "c2Vjb25k"], "each of them once");
+    assert_eq!(layers.and_then(|all| all.first()?.at(&["annotations", "a"])?.as_str()), Some("b"));
+    assert_eq!(ask(ImagePart::Attestations, &digest), Ok(None));
+    let other = digest_of("other");
+    assert_eq!(ask(ImagePart::Signatures, &other), Ok(None));
+}

@@ -36,11 +36,19 @@ fn add_verification_functions(functions: &mut CelFunctions) {
         .help("how many of the attestors signed an image"),
     );
     functions.add(
-        CelOverload::function(VERIFY_ATTESTATION, &[TEXT, ANY, CelKind::List], CelKind::Int, |arguments, call| {
-            let question =
-                [json_argument(arguments, 0)?, json_argument(arguments, 1)?, json_argument(arguments, 2)?];
-            ask_host(call, VERIFY_ATTESTATION, &question, "failed to verify attestations")
-        })
+        CelOverload::function(
+            VERIFY_ATTESTATION,
+            &[TEXT, ANY, CelKind::List],
+            CelKind::Int,
+            |arguments, call| {
+                let question = [
+                    json_argument(arguments, 0)?,
+                    json_argument(arguments, 1)?,
+                    json_argument(arguments, 2)?,
+                ];
+                ask_host(call, VERIFY_ATTESTATION, &question, "failed to verify attestations")
+            },
+        )
         .help("how many of the attestors signed a statement about an image"),
     );
     functions.add(

@@ -35,7 +35,7 @@ pub(super) fn sign_image(image: &str, arguments: &SignArguments) -> Result<ExitS
         None => ("sig", "signatures"),
     };
     match &arguments.output {
-        Some(path) => write_file(path, &world_text(image, &digest, field, layer))?,
+        Some(path) => write_file(path, world_text(image, &digest, field, layer))?,
         None => {
             let tag = format!("{}.{suffix}", digest.replace(':', "-"));
             access
@@ -49,7 +49,8 @@ pub(super) fn sign_image(image: &str, arguments: &SignArguments) -> Result<ExitS
 
 fn find_digest(access: &RegistryAccess, reference: &ImageReference) -> Result<String, CommandFailure> {
     let image = ImageLookup { is_insecure: true, ..ImageLookup::of(reference.to_string()) };
-    let wrong = |why: String| CommandFailure::usage(format!("cannot find the digest of `{reference}`: {why}"));
+    let wrong =
+        |why: String| CommandFailure::usage(format!("cannot find the digest of `{reference}`: {why}"));
     let found = access.describe(&image).map_err(wrong)?;
     let found = found.ok_or_else(|| wrong("the registry has no such image".to_owned()))?;
     Ok(found.str_at(&["digest"]).to_owned())

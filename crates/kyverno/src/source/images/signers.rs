@@ -100,7 +100,8 @@ fn read_signer_set<'d>(
     {
         let location = reader.place(&count.path);
         let message = format!("`count` is {}, and the number of entries is {most}", count.value);
-        let help = "give a number from 1 to that of the entries; without `count` all of them must have signed";
+        let help =
+            "give a number from 1 to that of the entries; without `count` all of them must have signed";
         reader.report(Diagnostic::new(&code::SIGNATURE_COUNT, message, location).help(help));
     }
     SignerSetSource { count: count.and_then(|count| usize::try_from(count.value).ok()), entries }
@@ -156,10 +157,7 @@ fn read_signer_entry<'d>(
     })
 }
 
-fn read_keys<'d>(
-    reader: &mut DocumentReader<'d>,
-    keys: &DocumentFields<'d>,
-) -> Option<ImageSignerSource> {
+fn read_keys<'d>(reader: &mut DocumentReader<'d>, keys: &DocumentFields<'d>) -> Option<ImageSignerSource> {
     reader.only(keys, &["publicKeys", "signatureAlgorithm", "kms", "secret", "rekor", "ctlog"]);
     let log = read_logs(reader, keys);
     let algorithm = read_algorithm(reader, keys);
@@ -197,7 +195,8 @@ fn read_public_keys(
 ) -> Option<ImageSignerSource> {
     let written = text.value.trim();
     if let Some(name) = written.strip_prefix("k8s://") {
-        if let Some((namespace, name)) = name.split_once('/').filter(|(a, b)| !a.is_empty() && !b.is_empty()) {
+        if let Some((namespace, name)) = name.split_once('/').filter(|(a, b)| !a.is_empty() && !b.is_empty())
+        {
             let (namespace, name) = (namespace.into(), name.into());
             return Some(ImageSignerSource::Secret { namespace, name, algorithm, log });
         }
@@ -212,9 +211,9 @@ fn read_public_keys(
         let help = "put the key here, from `-----BEGIN PUBLIC KEY-----` on, or a variable that holds it";
         let problem = match pem::all_blocks(written) {
             Ok(blocks) if blocks.is_empty() => Some("there is no PEM block".to_owned()),
-            Ok(blocks) => blocks
-                .iter()
-                .find_map(|block| kubewright_signatures::PublicVerifier::of_block(block).err()),
+            Ok(blocks) => {
+                blocks.iter().find_map(|block| kubewright_signatures::PublicVerifier::of_block(block).err())
+            }
             Err(problem) => Some(problem),
         };
         if let Some(problem) = problem {
@@ -232,13 +231,9 @@ fn read_algorithm<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'
     word.unwrap_or("sha256").into()
 }
 
-fn read_certificates<'d>(
-    reader: &mut DocumentReader<'d>,
-    fields: &DocumentFields<'d>,
-) -> ImageSignerSource {
+fn read_certificates<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> ImageSignerSource {
     reader.only(fields, &["cert", "certChain", "rekor", "ctlog"]);
-    let mut text =
-        |key: &str| reader.string(fields, key).filter(|text| !text.value.trim().is_empty());
+    let mut text = |key: &str| reader.string(fields, key).filter(|text| !text.value.trim().is_empty());
     let (certificate, chain) = (text("cert"), text("certChain"));
     if certificate.is_none() && chain.is_none() {
         report_signer(reader, &fields.path, "there is neither `cert` nor `certChain`");
@@ -277,8 +272,7 @@ fn read_keyless<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>
     let roots = reader.string(fields, "roots").unwrap_or_else(nothing);
     let extensions = reader.pairs(fields, "additionalExtensions");
     let log = read_logs(reader, fields);
-    let keyless =
-        KeylessSource { issuer, issuer_pattern, subject, subject_pattern, roots, extensions, log };
+    let keyless = KeylessSource { issuer, issuer_pattern, subject, subject_pattern, roots, extensions, log };
     ImageSignerSource::Keyless(Box::new(keyless))
 }
 
@@ -338,7 +332,8 @@ fn read_old_keyless<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'
 fn report_key_service(reader: &mut DocumentReader<'_>, path: &[Step]) -> ImageSignerSource {
     let location = reader.document.locate_key(path);
     let message = "a key in `kms` stays in its service, which is not asked";
-    let help = "give the public key itself in `keys.publicKeys`; until then nothing is verified by this entry";
+    let help =
+        "give the public key itself in `keys.publicKeys`; until then nothing is verified by this entry";
     reader.report(Diagnostic::new(&code::OUT_OF_REACH, message, location).help(help));
     ImageSignerSource::KeyService
 }

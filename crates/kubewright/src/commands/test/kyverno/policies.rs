@@ -9,8 +9,13 @@ use crate::fixtures::is_rule;
 /// Types of rules that are not supported yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate"];
 /// Supported kinds of policies that are a single rule.
-const SUPPORTED_KINDS: &[&str] =
-    &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy", "ImageValidatingPolicy", "NamespacedImageValidatingPolicy"];
+const SUPPORTED_KINDS: &[&str] = &[
+    "ValidatingPolicy",
+    "NamespacedValidatingPolicy",
+    "ValidatingAdmissionPolicy",
+    "ImageValidatingPolicy",
+    "NamespacedImageValidatingPolicy",
+];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
