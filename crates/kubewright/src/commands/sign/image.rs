@@ -35,7 +35,7 @@ pub(super) fn sign_image(image: &str, arguments: &SignArguments) -> Result<ExitS
         None => ("sig", "signatures"),
     };
     match &arguments.output {
-        Some(path) => write_file(path, &world_text(image, &digest, field, layer))?,
+        Some(path) => write_file(path, world_text(image, &digest, field, layer))?,
         None => {
             let tag = format!("{}.{suffix}", digest.replace(':', "-"));
             access
