@@ -288,9 +288,7 @@ impl Converter<'_> {
             has_parts_of_pods: is_vap || !subject.is_for_controllers,
             path: &rule.path,
         })?;
-        if is_vap {
-            self.excuse(&subject.exceptions, operations, rule, &mut made)?;
-        }
+        self.excuse(&subject.exceptions, operations, rule, &mut made)?;
         Ok(made)
     }
 

@@ -7,6 +7,8 @@ mod detect;
 mod function;
 mod graph;
 mod install;
+#[cfg(feature = "serve")]
+mod migrate;
 mod render;
 #[cfg(feature = "serve")]
 mod scan;
@@ -34,6 +36,8 @@ pub(crate) use detect::{CompatMode, DetectArguments, Threshold};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
+#[cfg(feature = "serve")]
+pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
@@ -96,6 +100,9 @@ pub(crate) enum CliCommand {
     Generate(GenerateArguments),
     /// Write ValidatingPolicies that are equivalent to ClusterPolicies
     Convert(ConvertArguments),
+    /// Move the policies of a folder or a cluster to the kinds that succeed them, with proof
+    #[cfg(feature = "serve")]
+    Migrate(Box<MigrateArguments>),
     /// Apply traits to manifests
     Render(RenderArguments),
     /// Apply traits as a KRM function of kustomize or kpt
