@@ -27,5 +27,10 @@ kubewright_engine::codes! {
     BAD_NAME "KW-A029" Warning "a name that the API server refuses";
     BAD_MESSAGE "KW-A030" Warning "a message or reason that the API server refuses";
     NULL_NAMESPACE "KW-A031" Warning "a match condition reads the namespace, which is null there";
+    NOTHING_GENERATED "KW-A050" Error "a policy has nothing to generate";
+    GENERATE_ENTRY "KW-A051" Error "an entry of `generate` is neither an expression nor a template";
+    BAD_SCHEDULE "KW-A052" Error "a schedule cannot be read";
+    NEVER_DUE "KW-A053" Warning "a schedule that never comes";
+    DELETES_ALL "KW-A054" Warning "a policy deletes everything that it matches";
     NULL_OBJECT "KW-A032" Warning "a policy for deletions reads `object`, which is null there";
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kubewright_cel::Inputs;
 use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
-    RuleScope,
+    RuleProgram, RuleScope,
 };
 use kubewright_value::{Document, Text, Value};
 
@@ -114,11 +114,9 @@ impl PolicyDraft {
     }
 
     /// Reports the problems of the policy's expressions.
-    pub(crate) fn finish(&mut self, mut compiler: ExpressionCompiler<'_>) {
-        compiler.unused(&self.policy.variables);
-        let problems = compiler.problems;
+    pub(crate) fn finish(&mut self, compiler: ExpressionCompiler<'_>) {
+        self.finish_expressions(compiler);
         let document = Arc::clone(&self.document);
-        self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
         // Those that cannot be read are reported already.
         let written = document.value.at(&["spec", "validations"]).and_then(Value::as_array);
         let has_some = written.is_some_and(|list| !list.is_empty());
@@ -126,6 +124,14 @@ impl PolicyDraft {
             let message = "there is no validation, so every object passes".to_owned();
             self.report(&code::NO_VALIDATIONS, message, "give `validations`");
         }
+    }
+
+    /// Reports the problems of expressions, whatever they are for.
+    pub(crate) fn finish_expressions(&mut self, mut compiler: ExpressionCompiler<'_>) {
+        compiler.unused(&self.policy.variables);
+        let problems = compiler.problems;
+        let document = Arc::clone(&self.document);
+        self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(&document)));
         let lists = [&self.policy.conditions, &self.policy.variables];
         let twice: Vec<Located<Text>> = lists.into_iter().filter_map(|list| duplicate_name(list)).collect();
         for name in twice {
@@ -135,7 +141,7 @@ impl PolicyDraft {
         }
     }
 
-    fn report(&mut self, code: &'static kubewright_engine::Code, message: String, help: &str) {
+    pub(crate) fn report(&mut self, code: &'static kubewright_engine::Code, message: String, help: &str) {
         let location = self.document.locate_key(&self.policy.path);
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
@@ -200,6 +206,49 @@ impl PolicyDraft {
         }
     }
 
+    /// Returns the rule of `program`, which asks for writes and judges nothing.
+    pub(crate) fn background_rule(
+        &self,
+        action: RuleAction,
+        scope: RuleScope,
+        program: Box<dyn RuleProgram>,
+    ) -> Rule {
+        let policy = &self.policy;
+        Rule {
+            scope,
+            id: self.id(Text::default()),
+            action,
+            phase: AdmissionPhase::Validating,
+            tier: 0,
+            precedence: 0,
+            position: 0,
+            matches_current: false,
+            metadata: Arc::new(RuleMetadata {
+                severity: policy.severity.clone(),
+                category: policy.category.clone(),
+                ..RuleMetadata::default()
+            }),
+            refuses_on_error: false,
+            is_exclusive: false,
+            reads_secrets: self.reads_secrets,
+            home: policy.namespace.clone(),
+            evaluation_modes: EvaluationModes { admission: true, background: false },
+            location: self.document.locate(&policy.name.path),
+            program,
+        }
+    }
+
+    /// Returns why the policy cannot run; nothing where it can.
+    pub(crate) fn broken(&self) -> Option<Text> {
+        let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+        broken.map(|diagnostic| format!("the policy is not valid: {}", diagnostic.message).into())
+    }
+
+    /// Returns the name of a rule of the policy.
+    pub(crate) fn id(&self, rule: Text) -> Arc<RuleId> {
+        Arc::new(RuleId { dialect: self.dialect, policy: self.policy.key(), rule })
+    }
+
     /// Returns `rules` with everything that is wrong with the policy.
     pub(crate) fn compiled(self, rules: Vec<Rule>) -> CompiledPolicy {
         let mut diagnostics = self.diagnostics;
@@ -224,7 +273,7 @@ fn duplicate_name(list: &[NamedExpression]) -> Option<Located<Text>> {
 }
 
 /// Returns the kinds of the matched resources; empty where one of them is not known.
-fn constrained_kinds(policy: &CelPolicySource) -> Vec<Text> {
+pub(crate) fn constrained_kinds(policy: &CelPolicySource) -> Vec<Text> {
     let rules = policy.constraints.iter().flat_map(|constraints| &constraints.rules);
     let mut kinds = Vec::new();
     for rule in rules {

@@ -331,7 +331,8 @@ enum JudgedObject {
     Effect(Effect),
 }
 
-fn exception_effect(reported: ExceptionReport) -> Effect {
+/// Returns the effect for an object that exceptions excuse.
+pub(super) fn exception_effect(reported: ExceptionReport) -> Effect {
     let ExceptionReport { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {

@@ -1,17 +1,22 @@
-//! Policies in CEL: the API server's own ValidatingAdmissionPolicy, and ValidatingPolicy with its exceptions.
+//! Policies in CEL: the API server's own ValidatingAdmissionPolicy; ValidatingPolicy, GeneratingPolicy and DeletingPolicy
+//! with their exceptions.
 //!
-//! Both say the same things in the same words; they differ in what surrounds them. How this differs from Kyverno
+//! All say the same things in the same words; they differ in what surrounds them and in what they do. How this differs from Kyverno
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
 
 mod check;
 mod diagnostics;
+mod dpol;
 mod draft;
 mod evaluate;
+mod gpol;
 mod matching;
 mod source;
 mod vap;
 mod vpol;
 
+pub use dpol::DeletingPolicies;
+pub use gpol::GeneratingPolicies;
 pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 

@@ -1,6 +1,8 @@
 //! Matches requests by resource, operation, name and labels, as the API server does.
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, RuleScope};
+use kubewright_engine::{
+    EvalError, Evaluation, KindOrResource, KindScope, NamespaceScope, RuleScope, WebhookRule,
+};
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -56,6 +58,32 @@ impl ConstraintsMatcher {
             return Ok(Some("namespaceSelector does not match the labels of its namespace".into()));
         }
         Ok(None)
+    }
+
+    /// Returns whether it names no resources.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Returns the resources that it names, whatever is excluded from them.
+    pub(super) fn resources(&self) -> Vec<WebhookRule> {
+        let mut found = Vec::new();
+        for rule in &self.rules {
+            for (group, version) in rule.groups.iter().flat_map(|g| rule.versions.iter().map(move |v| (g, v)))
+            {
+                found.extend(rule.resources.iter().map(|resource| {
+                    let (name, part) = resource.value.split_once('/').unwrap_or((&resource.value, ""));
+                    WebhookRule {
+                        group: group.clone(),
+                        version: version.clone(),
+                        name: KindOrResource::Resource(name.into()),
+                        subresource: part.into(),
+                        operations: rule.operations,
+                    }
+                }));
+            }
+        }
+        found
     }
 
     /// Returns the index scope of a policy in the namespace `home`. It may be wider than the rules.

@@ -112,6 +112,13 @@ pub(super) fn read_common_fields<'d>(
     Some(CelPolicySource { name: reader.filled(metadata, "name")?, ..policy })
 }
 
+/// Returns the namespace of a namespaced policy, `default` unless given.
+pub(super) fn read_home<'d>(reader: &mut DocumentReader<'d>, metadata: &DocumentFields<'d>) -> Option<Text> {
+    let is_namespaced = crate::text_field(reader.document, "kind").starts_with("Namespaced");
+    let namespace = reader.string(metadata, "namespace").map(|text| text.value);
+    is_namespaced.then(|| namespace.unwrap_or_else(|| Text::new("default")))
+}
+
 /// Reads `validationActions`; nothing where there are none.
 pub(super) fn read_validation_actions<'d>(
     reader: &mut DocumentReader<'d>,

@@ -150,6 +150,32 @@ impl<'k> ExpressionCompiler<'k> {
         responses
     }
 
+    /// Compiles an expression that makes objects.
+    pub fn generation(
+        &mut self,
+        text: &Located<Text>,
+        environment: &CelEnvironment,
+    ) -> Option<CelExpression> {
+        self.expression(text, environment, &[CelKind::Bool])
+    }
+
+    /// Compiles an expression in a text; its mistakes are reported at the whole text.
+    pub(super) fn template_expression(
+        &mut self,
+        expression: &str,
+        text: &Located<Text>,
+        environment: &CelEnvironment,
+    ) -> Option<CelExpression> {
+        let mark = self.problems.len();
+        let written = Located { value: expression.into(), path: text.path.clone() };
+        let made = self.expression(&written, environment, &[]);
+        for problem in self.problems.iter_mut().skip(mark) {
+            problem.message = format!("in `(( {expression} ))`: {}", problem.message);
+            problem.place = None;
+        }
+        made
+    }
+
     /// Compiles audit annotations.
     pub fn annotations(
         &mut self,

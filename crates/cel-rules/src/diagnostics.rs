@@ -13,4 +13,5 @@ kubewright_engine::codes! {
     CEL_BRACES "KW-K076" Warning "`{{` in a rule in CEL";
     UNUSED_CEL_MESSAGE "KW-K077" Warning "a CEL message that is never used";
     UNKNOWN_OBJECT_FIELD "KW-K078" Warning "a CEL expression reads a field that the objects do not have";
+    BAD_TEMPLATE "KW-K119" Error "the template of an object cannot be read";
 }

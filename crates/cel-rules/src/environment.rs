@@ -44,6 +44,16 @@ impl Environments {
             .with_exceptions()
     }
 
+    /// Returns the variables of a policy that makes objects: in `namespace` only, where one is given.
+    #[must_use]
+    pub fn generating(&self, namespace: Option<&Text>) -> Self {
+        let base = match namespace {
+            Some(namespace) => CelEnvironment::policy_in(namespace.clone()).generating_in_one_namespace(),
+            None => CelEnvironment::policy().generating(),
+        };
+        Self { inputs: self.inputs, ..Self::of(base) }.with_exceptions()
+    }
+
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {

@@ -6,8 +6,8 @@ mod path;
 
 use kubewright_cel::library::kubernetes::AUTHORIZER_CHECK;
 use kubewright_cel::library::policy::{
-    GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
-    RESOURCE_POST,
+    GENERATOR_APPLY, GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST,
+    RESOURCE_NAME, RESOURCE_POST,
 };
 use kubewright_cel::{CelErrorKind, CelFailure, Host};
 use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query, QueryAnswer, ServiceCall};
@@ -46,6 +46,7 @@ impl Host for ExpressionScope<'_> {
                 self.call("POST", &url, self.body(object)?)?
                     .ok_or_else(|| CelFailure::value(NO_RESOURCE_MESSAGE))
             }
+            (GENERATOR_APPLY, [namespace, objects]) => self.take_over(namespace, objects),
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(str_or_empty(kind)).into()),
             (GLOBAL_CONTEXT, [name, projection]) => self.shared(str_or_empty(name), str_or_empty(projection)),
             (HTTP_GET, [url, ..]) => self.response("GET", str_or_empty(url), Text::default()),

@@ -97,11 +97,20 @@ impl<'a> ExpressionSubject<'a> {
 
 impl<'a> ExpressionSubject<'a> {
     /// Returns the object as it will be and as it was.
-    fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
+    pub(super) fn objects(&self, evaluation: &Evaluation<'a>) -> (&'a Value, &'a Value) {
         match self.form {
             ObjectForm::Plain => request_objects(evaluation.request, self.object),
             ObjectForm::Payload | ObjectForm::Http | ObjectForm::Envoy => (self.object, &Value::Null),
         }
+    }
+
+    /// Returns the namespace of the object where an expression reads it.
+    pub(super) fn namespace_if<'e>(
+        &self,
+        is_needed: bool,
+        evaluation: &Evaluation<'e>,
+    ) -> ScopeNamespace<'e> {
+        if is_needed { self.namespace(evaluation) } else { ScopeNamespace::None }
     }
 
     /// A namespace is in no namespace.
@@ -259,6 +268,7 @@ pub(super) fn new_scope<'a>(
         spent: subject.spent,
         inputs: subject.inputs,
         notes: RefCell::new(std::mem::take(notes)),
+        generated: RefCell::default(),
         unanswered: RefCell::default(),
     }
 }

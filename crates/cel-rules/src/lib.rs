@@ -6,7 +6,9 @@
 
 pub mod compile;
 pub mod diagnostics;
+mod downstream;
 mod environment;
+mod generate;
 mod host;
 mod judge;
 mod params;
@@ -15,15 +17,19 @@ pub mod request;
 mod respond;
 mod scope;
 pub mod source;
+mod template;
 
 pub use compile::{ExpressionCompiler, ExpressionProblem};
+pub use downstream::{DownstreamOrigin, DownstreamTrigger, drop_own_metadata, put_downstream_labels};
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
+pub use generate::{GenerateResult, GenerateStep, GeneratedObject};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use params::{ParamWords, Params};
 pub use respond::CheckResponseValue;
 pub use scope::{ObjectForm, SpentCost};
+pub use template::ObjectTemplate;
 
 use kubewright_k8s::PodTemplatePath;
 

@@ -11,6 +11,7 @@ use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen, WorldView};
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
+use super::generate::GeneratedObject;
 use super::request::resource_value;
 use super::{CelExpression, LazyVariable, request};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -101,6 +102,8 @@ pub(super) struct ExpressionScope<'a> {
     pub(super) spent: &'a Cell<SpentCost>,
     pub(super) inputs: Inputs,
     pub(super) notes: RefCell<TraceNotes>,
+    /// The objects that expressions handed over to be made.
+    pub(super) generated: RefCell<Vec<GeneratedObject>>,
     /// The unanswered queries so far. They need not have stopped an expression.
     pub(super) unanswered: RefCell<Vec<EvalError>>,
 }

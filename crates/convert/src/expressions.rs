@@ -135,7 +135,11 @@ fn rule_formulas(
             let why = "`foreach` is beside another check: make two rules of it".to_owned();
             return Err(ConversionRefusal { why, path: child_path(&rule.validate.path, "foreach") });
         }
-        Method::Cel(_) | Method::PodSecurity(_) | Method::Manifests(_) | Method::Unsupported { .. } => {
+        Method::Cel(_)
+        | Method::PodSecurity(_)
+        | Method::Manifests(_)
+        | Method::Generate(_)
+        | Method::Unsupported { .. } => {
             let why = "the rule neither has a pattern nor conditions".to_owned();
             return Err(ConversionRefusal { why, path: rule.validate.path.clone() });
         }

@@ -214,6 +214,9 @@ impl Converter<'_> {
                     &child_path(&rule.path, *field),
                 );
             }
+            Method::Generate(_) => {
+                return refuse_conversion("`generate` is not a check", &child_path(&rule.path, "generate"));
+            }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
                     "`podSecurity`: the Pod Security Standards cannot be written in CEL",

@@ -21,6 +21,7 @@ fn names_secret(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("paramKind", kind) => kind.get("kind").and_then(Value::as_str) == Some("Secret"),
         ("secret", Value::Object(_)) => true,
+        ("template", Value::Object(template)) => template.str_at(&["value"]).contains("secrets"),
         ("publicKeys", Value::String(keys)) => keys.contains("k8s://"),
         (field, Value::String(text)) => LOOKUP_FIELDS.contains(&field) && text.contains("secrets"),
         (_, value) => names_secrets(value),
@@ -42,6 +43,10 @@ mod tests {
         check("context: [{name: a, apiCall: {urlPath: '/api/v1/namespaces/{{ ns }}/secrets/a'}}]", true);
         check("validate: {cel: {paramKind: {apiVersion: v1, kind: Secret}}}", true);
         check("validations: [{expression: 'resource.Get(\"v1\", \"secrets\", \"a\", \"b\") != null'}]", true);
+        check(
+            "generate: [{template: {value: '(( resource.Get(\"v1\", \"secrets\", \"a\", \"b\") ))'}}]",
+            true,
+        );
         check("manifests: {attestors: [{entries: [{keys: {publicKeys: 'k8s://shop/key'}}]}]}", true);
         check("manifests: {attestors: [{entries: [{keys: {secret: {name: a, namespace: b}}}]}]}", true);
     }

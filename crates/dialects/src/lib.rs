@@ -12,7 +12,9 @@ pub use kubewright_dialect_kit::bounded::compile_within_budget;
 pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{LoadedRules, list_documents, load_documents, load_documents_within, rule_file_codes};
 
-use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
+use kubewright_admission::{
+    DeletingPolicies, GeneratingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
+};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
 use kubewright_modrule::{ModRule, ModRuleOptions};
@@ -70,6 +72,8 @@ pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
         Box::new(kyverno),
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, *inputs)),
+        Box::new(GeneratingPolicies::new(exceptions, *inputs)),
+        Box::new(DeletingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
         Box::new(PatternDialect),
     ]

@@ -408,6 +408,9 @@ impl<'a> DecisionRun<'a> {
             Ok(Effect::Write { writes, message }) => {
                 RuleOutcome { writes, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
+            Ok(Effect::WriteSome { writes, error }) => {
+                RuleOutcome { writes, ..self.error_outcome(rule, error) }
+            }
             Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
             Ok(Effect::Skip { message, exceptions }) => {

@@ -2,7 +2,7 @@
 
 use kubewright_value::Document;
 
-use crate::{ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
+use crate::{BackgroundProgram, ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
 
 /// One rule language.
 pub trait Dialect: Send + Sync {
@@ -57,6 +57,8 @@ pub struct CompiledPolicy {
     pub native: Option<Result<NativeRule, String>>,
     /// The programs about sets of objects, which the engine does not run.
     pub set_programs: Vec<SetProgram>,
+    /// What the rules do apart from admission, which a controller carries out.
+    pub background: Vec<BackgroundProgram>,
     /// Every mistake, in the order of the document.
     pub diagnostics: Vec<Diagnostic>,
 }

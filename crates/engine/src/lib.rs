@@ -6,6 +6,7 @@
 //!
 //! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
 
+mod background;
 mod cluster;
 mod decide;
 mod diagnostic;
@@ -19,6 +20,9 @@ mod secrets;
 mod trace;
 mod world;
 
+pub use background::{
+    BackgroundProgram, CloneSource, DeleteProgram, DeletionPropagation, DownstreamTemplate, GenerateProgram,
+};
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
     ClusterSupport, FailurePolicy, GENERATED_LABEL, IgnoredNamespace, KindOrResource, NativeRule, Needs,

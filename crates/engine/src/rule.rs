@@ -163,6 +163,15 @@ pub enum RuleAction {
     Delete,
 }
 
+impl RuleAction {
+    /// Returns whether admission requests are answered by it. The others ask for writes that a controller carries out,
+    /// and judge nothing.
+    #[must_use]
+    pub fn is_at_admission(self) -> bool {
+        matches!(self, Self::Mutate | Self::Validate)
+    }
+}
+
 /// The program of a rule: it evaluates the object of one request and may change it.
 pub trait RuleProgram: Send + Sync {
     /// Returns whether the rule applies to `object`, in its state when the tier began.
@@ -325,6 +334,13 @@ pub enum Effect {
         writes: Vec<ObjectWrite>,
         /// The message of the dialect, if it has one.
         message: Text,
+    },
+    /// Some objects are to be written once the request is admitted, and others could not be made.
+    WriteSome {
+        /// The writes, in order.
+        writes: Vec<ObjectWrite>,
+        /// Why the others could not be made.
+        error: EvalError,
     },
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),

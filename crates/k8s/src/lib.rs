@@ -7,6 +7,7 @@
 
 mod admission_request;
 mod api_path;
+mod cron;
 pub mod fields;
 mod kinds;
 mod names;
@@ -18,6 +19,7 @@ mod workload;
 
 pub use admission_request::AdmissionRequest;
 pub use api_path::ApiPath;
+pub use cron::CronSchedule;
 pub use kinds::{
     BUILT_IN_KINDS, group_of_resource, is_built_in_group, is_cluster_scoped, is_cluster_scoped_name,
     kind_of_resource, resource_name,

@@ -215,7 +215,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
 fn sees_only_pods(rule: &RuleSource) -> bool {
     if matches!(
         rule.validate.method,
-        Method::Unsupported { field: "mutate" | "generate" | "verifyImages", .. }
+        Method::Generate(_) | Method::Unsupported { field: "mutate" | "verifyImages", .. }
     ) {
         return false;
     }

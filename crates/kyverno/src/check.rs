@@ -5,6 +5,7 @@
 
 mod conditions;
 mod context;
+mod generate;
 mod kinds;
 mod matching;
 mod pattern;
@@ -256,6 +257,7 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
+    generate::check_generate(findings, policy, rule);
     variables::braces(findings, rule);
 }
 
@@ -296,6 +298,8 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::Foreach(loops) => loops.iter().for_each(|each| check_foreach(findings, each)),
         Method::Both(both) => both.iter().for_each(|one| self::check_method(findings, one, place)),
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
+        // Checked with the rest of its rule.
+        Method::Generate(_) => {}
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }
 }

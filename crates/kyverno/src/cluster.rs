@@ -4,7 +4,7 @@ pub(super) mod admission_policy;
 mod blocked;
 pub(super) mod needs;
 mod shared;
-mod targets;
+pub(crate) mod targets;
 pub(super) mod webhook;
 
 use std::sync::LazyLock;

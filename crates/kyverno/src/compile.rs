@@ -2,13 +2,14 @@
 
 mod body;
 mod exceptions;
+mod generate;
 mod lint;
 
 use std::sync::Arc;
 
 use kubewright_engine::{
-    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
-    RuleId, RuleMetadata,
+    AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs,
+    Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope,
 };
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -18,7 +19,7 @@ use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
-use super::source::{self, BrokenRule, Match, PolicySource, RuleSource};
+use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
@@ -52,13 +53,23 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         gate: Arc::default(),
         needs,
         recompile: Recompile::default(),
+        background: Vec::new(),
     };
     let rules = compiler.rules(&generated);
     compiler.report_not_generated(&native);
-    let PolicyCompiler { mut diagnostics, needs, recompile, .. } = compiler;
+    let PolicyCompiler { mut diagnostics, needs, recompile, background, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
     let native = admission_policy::is_enforceable(document).then_some(native);
-    CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, set_programs: Vec::new() }
+    CompiledPolicy {
+        rules,
+        webhooks,
+        needs,
+        recompile,
+        native,
+        diagnostics,
+        background,
+        set_programs: Vec::new(),
+    }
 }
 
 struct PolicyCompiler<'d> {
@@ -70,6 +81,7 @@ struct PolicyCompiler<'d> {
     gate: Arc<cel::CelPreconditions>,
     needs: Needs,
     recompile: Recompile,
+    background: Vec<BackgroundProgram>,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
@@ -98,6 +110,11 @@ impl PolicyCompiler<'_> {
             let parts = kubewright_golib::compile_budget::with_rule_allowance(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
+            if let Method::Generate(generate) = &rule.validate.method {
+                let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
+                rules.push(self.generate_rule(rule, generate, (parts.body, broken.as_deref()), position));
+                continue;
+            }
             let mut variants = vec![Variant {
                 rule,
                 name: rule.name.value.clone(),
@@ -186,6 +203,9 @@ impl PolicyCompiler<'_> {
         let matcher =
             MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
+        if self.generates(&broken.path) {
+            return Some(self.broken_generate_rule(broken, (matcher, reason), position));
+        }
         let settings = &self.policy.settings;
         // An exception for a part of a rule needs to know which part that is.
         let mut exceptions = self.exceptions(&broken.name);
@@ -224,11 +244,24 @@ impl PolicyCompiler<'_> {
         path: &[Step],
         properties: Vec<(Text, Text)>,
     ) -> kubewright_engine::Rule {
+        let (id, scope) = (Arc::clone(&judge.id), judge.matcher.scope());
+        self.engine_rule((id, scope), position, path, (RuleAction::Validate, properties), Box::new(judge))
+    }
+
+    /// Returns the rule of `program`, whose name or place is at `path`.
+    fn engine_rule(
+        &self,
+        (id, scope): (Arc<RuleId>, RuleScope),
+        position: u32,
+        path: &[Step],
+        (action, properties): (RuleAction, Vec<(Text, Text)>),
+        program: Box<dyn RuleProgram>,
+    ) -> kubewright_engine::Rule {
         let annotations = &self.policy.annotations;
         kubewright_engine::Rule {
-            id: Arc::clone(&judge.id),
-            scope: judge.matcher.scope(),
-            action: RuleAction::Validate,
+            id,
+            scope,
+            action,
             phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
@@ -249,7 +282,7 @@ impl PolicyCompiler<'_> {
                 background: self.policy.settings.is_background,
             },
             location: self.document.locate(path),
-            program: Box::new(judge),
+            program,
         }
     }
 

@@ -76,5 +76,17 @@ kubewright_engine::codes! {
     UNLIKELY_KIND "KW-K087" Warning "an entry of `kinds` that matches no object";
     CHECK_BESIDE_FOREACH "KW-K088" Warning "`foreach` beside another check";
     ENTRY_WITHOUT_KINDS "KW-K089" Warning "an entry of match without kinds";
+    GENERATE_CONTENT "KW-K110" Error "a generate rule takes its content from two places";
+    MIXED_SCOPE "KW-K111" Error "`cloneList` mixes kinds with and without a namespace";
+    ANCHOR_IN_DATA "KW-K112" Error "an anchor in the data of a generate rule";
+    GENERATE_ELSEWHERE "KW-K113" Error "a Policy that generates outside of its namespace";
+    GENERATE_LOOP "KW-K114" Error "a generate rule is triggered by what it makes";
+    NOT_AT_ADMISSION "KW-K115" Error "`admission: false` with a rule that generates";
+    DOWNSTREAM_NAMESPACE "KW-K116" Warning "a namespace that a generated object cannot have, or lacks";
+    POSSIBLE_LOOP "KW-K117" Warning "a generate rule may be triggered by what it makes";
+    SELF_COPY "KW-K118" Warning "a clone of itself";
+    BAD_SCHEDULE "KW-K120" Error "a schedule cannot be read";
+    CLEANUP_LOOKUP "KW-K121" Error "a cleanup policy cannot look this up";
+    NEVER_DUE "KW-K122" Warning "a schedule that never comes";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
 }

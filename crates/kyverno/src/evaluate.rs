@@ -222,17 +222,8 @@ impl ValidateRule {
         })
     }
 
-    /// Returns the evaluated object: that of the request, with the caller's values.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        let given = evaluation.world.overrides(&self.id, evaluation.request);
-        if given.is_empty() {
-            return object.clone();
-        }
-        let key = match evaluation.request.operation {
-            Operation::Delete => "oldObject",
-            _ => "object",
-        };
-        overlaid(object, key, given)
+        request_subject(&self.id, object, evaluation)
     }
 
     /// Returns whether the webhook's match conditions exclude the request. Outside a cluster there is no webhook.
@@ -448,19 +439,7 @@ impl RuleBody {
         context: &mut VariableContext<'_>,
         notes: &mut TraceNotes,
     ) -> Result<Option<Text>, EvalError> {
-        let Some(conditions) = &self.preconditions else { return Ok(None) };
-        let mark = notes.mark();
-        notes.open();
-        let result = conditions.value.evaluate(context, notes);
-        notes.close(|| trace::conditions_note("preconditions", &result));
-        notes.rebase(mark, &conditions.path);
-        let verdict =
-            result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
-        Ok(match (verdict.holds, verdict.text().as_str()) {
-            (true, _) => None,
-            (false, "") => Some("preconditions not met".into()),
-            (false, messages) => Some(format!("preconditions not met; {messages}").into()),
-        })
+        evaluate_preconditions(self.preconditions.as_ref(), context, notes)
     }
 
     fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
@@ -493,7 +472,7 @@ impl ValidateCheck {
 }
 
 impl Rooted<ConditionSet> {
-    fn branches(&self) -> Vec<(String, Vec<Step>)> {
+    pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let below = |path: Vec<Step>| self.path.iter().cloned().chain(path).collect();
         self.value.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
     }
@@ -513,8 +492,41 @@ impl FailureActions {
     }
 }
 
+/// Returns the evaluated object of `rule`: that of the request, with the caller's values.
+pub(super) fn request_subject(rule: &RuleId, object: &Value, evaluation: &Evaluation<'_>) -> Value {
+    let given = evaluation.world.overrides(rule, evaluation.request);
+    if given.is_empty() {
+        return object.clone();
+    }
+    let key = match evaluation.request.operation {
+        Operation::Delete => "oldObject",
+        _ => "object",
+    };
+    overlaid(object, key, given)
+}
+
+/// Returns nothing when preconditions are met, otherwise why what they belong to is skipped.
+pub(super) fn evaluate_preconditions(
+    preconditions: Option<&Rooted<ConditionSet>>,
+    context: &mut VariableContext<'_>,
+    notes: &mut TraceNotes,
+) -> Result<Option<Text>, EvalError> {
+    let Some(conditions) = preconditions else { return Ok(None) };
+    let mark = notes.mark();
+    notes.open();
+    let result = conditions.value.evaluate(context, notes);
+    notes.close(|| trace::conditions_note("preconditions", &result));
+    notes.rebase(mark, &conditions.path);
+    let verdict = result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
+    Ok(match (verdict.holds, verdict.text().as_str()) {
+        (true, _) => None,
+        (false, "") => Some("preconditions not met".into()),
+        (false, messages) => Some(format!("preconditions not met; {messages}").into()),
+    })
+}
+
 /// Returns the exceptions whose conditions hold. One that cannot be answered makes no exception.
-fn matching_exceptions<'e>(
+pub(super) fn matching_exceptions<'e>(
     about: &[&'e CompiledException],
     context: &mut VariableContext<'_>,
     notes: &mut TraceNotes,
@@ -549,14 +561,14 @@ fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
 
 /// Returns whether a request changes exceptions, or objects that keep rules in force, such as webhook configurations
 /// and RBAC: exceptions never apply to these.
-fn is_guarded(request: &AdmissionRequest) -> bool {
+pub(super) fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
     request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
 /// Returns whether the user is Kyverno's background controller, which applies other policies.
-fn is_background_controller(user: &Value) -> bool {
+pub(super) fn is_background_controller(user: &Value) -> bool {
     let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }

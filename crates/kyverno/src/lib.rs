@@ -1,4 +1,4 @@
-//! Kyverno's validate rules: judge one object by patterns, conditions and loops.
+//! Kyverno's rules: they judge one object by patterns, conditions and loops, or make others because of it.
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
@@ -11,6 +11,7 @@ mod conditions;
 mod context;
 mod diagnostics;
 mod evaluate;
+mod generate;
 mod gotext;
 mod images;
 mod manifests;

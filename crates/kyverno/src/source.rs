@@ -6,6 +6,7 @@ mod cel;
 mod context;
 mod exception;
 mod filter;
+mod generate;
 pub(super) mod manifests;
 mod pod_security;
 mod policy;
@@ -13,6 +14,8 @@ mod recovery;
 mod rule;
 
 pub(super) use exception::read_exception;
+pub(super) use generate::DOWNSTREAM_FIELDS;
+pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSource};
 pub use policy::read_policy_document;
 
 use kubewright_k8s::{GroupVersionKind, Operation};
@@ -92,6 +95,10 @@ pub struct PolicySettings {
     pub is_admission: bool,
     /// `emitWarning`
     pub emits_warning: bool,
+    /// `generateExisting`
+    pub generates_existing: bool,
+    /// `useServerSideApply`
+    pub uses_server_side_apply: bool,
     /// `applyRules` is `One`.
     pub applies_one_rule: bool,
     /// Its status says that a ValidatingAdmissionPolicy checks in its place.
@@ -204,6 +211,8 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
+    /// `generate`, which makes objects and checks nothing.
+    Generate(Box<GenerateSource>),
     /// An unsupported method, by its field: `mutate` and so on.
     Unsupported {
         /// The name of the field.

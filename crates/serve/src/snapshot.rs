@@ -230,7 +230,9 @@ impl Building {
                 (remaining_webhooks, others)
             }
         };
-        let rules: Vec<Arc<Rule>> = rules.into_iter().map(Arc::new).collect();
+        // What rules write in the background is none of a review's business.
+        let rules = rules.into_iter().filter(|rule| rule.action.is_at_admission());
+        let rules: Vec<Arc<Rule>> = rules.map(Arc::new).collect();
         self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), state)));
         self.attach(webhooks, rules);
     }

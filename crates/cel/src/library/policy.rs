@@ -13,6 +13,7 @@
 //! | [`HTTP_GET`] | URL, headers (an object), certificates in PEM or null | the response, with `statusCode` |
 //! | [`HTTP_POST`] | URL, body, headers (an object), certificates in PEM or null | the response, with `statusCode` |
 //! | [`IMAGE_DATA`] | image | what the registry knows about it |
+//! | [`GENERATOR_APPLY`] | namespace (null where the policy has one), objects | true; the host collects the objects |
 //!
 //! The version is as `apiVersion` has it, such as `apps/v1`; the resource is in the plural, such as `pods`; the
 //! namespace is empty for cluster-scoped resources. An error of the host becomes an error of the expression.
@@ -21,6 +22,7 @@ mod certificates;
 mod checks;
 mod contexts;
 mod documents;
+mod generator;
 mod gzip;
 mod hashes;
 mod http;
@@ -41,6 +43,7 @@ pub use checks::{
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
 use documents::CHECK_DOCUMENTS;
 pub use documents::DOCUMENTS;
+pub use generator::{GENERATOR, GENERATOR_APPLY, NAMESPACED_GENERATOR};
 pub use gzip::ZIP;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};

@@ -111,6 +111,10 @@ pub(super) fn declared_entries(rule: &RuleSource) -> Vec<&ContextEntry> {
                 }
             }
             Method::Both(both) => both.iter().for_each(|one| of_loops(one, entries)),
+            Method::Generate(generate) => {
+                let loops = generate.downstreams.iter().filter_map(|one| one.each.as_ref());
+                entries.extend(loops.flat_map(|each| &each.context));
+            }
             _ => {}
         }
     }

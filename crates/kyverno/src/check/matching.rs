@@ -210,7 +210,7 @@ fn check_wildcard_kinds(
                 Method::Foreach(_) | Method::Both(_) => {
                     Some(("a rule for every kind cannot have `foreach`", "name the kinds"))
                 }
-                Method::Unsupported { field: "generate" | "verifyImages", .. } => {
+                Method::Generate(_) | Method::Unsupported { field: "verifyImages", .. } => {
                     Some(("a rule for every kind can only validate or mutate", "name the kinds"))
                 }
                 Method::Pattern(found) if !is_metadata_pattern(&found.value) => Some(ONLY_METADATA),

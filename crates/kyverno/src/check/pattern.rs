@@ -121,15 +121,17 @@ fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Located<Valu
     }
 }
 
+/// How a key in brackets is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AnchorKey {
+pub(super) enum AnchorKey {
     Add,
     Exists,
     Other,
 }
 
 impl AnchorKey {
-    fn of(key: &str) -> Option<Self> {
+    /// Returns the anchor that `key` is.
+    pub(super) fn of(key: &str) -> Option<Self> {
         let key = key.trim_matches(' ');
         let (anchor, rest) = match key.chars().next()? {
             '+' => (Self::Add, key.get(1..)?),

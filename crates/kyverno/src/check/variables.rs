@@ -158,7 +158,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Reports texts of a rule in which `{{` is never closed, so that it stays as it is.
 pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
-    for key in ["context", "preconditions", "validate"] {
+    for key in ["context", "preconditions", "validate", "generate"] {
         let path = child_path(&rule.path, key);
         let Some(value) = findings.value(&path).cloned() else { continue };
         let mut found = Vec::new();

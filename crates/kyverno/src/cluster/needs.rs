@@ -44,6 +44,11 @@ fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
             }
         }
         Method::Both(both) => both.iter().for_each(|one| in_loops(one, policy, needs)),
+        Method::Generate(generate) => {
+            for each in generate.downstreams.iter().filter_map(|one| one.each.as_ref()) {
+                config_maps(&each.context, policy, needs);
+            }
+        }
         _ => {}
     }
 }

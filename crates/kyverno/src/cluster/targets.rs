@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Text};
 
 use crate::autogen::AutogenRule;
 use crate::matching::kind;
-use crate::source::{Match, PolicySource, ResourceFilter};
+use crate::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
 
 /// Returns the webhook rules of `policy` and of the rules `generated` from it, without the rule called `without`; rules
 /// generated from that rule count.
@@ -20,7 +20,9 @@ pub(super) fn webhook_rules_of(
     without: Option<&str>,
 ) -> Vec<WebhookRule> {
     let mut kinds = BTreeMap::new();
-    for rule in policy.rules.iter().filter(|rule| Some(rule.name.value.as_str()) != without) {
+    let is_judging = |rule: &&RuleSource| !matches!(rule.validate.method, Method::Generate(_));
+    let rules = policy.rules.iter().filter(is_judging);
+    for rule in rules.filter(|rule| Some(rule.name.value.as_str()) != without) {
         collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
     for rule in generated {
@@ -36,6 +38,13 @@ pub(super) fn webhook_rules_of(
     targets.sort();
     targets.dedup();
     targets
+}
+
+/// Returns the resources that one `match` without its `exclude` is about.
+pub(crate) fn matched_resources(matching: &Match, exclude: Option<&Match>) -> Vec<WebhookRule> {
+    let mut kinds = BTreeMap::new();
+    collect_matched_kinds(&mut kinds, matching, exclude);
+    kinds.iter().flat_map(|(kind, operations)| webhook_rules_of_kind(kind, *operations)).collect()
 }
 
 /// Adds the kinds and operations of one rule, as they are written.

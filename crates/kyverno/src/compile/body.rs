@@ -6,6 +6,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
+use super::generate::GenerateParts;
 use crate::cel;
 use crate::conditions::ConditionSet;
 use crate::context::CompiledContextEntry;
@@ -44,6 +45,7 @@ pub(super) enum CheckParts {
     Cel(cel::CelParts),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
+    Generate(Vec<GenerateParts>),
     Impossible(Text),
     Foreign(Text),
 }
@@ -138,6 +140,9 @@ impl PolicyCompiler<'_> {
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
+            Method::Generate(generate) => {
+                CheckParts::Generate(generate.downstreams.iter().map(|one| self.downstream(one)).collect())
+            }
             Method::Unsupported { field, .. } => {
                 CheckParts::Foreign(format!("not supported yet: {field}").into())
             }
@@ -156,14 +161,14 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    fn entry(&mut self, entry: &ContextEntry) -> (CompiledContextEntry, Vec<Step>) {
+    pub(super) fn entry(&mut self, entry: &ContextEntry) -> (CompiledContextEntry, Vec<Step>) {
         let (compiled, problems) = CompiledContextEntry::compile(entry, &self.dialect.functions);
         // Places of an entry are those of the document already.
         self.report(&[], problems);
         (compiled, entry.path.clone())
     }
 
-    fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
+    pub(super) fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
         let (value, problems) = ConditionSet::compile(conditions, &self.dialect.functions);
         self.report(&conditions.path, problems);
         Rooted { value, path: conditions.path.clone() }
@@ -183,7 +188,7 @@ impl PolicyCompiler<'_> {
         template
     }
 
-    fn report(&mut self, path: &[Step], problems: Vec<VariableProblem>) {
+    pub(super) fn report(&mut self, path: &[Step], problems: Vec<VariableProblem>) {
         for problem in problems {
             let place = [path, &problem.path].concat();
             let location = match problem.is_key {
@@ -245,6 +250,7 @@ impl CheckParts {
             // It finds out itself where the object describes a Pod.
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
+            CheckParts::Generate(_) => ValidateCheck::Foreign("a generate rule checks nothing".into()),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
             CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }

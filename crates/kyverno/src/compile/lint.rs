@@ -8,6 +8,7 @@ use super::body::{BodyParts, CheckParts};
 use super::{PolicyCompiler, RuleParts, RuleSource};
 use crate::check::{self, VariableUse};
 use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
+use crate::context::CompiledContextEntry;
 use crate::diagnostics as code;
 use crate::evaluate::Rooted;
 use crate::source::Method;
@@ -118,16 +119,20 @@ impl<'p> LintedRule<'p> {
 
     /// Adds the variables of a rule or a loop; the recursion is bounded by the depth of the document.
     fn body(&mut self, body: &'p BodyParts, is_in_foreach: bool) {
-        for (entry, path) in &body.entries {
+        self.entries(&body.entries, is_in_foreach);
+        if let Some(conditions) = &body.preconditions {
+            self.conditions(conditions, is_in_foreach);
+        }
+        self.check(&body.check, is_in_foreach);
+    }
+
+    fn entries(&mut self, entries: &'p [(CompiledContextEntry, Vec<Step>)], is_in_foreach: bool) {
+        for (entry, path) in entries {
             self.variables(entry.variables(), path, is_in_foreach);
             if let Some(query) = entry.query() {
                 self.query(query, path, is_in_foreach);
             }
         }
-        if let Some(conditions) = &body.preconditions {
-            self.conditions(conditions, is_in_foreach);
-        }
-        self.check(&body.check, is_in_foreach);
     }
 
     fn check(&mut self, check: &'p CheckParts, is_in_foreach: bool) {
@@ -146,6 +151,18 @@ impl<'p> LintedRule<'p> {
                 for one in loops {
                     self.query(&one.list, &one.list_path, true);
                     self.body(&one.body, true);
+                }
+            }
+            CheckParts::Generate(downstreams) => {
+                for one in downstreams {
+                    if let Some(each) = &one.each {
+                        self.query(&each.list, &each.list_path, true);
+                        self.entries(&each.entries, true);
+                        if let Some(conditions) = &each.preconditions {
+                            self.conditions(conditions, true);
+                        }
+                    }
+                    self.variables(one.template.variables(), &one.path, one.each.is_some());
                 }
             }
             CheckParts::Deny(None)

@@ -101,13 +101,7 @@ fn read_policy_annotations<'d>(
 }
 
 fn read_policy_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> PolicySettings {
-    for flag in [
-        "schemaValidation",
-        "useServerSideApply",
-        "generateExisting",
-        "generateExistingOnPolicyUpdate",
-        "mutateExistingOnPolicyUpdate",
-    ] {
+    for flag in ["schemaValidation", "generateExistingOnPolicyUpdate", "mutateExistingOnPolicyUpdate"] {
         reader.boolean(spec, flag);
     }
     let webhook = reader.object(spec, "webhookConfiguration");
@@ -126,6 +120,8 @@ fn read_policy_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFiel
         is_background: reader.boolean(spec, "background").unwrap_or(true),
         is_admission: reader.boolean(spec, "admission").unwrap_or(true),
         emits_warning: reader.boolean(spec, "emitWarning").unwrap_or(false),
+        generates_existing: reader.boolean(spec, "generateExisting").unwrap_or(false),
+        uses_server_side_apply: reader.boolean(spec, "useServerSideApply").unwrap_or(false),
         applies_one_rule: apply
             .and_then(|text| reader.one_of(&text, "applyRules", &[("All", false), ("One", true)]))
             .unwrap_or(false),

@@ -5,8 +5,8 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
 use super::{
-    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, manifests, owned_value, pod_security,
-    policy,
+    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, owned_value,
+    pod_security, policy,
 };
 use kubewright_cel_rules::source::read_named_expressions;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
@@ -140,6 +140,10 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
             report_rule_type(reader, rule, "the rule does nothing".to_owned());
             None
         }
+        ["generate"] => {
+            let generate = generate::read_generate(reader, rule)?;
+            Some(Validate::bare(rule.path.clone(), Method::Generate(Box::new(generate))))
+        }
         [other] => {
             let method = unsupported_method(reader, other, &child_path(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
@@ -154,7 +158,7 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
 /// Returns whether a rule has only another type than `validate`.
 pub(super) fn is_unsupported(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> bool {
     let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
-    is_any(&["mutate", "generate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
+    is_any(&["mutate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
 }
 
 fn report_rule_type(reader: &mut DocumentReader<'_>, rule: &DocumentFields<'_>, message: String) {

@@ -119,7 +119,9 @@ impl<'d> RuleSetCompiler<'d> {
             self.pattern_documents.push(document);
         }
         let is_scanned = |rule: &Rule| {
-            rule.evaluation_modes.background && rule.scope.operations.contains(Operation::Create)
+            rule.action.is_at_admission()
+                && rule.evaluation_modes.background
+                && rule.scope.operations.contains(Operation::Create)
         };
         let rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
         if rules.is_empty() {

@@ -7,10 +7,19 @@ use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
+const UNSUPPORTED_TYPES: &[&str] = &["mutate", "verifyImages"];
 /// Supported kinds of policies that are a single rule.
-const SUPPORTED_KINDS: &[&str] =
-    &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
+const SUPPORTED_KINDS: &[&str] = &[
+    "ValidatingPolicy",
+    "NamespacedValidatingPolicy",
+    "ValidatingAdmissionPolicy",
+    "GeneratingPolicy",
+    "NamespacedGeneratingPolicy",
+    "DeletingPolicy",
+    "NamespacedDeletingPolicy",
+    "CleanupPolicy",
+    "ClusterCleanupPolicy",
+];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
@@ -244,6 +253,9 @@ fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
             lines,
             ..TestPolicyRule::default()
         };
+    }
+    if has(rule, "generate") {
+        return TestPolicyRule { name, sort: "generate".into(), lines, ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();

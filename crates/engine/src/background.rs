@@ -1,0 +1,114 @@
+//! What rules do apart from admission: objects that they make and keep, and objects that they delete by schedule.
+//!
+//! A decision says what is to be written for one object. A controller also has to know which objects to watch, and
+//! what becomes of what was made: that is the same for all objects and is found when the policy is compiled.
+
+use std::sync::Arc;
+
+use kubewright_k8s::CronSchedule;
+use kubewright_value::Text;
+
+use crate::{RuleId, WebhookRule};
+
+/// The work of one rule in the background.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BackgroundProgram {
+    /// The rule makes objects because of others.
+    Generate(GenerateProgram),
+    /// The rule deletes objects by schedule.
+    Delete(DeleteProgram),
+}
+
+impl BackgroundProgram {
+    /// Returns the rule that is evaluated for each object.
+    #[must_use]
+    pub fn rule(&self) -> &Arc<RuleId> {
+        match self {
+            Self::Generate(program) => &program.rule,
+            Self::Delete(program) => &program.rule,
+        }
+    }
+}
+
+/// A rule that makes objects (downstreams) because of others (triggers).
+#[derive(Debug, Clone, PartialEq)]
+pub struct GenerateProgram {
+    /// The rule.
+    pub rule: Arc<RuleId>,
+    /// The kinds and operations of triggers.
+    pub triggers: Vec<WebhookRule>,
+    /// What it makes, as far as that is known before a trigger is; empty where expressions alone say it.
+    pub downstreams: Vec<DownstreamTemplate>,
+    /// Whether a downstream is kept equal to what the rule says, and is deleted with its trigger.
+    pub synchronizes: bool,
+    /// Whether downstreams stay when the policy or the rule is deleted.
+    pub orphans_downstream: bool,
+    /// Whether objects that exist when the policy is stored are triggers too.
+    pub generates_existing: bool,
+    /// Whether objects are written by server-side apply.
+    pub uses_server_side_apply: bool,
+    /// Whether the rule makes objects when a trigger is deleted. Otherwise the deletion of a trigger deletes them.
+    pub generates_on_delete: bool,
+}
+
+/// A downstream as far as the policy says it. A field that depends on the trigger is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DownstreamTemplate {
+    /// `apiVersion`
+    pub api_version: Option<Text>,
+    /// `kind`
+    pub kind: Option<Text>,
+    /// The namespace; empty for an object without one.
+    pub namespace: Option<Text>,
+    /// The name.
+    pub name: Option<Text>,
+    /// The object that is copied; nothing where the content is in the policy.
+    pub source: Option<CloneSource>,
+}
+
+/// The object that a downstream is a copy of. A field that depends on the trigger is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CloneSource {
+    /// The namespace.
+    pub namespace: Option<Text>,
+    /// The name; nothing where all objects of the kind are copied that a selector selects.
+    pub name: Option<Text>,
+}
+
+/// A rule that deletes objects by schedule: those for which its outcome asks for a deletion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeleteProgram {
+    /// The rule.
+    pub rule: Arc<RuleId>,
+    /// The kinds that are listed. Their operations do not count.
+    pub targets: Vec<WebhookRule>,
+    /// The namespace of the policy, outside of which it deletes nothing.
+    pub namespace: Option<Text>,
+    /// When objects are looked at.
+    pub schedule: CronSchedule,
+    /// What becomes of the dependents of a deleted object; nothing for the default of its kind.
+    pub propagation: Option<DeletionPropagation>,
+}
+
+/// What becomes of the dependents of a deleted object: `propagationPolicy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeletionPropagation {
+    /// They are deleted first.
+    Foreground,
+    /// They are deleted later.
+    Background,
+    /// They stay.
+    Orphan,
+}
+
+impl DeletionPropagation {
+    /// Every one of them, with its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("Foreground", Self::Foreground), ("Background", Self::Background), ("Orphan", Self::Orphan)];
+
+    /// Returns the name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+    }
+}
