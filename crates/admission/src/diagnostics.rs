@@ -33,4 +33,9 @@ kubewright_engine::codes! {
     NEVER_DUE "KW-A053" Warning "a schedule that never comes";
     DELETES_ALL "KW-A054" Warning "a policy deletes everything that it matches";
     NULL_OBJECT "KW-A032" Warning "a policy for deletions reads `object`, which is null there";
+    NO_MUTATIONS "KW-A040" Error "a policy has no mutations";
+    ATOMIC_PATCH "KW-A041" Warning "a patch of an atomic list, map or structure";
+    UNKNOWN_PATCH_FIELD "KW-A042" Warning "a patch of a field that does not exist";
+    MISPLACED_STRUCTURE "KW-A043" Warning "a structure whose name is not that of its place";
+    UNUSED_TARGETS "KW-A044" Warning "targets of a policy that changes no existing objects";
 }

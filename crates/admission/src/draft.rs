@@ -25,11 +25,11 @@ use kubewright_k8s::PodTemplatePath;
 
 /// A policy that is being compiled.
 pub(crate) struct PolicyDraft {
-    dialect: &'static str,
+    pub(crate) dialect: &'static str,
     pub(crate) document: Arc<Document>,
     pub(crate) policy: CelPolicySource,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    reads_secrets: bool,
+    pub(crate) reads_secrets: bool,
 }
 
 impl PolicyDraft {
@@ -113,7 +113,7 @@ impl PolicyDraft {
         checks
     }
 
-    /// Reports the problems of the policy's expressions.
+    /// Reports the problems of the expressions of a policy that validates.
     pub(crate) fn finish(&mut self, compiler: ExpressionCompiler<'_>) {
         self.finish_expressions(compiler);
         let document = Arc::clone(&self.document);
@@ -126,7 +126,7 @@ impl PolicyDraft {
         }
     }
 
-    /// Reports the problems of expressions, whatever they are for.
+    /// Reports the problems of the policy's expressions.
     pub(crate) fn finish_expressions(&mut self, mut compiler: ExpressionCompiler<'_>) {
         compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
@@ -259,7 +259,7 @@ impl PolicyDraft {
 
 impl CelPolicySource {
     /// Returns `name`, or `namespace/name` of a policy in a namespace.
-    fn key(&self) -> Text {
+    pub(crate) fn key(&self) -> Text {
         match &self.namespace {
             None => self.name.value.clone(),
             Some(namespace) => format!("{namespace}/{}", self.name.value).into(),

@@ -316,7 +316,7 @@ fn is_payload_request(object: &Value, others: &[&str]) -> bool {
 }
 
 /// Policies never apply to policies: otherwise a bad policy could not be repaired.
-fn is_admission_policy(kind: &GroupVersionKind) -> bool {
+pub(super) fn is_admission_policy(kind: &GroupVersionKind) -> bool {
     let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
     kind.group == "admissionregistration.k8s.io"
         && names
@@ -349,7 +349,7 @@ fn with_template_place(mut error: EvalError, place: &str) -> EvalError {
     error
 }
 
-fn skip_effect(message: &str) -> Effect {
+pub(super) fn skip_effect(message: &str) -> Effect {
     Effect::Skip { message: message.into(), exceptions: Vec::new() }
 }
 

@@ -1,5 +1,5 @@
-//! Policies in CEL: the API server's own ValidatingAdmissionPolicy; ValidatingPolicy, GeneratingPolicy and DeletingPolicy
-//! with their exceptions.
+//! Policies in CEL: the API server's own ValidatingAdmissionPolicy and MutatingAdmissionPolicy; ValidatingPolicy,
+//! MutatingPolicy, GeneratingPolicy and DeletingPolicy with their exceptions.
 //!
 //! All say the same things in the same words; they differ in what surrounds them and in what they do. How this differs from Kyverno
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
@@ -10,13 +10,18 @@ mod dpol;
 mod draft;
 mod evaluate;
 mod gpol;
+mod map;
 mod matching;
+mod mpol;
+mod mutate;
 mod source;
 mod vap;
 mod vpol;
 
 pub use dpol::DeletingPolicies;
 pub use gpol::GeneratingPolicies;
+pub use map::MutatingAdmissionPolicies;
+pub use mpol::MutatingPolicies;
 pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 

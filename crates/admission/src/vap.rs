@@ -12,7 +12,7 @@ use crate::{diagnostics, is_kind_in_group, text_field};
 /// The name that starts every rule id.
 const DIALECT_NAME: &str = "vap";
 
-const ADMISSION_GROUP: &str = "admissionregistration.k8s.io/";
+pub(crate) const ADMISSION_GROUP: &str = "admissionregistration.k8s.io/";
 
 /// The dialect of ValidatingAdmissionPolicies and their bindings.
 pub struct ValidatingAdmissionPolicies {

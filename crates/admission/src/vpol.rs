@@ -1,10 +1,10 @@
 //! ValidatingPolicy and NamespacedValidatingPolicy, with their exceptions.
 
-mod autogen;
-mod compile;
+pub(crate) mod autogen;
+pub(crate) mod compile;
 pub(crate) mod exceptions;
 pub(crate) mod extract;
-mod source;
+pub(crate) mod source;
 
 pub(crate) use exceptions::CompiledPolicyException;
 pub(crate) use source::EvaluationTarget;
@@ -19,7 +19,7 @@ use crate::{is_kind_in_group, text_field};
 /// The name that starts every rule id.
 const NAME: &str = "vpol";
 
-const GROUP: &str = "policies.kyverno.io/";
+pub(crate) const GROUP: &str = "policies.kyverno.io/";
 const KIND: &str = "ValidatingPolicy";
 const NAMESPACED_KIND: &str = "NamespacedValidatingPolicy";
 const KINDS: [&str; 2] = [KIND, NAMESPACED_KIND];

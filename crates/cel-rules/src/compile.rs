@@ -38,6 +38,18 @@ impl ExpressionProblem {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
 
+    /// Returns a problem at a place in a text, with its length.
+    #[must_use]
+    pub fn within(
+        code: &'static Code,
+        path: &[Step],
+        place: (Position, u32),
+        message: String,
+        help: String,
+    ) -> Self {
+        Self { code, message, help, path: path.to_vec(), place: Some(place) }
+    }
+
     /// Returns the diagnostic for the problem, located in `document`.
     pub fn diagnostic(self, document: &Document) -> Diagnostic {
         let location = match self.place {
@@ -261,7 +273,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Compiles an expression whose type must be one of `wanted`; an empty list allows any type.
-    fn expression(
+    pub(super) fn expression(
         &mut self,
         text: &Located<Text>,
         environment: &CelEnvironment,

@@ -73,6 +73,12 @@ impl Environments {
         Self { base, inputs: Inputs::default() }
     }
 
+    /// Returns the same for policies that change objects: `Object{...}` and `JSONPatch{...}` can be written.
+    #[must_use]
+    pub fn with_patches(&self) -> Self {
+        Self { base: self.base.clone().with_patches(), inputs: self.inputs }
+    }
+
     fn with_exceptions(self) -> Self {
         Self { base: self.base.variable_of("exceptions", CelType::of(CelKind::Map)), ..self }
     }

@@ -17,7 +17,7 @@ use kubewright_dialect_kit::notes::TraceNotes;
 const MAX_COMPUTED_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// The value of anything that is not provided.
-static NULL_VALUE: Value = Value::Null;
+pub(super) static NULL_VALUE: Value = Value::Null;
 
 /// The object that expressions evaluate, with its inputs.
 pub struct ExpressionSubject<'a> {
@@ -101,6 +101,7 @@ impl<'a> ExpressionSubject<'a> {
         match self.form {
             ObjectForm::Plain => request_objects(evaluation.request, self.object),
             ObjectForm::Payload | ObjectForm::Http | ObjectForm::Envoy => (self.object, &Value::Null),
+            ObjectForm::Target => (self.object, &evaluation.request.old_object),
         }
     }
 
@@ -114,7 +115,7 @@ impl<'a> ExpressionSubject<'a> {
     }
 
     /// A namespace is in no namespace.
-    fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> ScopeNamespace<'e> {
+    pub(super) fn namespace<'e>(&self, evaluation: &Evaluation<'e>) -> ScopeNamespace<'e> {
         let kind = &evaluation.request.kind;
         if kind.group.is_empty() && kind.kind == "Namespace" {
             return ScopeNamespace::None;
@@ -256,7 +257,7 @@ pub(super) fn new_scope<'a>(
     ExpressionScope {
         request: evaluation.request,
         world: evaluation.world,
-        object,
+        object: Cell::new(object),
         form: subject.form,
         old_object,
         params: subject.params,
@@ -356,6 +357,6 @@ impl CelAssertion {
     }
 }
 
-fn not_a_boolean_message(text: &str, found: &Val<'_>) -> String {
+pub(super) fn not_a_boolean_message(text: &str, found: &Val<'_>) -> String {
     format!("expression '{text}' resulted in error: must evaluate to bool but got {}", found.type_name())
 }

@@ -11,6 +11,7 @@ mod environment;
 mod generate;
 mod host;
 mod judge;
+mod mutate;
 mod params;
 mod paths;
 pub mod request;
@@ -26,6 +27,7 @@ pub use generate::{GenerateResult, GenerateStep, GeneratedObject};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
+pub use mutate::{CelMutation, MutationLanguage, PatchApplier};
 pub use params::{ParamWords, Params};
 pub use respond::CheckResponseValue;
 pub use scope::{ObjectForm, SpentCost};
@@ -42,6 +44,8 @@ pub struct CelChecks {
     pub variables: Vec<LazyVariable>,
     /// The validations.
     pub assertions: Vec<CelAssertion>,
+    /// The mutations.
+    pub mutations: Vec<CelMutation>,
     /// `auditAnnotations`
     pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
@@ -136,6 +140,7 @@ impl CelChecks {
             conditions: conditions(&self.conditions),
             variables: self.variables.iter().map(variable).collect(),
             assertions: self.assertions.iter().map(|one| one.rebased(to)).collect(),
+            mutations: self.mutations.clone(),
             annotations: conditions(&self.annotations),
             leniency: self.leniency,
             wording: self.wording,
@@ -163,8 +168,12 @@ impl CelChecks {
         let assertion = |(index, one): (usize, &CelAssertion)| {
             (format!("{assertions}[{index}]"), one.expression.path.clone())
         };
+        let mutation = |(index, one): (usize, &CelMutation)| {
+            (format!("{assertions}[{index}]"), one.expression().path.clone())
+        };
         let conditions = self.conditions.iter().map(condition);
-        conditions.chain(self.assertions.iter().enumerate().map(assertion)).collect()
+        let mutations = self.mutations.iter().enumerate().map(mutation);
+        conditions.chain(self.assertions.iter().enumerate().map(assertion)).chain(mutations).collect()
     }
 
     fn programs(&self) -> impl Iterator<Item = &CelProgram> {
@@ -172,7 +181,8 @@ impl CelChecks {
         let variables = self.variables.iter().map(|one| &one.expression);
         let messages = self.assertions.iter().filter_map(|one| one.message_expression.as_ref());
         let assertions = self.assertions.iter().map(|one| &one.expression);
-        conditions.chain(variables).chain(assertions).chain(messages).map(|one| &one.program)
+        let mutations = self.mutations.iter().map(CelMutation::expression);
+        conditions.chain(variables).chain(assertions).chain(messages).chain(mutations).map(|one| &one.program)
     }
 }
 

@@ -87,7 +87,8 @@ const MAX_UNANSWERED_QUERIES: usize = 64;
 pub(super) struct ExpressionScope<'a> {
     pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
-    pub(super) object: &'a Value,
+    /// Mutations replace it.
+    pub(super) object: Cell<&'a Value>,
     pub(super) form: ObjectForm,
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
@@ -142,6 +143,8 @@ pub enum ObjectForm {
     Http,
     /// An Envoy request, all fields of which exist.
     Envoy,
+    /// As it is written, where the request is about another object.
+    Target,
 }
 
 /// The namespace of an object.
@@ -171,6 +174,25 @@ impl<'a> ExpressionScope<'a> {
         let result = self.run(expression);
         self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
         result.map_err(|error| self.stopped(expression, &error))
+    }
+
+    /// Evaluates `expression`; an error has no words about the expression.
+    pub(super) fn evaluate_plainly(
+        &'a self,
+        expression: &'a CelExpression,
+        what: impl FnOnce() -> String,
+    ) -> Result<Val<'a>, EvalError> {
+        self.notes.borrow_mut().open();
+        let result = self.run(expression);
+        self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
+        result.map_err(|error| match error.kind {
+            CelErrorKind::Host(number) => {
+                let unanswered = self.unanswered.borrow().get(number as usize).cloned();
+                unanswered.unwrap_or_else(|| EvalError::new(error.message))
+            }
+            CelErrorKind::Limit => EvalError::limit(error.message),
+            _ => EvalError::new(error.message),
+        })
     }
 
     fn run(&'a self, expression: &'a CelExpression) -> Result<Val<'a>, cel::CelError> {
@@ -320,9 +342,11 @@ impl<'a> LazyVariables<'a> for ExpressionScope<'a> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         Ok(Some(match name {
             "object" => match self.form {
-                ObjectForm::Plain | ObjectForm::Payload => Val::borrowed(self.object),
-                ObjectForm::Http => http_request(self.object),
-                ObjectForm::Envoy => envoy_request(self.object),
+                ObjectForm::Plain | ObjectForm::Payload | ObjectForm::Target => {
+                    Val::borrowed(self.object.get())
+                }
+                ObjectForm::Http => http_request(self.object.get()),
+                ObjectForm::Envoy => envoy_request(self.object.get()),
             },
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),

@@ -19,6 +19,8 @@ pub struct CelType {
     pub element: Option<Arc<CelType>>,
     /// The types of single fields, where they are known.
     pub fields: Option<Arc<[(Text, CelType)]>>,
+    /// The name of the structure, such as `Object.spec`; its kind is a map.
+    pub structure: Option<Text>,
 }
 
 impl CelType {
@@ -28,14 +30,20 @@ impl CelType {
     /// Returns a type with unknown elements.
     #[must_use]
     pub const fn of(kind: CelKind) -> Self {
-        Self { kind, element: None, fields: None }
+        Self { kind, element: None, fields: None, structure: None }
+    }
+
+    /// Returns the type of the structure `name`.
+    #[must_use]
+    pub fn structure(name: Text) -> Self {
+        Self { structure: Some(name), ..Self::of(CelKind::Map) }
     }
 
     /// Returns the type of a list, map or optional with elements of type `element`.
     #[must_use]
     pub fn with(kind: CelKind, element: CelType) -> Self {
         let is_known = element.kind != CelKind::Any || element.fields.is_some();
-        Self { kind, element: is_known.then(|| Arc::new(element)), fields: None }
+        Self { element: is_known.then(|| Arc::new(element)), ..Self::of(kind) }
     }
 
     /// Adds known fields to the type. Other fields remain allowed.
@@ -61,9 +69,10 @@ impl CelType {
 
 impl std::fmt::Display for CelType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.element {
-            Some(element) => write!(f, "{}({element})", self.kind),
-            None => self.kind.fmt(f),
+        match (&self.structure, &self.element) {
+            (Some(name), _) => f.write_str(name),
+            (None, Some(element)) => write!(f, "{}({element})", self.kind),
+            (None, None) => self.kind.fmt(f),
         }
     }
 }
@@ -82,7 +91,7 @@ struct EnvironmentParts {
     constants: HashMap<Text, Val<'static>>,
     objects: HashMap<&'static str, FieldTypes>,
     types: HashMap<Text, Text>,
-    structures: Vec<Text>,
+    structures: Vec<StructureType>,
     container: Text,
     is_checked: bool,
     has_mixed_literals: bool,
@@ -90,6 +99,16 @@ struct EnvironmentParts {
     is_forgiving: bool,
     has_mixed_arithmetic: bool,
     shorthands: HashMap<&'static str, Shorthand>,
+}
+
+/// A type whose values are written `name{field: value}`.
+#[derive(Clone)]
+struct StructureType {
+    name: Text,
+    /// Nothing where any field is allowed.
+    fields: Option<FieldTypes>,
+    /// Whether every name below it, such as `Object.spec`, is one as well.
+    is_family: bool,
 }
 
 /// A call that is an alias of a field, such as `workload.ports()` for `derived.ports`.
@@ -232,10 +251,19 @@ impl CelEnvironment {
         self
     }
 
-    /// Adds a type whose values are written `name{field: value}` and are maps.
+    /// Adds a type whose values are written `name{field: value}` and are maps with these fields.
     #[must_use]
-    pub fn structure(mut self, name: impl Into<Text>) -> Self {
-        Arc::make_mut(&mut self.parts).structures.push(name.into());
+    pub fn structure(mut self, name: impl Into<Text>, fields: FieldTypes) -> Self {
+        let structure = StructureType { name: name.into(), fields: Some(fields), is_family: false };
+        Arc::make_mut(&mut self.parts).structures.push(structure);
+        self
+    }
+
+    /// Adds the types `name`, `name.a`, `name.a.b` and so on, whose values are maps with any fields.
+    #[must_use]
+    pub fn structure_family(mut self, name: impl Into<Text>) -> Self {
+        let structure = StructureType { name: name.into(), fields: None, is_family: true };
+        Arc::make_mut(&mut self.parts).structures.push(structure);
         self
     }
 
@@ -327,7 +355,20 @@ impl CelEnvironment {
     }
 
     pub(super) fn has_structure(&self, name: &str) -> bool {
-        self.parts.structures.iter().any(|known| known == name)
+        self.structure_type(name).is_some()
+    }
+
+    /// Returns the fields of the structure `name`; nothing where any field is allowed.
+    pub(super) fn structure_fields(&self, name: &str) -> Option<FieldTypes> {
+        self.structure_type(name).and_then(|known| known.fields)
+    }
+
+    fn structure_type(&self, name: &str) -> Option<&StructureType> {
+        let is_below = |known: &StructureType| {
+            let rest = name.strip_prefix(known.name.as_str());
+            known.is_family && rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.parts.structures.iter().find(|known| known.name == name || is_below(known))
     }
 
     pub(super) fn is_forgiving(&self) -> bool {

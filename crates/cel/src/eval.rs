@@ -15,7 +15,7 @@ use super::bindings::CelBindings;
 use super::cost::CelCost;
 use super::error::{CelErrorKind, CelFailure};
 use super::function::{CelCallContext, PatternCache};
-use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement};
+use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement, PlannedStructure};
 use super::val::{ListVal, MapEntries, MapVal, Val};
 
 /// The cost of making a list.
@@ -23,6 +23,9 @@ const LIST_COST: u64 = 10;
 
 /// The cost of making a map.
 const MAP_COST: u64 = 30;
+
+/// The cost of making a value of a structure.
+const STRUCTURE_COST: u64 = 40;
 
 /// The empty list, shared so that `[]` does not allocate.
 static NO_ITEMS: LazyLock<Arc<Vec<Value>>> = LazyLock::new(Arc::default);
@@ -114,6 +117,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
             }
             CelPlan::List(parts) => self.list(parts),
             CelPlan::Map(entries, at) => self.map(entries, *at),
+            CelPlan::Structure(structure) => self.structure(structure),
             CelPlan::Call(calling) => self.call(calling),
             CelPlan::Fold(fold) => self.fold(fold),
             CelPlan::Bind(bind) => self.bind(bind),
@@ -235,6 +239,17 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
             insert_entry(&mut entries, key, value).map_err(|failure| failure.at(part.at))?;
         }
         self.cost.charge(MAP_COST).map_err(|exceeded| CelFailure::from(exceeded).at(at))?;
+        Ok(Val::Map(MapVal::Made(entries.into())))
+    }
+
+    fn structure(&mut self, structure: &'a PlannedStructure) -> CelResult<'a> {
+        let mut entries = MapEntries::new().named(Some(structure.name.clone()));
+        for (field, part) in &structure.fields {
+            let Some(value) = self.part(part)? else { continue };
+            let key = Val::String(std::borrow::Cow::Borrowed(field));
+            insert_entry(&mut entries, key, value).map_err(|failure| failure.at(part.at))?;
+        }
+        self.cost.charge(STRUCTURE_COST).map_err(|exceeded| CelFailure::from(exceeded).at(structure.at))?;
         Ok(Val::Map(MapVal::Made(entries.into())))
     }
 

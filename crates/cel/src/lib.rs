@@ -22,6 +22,7 @@ mod plan;
 mod reads;
 mod rewrite;
 mod standard;
+mod structures;
 mod time;
 mod val;
 
@@ -40,6 +41,7 @@ pub use library::CelLibrary;
 pub use parse::RESERVED_WORDS;
 pub use reads::{ANY_STEP, FieldComparison, FieldRead};
 pub use rewrite::CelPathChange;
+pub use structures::{StructureField, StructureFieldValue};
 pub use time::Timestamp;
 pub use val::{CelKind, ListVal, MapEntries, MapVal, Opaque, Val};
 
@@ -73,6 +75,15 @@ impl CelProgram {
     #[must_use]
     pub fn result_type(&self) -> &CelType {
         &self.planned.result
+    }
+
+    /// Returns whether the expression only reads a variable or a part of it.
+    #[must_use]
+    pub fn is_plain_read(&self) -> bool {
+        matches!(
+            self.root.node,
+            ast::CelNode::Identifier { .. } | ast::CelNode::Select { .. } | ast::CelNode::Index { .. }
+        )
     }
 
     /// Replaces the environment, which is used again when the program is rewritten, by `environment`, which must have

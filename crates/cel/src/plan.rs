@@ -49,6 +49,8 @@ pub(super) enum CelPlan {
     Conditional(Box<[CelPlan; 3]>, u32),
     List(Box<[PlannedElement]>),
     Map(Box<[(CelPlan, PlannedElement)]>, u32),
+    /// `A.b{c: d}`
+    Structure(Box<PlannedStructure>),
     Call(Box<PlannedCall>),
     Fold(Box<PlannedFold>),
     /// `cel.bind(x, a, b)`
@@ -142,6 +144,14 @@ impl Clone for PositionHint {
 pub(super) enum PlannedStepKind {
     Field(Text),
     Index(CelPlan),
+}
+
+/// A value of a structure.
+#[derive(Clone)]
+pub(super) struct PlannedStructure {
+    pub(super) name: Text,
+    pub(super) fields: Box<[(Text, PlannedElement)]>,
+    pub(super) at: u32,
 }
 
 /// An element of a list or map.
@@ -377,16 +387,29 @@ impl Planner<'_> {
     }
 
     fn structure(&mut self, name: &Text, fields: &[(Text, CelElement)], span: CelSpan) -> (CelPlan, CelType) {
-        if !self.environment.candidates(name).iter().any(|name| self.environment.has_structure(name)) {
+        let candidates = self.environment.candidates(name);
+        let Some(name) = candidates.into_iter().find(|name| self.environment.has_structure(name)) else {
             let message = format!("unknown type `{name}`");
             return self.unknown(message, span, CelCompileErrorKind::UnknownName);
-        }
+        };
+        let known = self.environment.structure_fields(&name);
         let mut parts = Vec::with_capacity(fields.len());
         for (field, value) in fields {
-            let (part, _) = self.part(value);
-            parts.push((CelPlan::Constant(Val::text(field.clone()), 0), part));
+            let (part, kind) = self.part(value);
+            match known.map(|known| known.iter().find(|(name, _)| field == name)) {
+                Some(None) => {
+                    let message = format!("`{name}` has no field `{field}`");
+                    self.error(message, value.expr.span, CelCompileErrorKind::UnknownName);
+                }
+                Some(Some((_, wanted))) if *wanted != CelKind::Any => {
+                    self.require(&[*wanted], &kind, field, value.expr.span);
+                }
+                _ => {}
+            }
+            parts.push((field.clone(), part));
         }
-        (CelPlan::Map(parts.into(), span.start), CelType::of(CelKind::Map))
+        let structure = PlannedStructure { name: name.clone(), fields: parts.into(), at: span.start };
+        (CelPlan::Structure(Box::new(structure)), CelType::structure(name))
     }
 
     fn part(&mut self, element: &CelElement) -> (PlannedElement, CelType) {

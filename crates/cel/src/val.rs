@@ -6,6 +6,7 @@
 mod collection;
 mod compare;
 mod convert;
+mod structure;
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -13,7 +13,8 @@ pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{LoadedRules, list_documents, load_documents, load_documents_within, rule_file_codes};
 
 use kubewright_admission::{
-    DeletingPolicies, GeneratingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
+    DeletingPolicies, GeneratingPolicies, MutatingAdmissionPolicies, MutatingPolicies,
+    ValidatingAdmissionPolicies, ValidatingPolicies,
 };
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
@@ -74,6 +75,8 @@ pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
         Box::new(ValidatingPolicies::new(exceptions, *inputs)),
         Box::new(GeneratingPolicies::new(exceptions, *inputs)),
         Box::new(DeletingPolicies::new(exceptions, *inputs)),
+        Box::new(MutatingAdmissionPolicies::new()),
+        Box::new(MutatingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
         Box::new(PatternDialect),
     ]

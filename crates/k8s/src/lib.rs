@@ -14,6 +14,7 @@ mod names;
 pub mod normalise;
 mod operation;
 pub mod selector;
+pub mod structured;
 mod user_info;
 mod workload;
 

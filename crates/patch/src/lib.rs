@@ -1,4 +1,4 @@
-//! JSON Patch (RFC 6902): reading, applying and making patches.
+//! JSON Patch (RFC 6902): reading, applying and making patches; and structured merge, in [`structured`].
 //!
 //! [`apply_patch`] follows the standard to the letter under [`PatchOptions::rfc6902`]; what an
 //! implementation in the field does differently is one flag of [`PatchOptions`] each.
@@ -9,9 +9,11 @@ mod charge;
 mod diff;
 mod failure;
 mod index;
+pub mod older;
 mod operation;
 pub mod path;
 mod pointer;
+pub mod structured;
 pub mod textdiff;
 mod walk;
 

@@ -5,7 +5,6 @@ use kubewright_k8s::{Operations, WorkloadKind};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Step, Text};
 
-use super::source::ValidatingPolicySettings;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 use kubewright_dialect_kit::fields::Located;
 use kubewright_k8s::PodTemplatePath;
@@ -21,29 +20,29 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 ];
 
 /// A policy for controllers.
-pub(super) struct ControllerPolicy {
-    pub(super) name: &'static str,
+pub(crate) struct ControllerPolicy {
+    pub(crate) name: &'static str,
     /// `None` for controllers whose Pod template path is not known.
-    pub(super) workload: Option<PodTemplatePath>,
-    pub(super) constraints: ConstraintsSource,
+    pub(crate) workload: Option<PodTemplatePath>,
+    pub(crate) constraints: ConstraintsSource,
 }
 
 /// A name in `autogen` that means nothing.
-pub(super) struct UnknownController {
-    pub(super) message: String,
-    pub(super) help: String,
-    pub(super) path: Vec<Step>,
+pub(crate) struct UnknownController {
+    pub(crate) message: String,
+    pub(crate) help: String,
+    pub(crate) path: Vec<Step>,
 }
 
 /// Returns the policies for controllers that are generated from `policy`.
-pub(super) fn generate_controller_policies(
+pub(crate) fn generate_controller_policies(
     policy: &CelPolicySource,
-    settings: &ValidatingPolicySettings,
+    controllers: Option<&[Located<Text>]>,
 ) -> Vec<ControllerPolicy> {
     let Some((constraints, operations)) = policy.constraints.as_ref().and_then(pod_constraints) else {
         return Vec::new();
     };
-    let names: Vec<&str> = match &settings.controllers {
+    let names: Vec<&str> = match controllers {
         None => CONTROLLERS.iter().map(|kind| kind.resource()).collect(),
         Some(names) => names.iter().map(|name| name.value.as_str()).collect(),
     };
@@ -67,9 +66,8 @@ pub(super) fn generate_controller_policies(
 }
 
 /// Returns the names of controllers that mean nothing.
-pub(super) fn unknown_controllers(settings: &ValidatingPolicySettings) -> Vec<UnknownController> {
-    let names = settings.controllers.iter().flatten();
-    names.filter_map(unknown_controller).collect()
+pub(crate) fn unknown_controllers(controllers: Option<&[Located<Text>]>) -> Vec<UnknownController> {
+    controllers.unwrap_or_default().iter().filter_map(unknown_controller).collect()
 }
 
 fn unknown_controller(name: &Located<Text>) -> Option<UnknownController> {

@@ -7,12 +7,13 @@ use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
 };
+use kubewright_dialect_kit::fields::Located;
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text};
 
 use super::exceptions::CompiledPolicyException;
-use super::source::{self, EvaluationTarget, ValidatingPolicySettings};
+use super::source::{self, EvaluationTarget};
 use super::{NAME, autogen};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
@@ -65,8 +66,9 @@ pub(super) fn compile_validating_policy(
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
     if settings.mode == EvaluationTarget::Kubernetes {
-        report_unknown_controllers(&mut draft, &settings);
-        for generated in autogen::generate_controller_policies(&draft.policy, &settings) {
+        report_unknown_controllers(&mut draft, settings.controllers.as_deref());
+        let controllers = settings.controllers.as_deref();
+        for generated in autogen::generate_controller_policies(&draft.policy, controllers) {
             let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
             let parts = PolicyRuleParts {
                 matcher,
@@ -94,8 +96,8 @@ fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind:
 }
 
 /// Reports the names of controllers that mean nothing.
-fn report_unknown_controllers(draft: &mut PolicyDraft, settings: &ValidatingPolicySettings) {
-    for unknown in autogen::unknown_controllers(settings) {
+pub(crate) fn report_unknown_controllers(draft: &mut PolicyDraft, controllers: Option<&[Located<Text>]>) {
+    for unknown in autogen::unknown_controllers(controllers) {
         let location = draft.document.locate(&unknown.path);
         let diagnostic = Diagnostic::new(&code::UNKNOWN_CONTROLLER, unknown.message, location);
         draft.diagnostics.push(diagnostic.help(unknown.help));

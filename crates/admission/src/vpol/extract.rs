@@ -31,6 +31,38 @@ pub(crate) fn find_pod_templates<'o>(
     Ok(found)
 }
 
+impl<'o> PodTemplate<'o> {
+    /// Returns the description of a Pod at `path` of `object`.
+    pub(crate) fn at(object: &'o Value, path: &[&str]) -> Option<Self> {
+        let value = object.at(path).filter(|value| value.as_object().is_some())?;
+        Some(Self { value, path: path.iter().map(|key| Step::Key((*key).into())).collect() })
+    }
+
+    /// Returns the description with what `pod`, which was made from it by `request`, says.
+    pub(crate) fn with_pod(&self, pod: &Value, request: &AdmissionRequest) -> Value {
+        let mut template = self.value.as_object().cloned().unwrap_or_default();
+        let mut metadata = pod.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let own = |key: &str| self.value.at(&["metadata", key]);
+        for (key, given) in [("name", &request.name), ("namespace", &request.namespace)] {
+            let found = metadata.get(key).and_then(Value::as_str);
+            if found == Some(given.as_str()) && own(key).and_then(Value::as_str) != found {
+                match own(key).cloned() {
+                    Some(own) => drop(metadata.insert(key.into(), own)),
+                    None => drop(metadata.remove(key)),
+                }
+            }
+        }
+        if !metadata.is_empty() || self.value.get("metadata").is_some() {
+            template.insert("metadata".into(), metadata.into());
+        }
+        match pod.get("spec") {
+            Some(spec) => drop(template.insert("spec".into(), spec.clone())),
+            None => drop(template.remove("spec")),
+        }
+        template.into()
+    }
+}
+
 impl PodTemplate<'_> {
     /// Returns the place as messages show it: `spec.jobs[0].template`.
     pub(crate) fn place(&self) -> String {

@@ -14,7 +14,8 @@ pub use authorizer::{
     AUTHORIZER, AUTHORIZER_CHECK, AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE, authorizer, resource_check,
 };
 pub use formats::FORMATS;
-pub use json_patch::JSON_PATCH;
+use json_patch::JSON_PATCH_FIELDS;
+pub use json_patch::{JSON_PATCH, JSON_PATCH_TYPE, OBJECT_TYPE};
 pub use lists::LISTS;
 pub use quantities::QUANTITIES;
 pub use regexes::REGEX;
@@ -56,7 +57,16 @@ impl CelEnvironment {
     /// Returns the same with JSON patches: `JSONPatch{op: 'add', path: '/a', value: 1}`.
     #[must_use]
     pub fn kubernetes_with_patches() -> Self {
-        Self::kubernetes().with(&JSON_PATCH).structure("JSONPatch")
+        Self::kubernetes().with_patches()
+    }
+
+    /// Adds what expressions of mutations have: `JSONPatch{...}`, and `Object{...}` with `Object.spec{...}` and so on for
+    /// its parts.
+    #[must_use]
+    pub fn with_patches(self) -> Self {
+        self.with(&JSON_PATCH)
+            .structure(JSON_PATCH_TYPE, JSON_PATCH_FIELDS)
+            .structure_family(OBJECT_TYPE)
     }
 }
 

@@ -65,6 +65,7 @@ fn has_constant_operands(plan: &CelPlan) -> bool {
         CelPlan::Conditional(parts, _) => parts.iter().all(is),
         CelPlan::List(parts) => parts.iter().all(|part| is(&part.plan)),
         CelPlan::Map(parts, _) => parts.iter().all(|(key, part)| is(key) && is(&part.plan)),
+        CelPlan::Structure(structure) => structure.fields.iter().all(|(_, part)| is(&part.plan)),
         CelPlan::Call(calling) => calling.arguments.iter().all(is),
         CelPlan::Path(path) => {
             is(&path.root)
@@ -101,7 +102,7 @@ pub(super) fn to_owned_val(value: Val<'_>) -> Option<Val<'static>> {
         Val::Map(MapVal::Borrowed(map)) => Val::Map(MapVal::Shared(map.clone())),
         Val::Map(MapVal::Shared(map)) => Val::Map(MapVal::Shared(map)),
         Val::Map(map) => {
-            let mut entries = crate::val::MapEntries::new();
+            let mut entries = crate::val::MapEntries::new().named(map.structure().cloned());
             for (key, value) in map.iter() {
                 entries.insert(to_owned_val(key)?, to_owned_val(value)?);
             }

@@ -95,6 +95,9 @@ pub(super) fn are_compatible_types(left: &CelType, right: &CelType) -> bool {
         return true;
     }
     if left.kind == right.kind {
+        if let (Some(one), Some(other)) = (&left.structure, &right.structure) {
+            return one == other;
+        }
         return match (&left.element, &right.element) {
             (Some(left), Some(right)) => are_compatible_types(left, right),
             _ => true,
@@ -103,8 +106,10 @@ pub(super) fn are_compatible_types(left: &CelType, right: &CelType) -> bool {
     let may_be_null = |kind| {
         matches!(kind, CelKind::Timestamp | CelKind::Duration | CelKind::Opaque(_) | CelKind::Optional)
     };
-    match (left.kind, right.kind) {
-        (CelKind::Null, other) | (other, CelKind::Null) => may_be_null(other),
+    match (left, right) {
+        (null, other) | (other, null) if null.kind == CelKind::Null => {
+            may_be_null(other.kind) || other.structure.is_some()
+        }
         _ => false,
     }
 }
@@ -114,8 +119,12 @@ pub(super) fn join_types(left: &CelType, right: &CelType) -> CelType {
     if left == right {
         return left.clone();
     }
-    if left.kind != right.kind {
-        return CelType::ANY;
+    match (left, right) {
+        (null, other) | (other, null) if null.kind == CelKind::Null && other.structure.is_some() => {
+            return other.clone();
+        }
+        _ if left.kind != right.kind => return CelType::ANY,
+        _ => {}
     }
     match (&left.element, &right.element) {
         (Some(a), Some(b)) => CelType::with(left.kind, join_types(a, b)),

@@ -84,6 +84,15 @@ impl<'a> MapVal<'a> {
         self.len() == 0
     }
 
+    /// Returns the name of the structure that it is a value of, such as `Object.spec`.
+    #[must_use]
+    pub fn structure(&self) -> Option<&Text> {
+        match self {
+            Self::Borrowed(_) | Self::Shared(_) => None,
+            Self::Made(entries) => entries.structure.as_ref(),
+        }
+    }
+
     /// Returns the value of a string key.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Val<'a>> {
@@ -130,6 +139,8 @@ pub struct MapEntries<'a> {
     entries: Vec<(Val<'a>, Val<'a>)>,
     // INVARIANT: empty, or holds the positions of every entry by the hash of its key.
     index: HashMap<u64, Vec<u32>>,
+    /// The name of the structure that it is a value of.
+    structure: Option<Text>,
 }
 
 impl<'a> MapEntries<'a> {
@@ -137,6 +148,12 @@ impl<'a> MapEntries<'a> {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the entries as a value of the structure `name`.
+    #[must_use]
+    pub fn named(self, name: Option<Text>) -> Self {
+        Self { structure: name, ..self }
     }
 
     /// Returns the number of entries.

@@ -2,10 +2,23 @@
 
 use super::{CelLibrary, text_argument};
 use crate::cost::traversal_cost;
-use crate::environment::MacroSet;
+use crate::environment::{FieldTypes, MacroSet};
 use crate::function::{CelFunctions, CelOverload};
 use crate::standard::size_of;
 use crate::val::{CelKind, Val};
+
+/// The type of a JSON patch.
+pub const JSON_PATCH_TYPE: &str = "JSONPatch";
+
+/// The type of an object that is applied to another; those of its parts are `Object.spec` and so on.
+pub const OBJECT_TYPE: &str = "Object";
+
+pub(super) const JSON_PATCH_FIELDS: FieldTypes = &[
+    ("op", CelKind::String),
+    ("path", CelKind::String),
+    ("from", CelKind::String),
+    ("value", CelKind::Any),
+];
 
 /// The library of JSON patches; `JSONPatch{...}` is a structure of the environment.
 pub const JSON_PATCH: CelLibrary =

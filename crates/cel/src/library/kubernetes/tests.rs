@@ -209,3 +209,61 @@ fn value_with_many_shared_copies_exceeds_the_cost_limit() {
     let doubled = ".map(x, [x, x])".repeat(30);
     gives(&format!("[object.ints]{doubled}.indexOf(1)"), "the expression costs more than 1000000");
 }
+
+#[test]
+fn structures_have_the_names_that_are_written() {
+    gives("Object{spec: Object.spec{a: 1}}.spec.a", "1 for 83");
+    gives("JSONPatch{op: 'add', path: '/a', value: 1}", r#"{"op": "add", "path": "/a", "value": 1} for 40"#);
+    gives("Object{?a: optional.none(), ?b: optional.of(1)}", r#"{"b": 1} for 42"#);
+    gives("JSONPatch{op: 1}", "refused: `op` needs `string`, found `int`");
+    gives("JSONPatch{ops: 'add'}", "refused: `JSONPatch` has no field `ops`");
+    gives("Objects{a: 1}", "refused: unknown type `Objects`");
+    gives(
+        "[JSONPatch{op: 'add'}, Object{}]",
+        "refused: all elements must be of one type, found `JSONPatch` and `Object`",
+    );
+}
+
+fn type_of(text: &str) -> String {
+    let environment = CelEnvironment::kubernetes_with_patches().variable("object");
+    CelProgram::compile(text, &environment).expect("an expression").result_type().to_string()
+}
+
+#[test]
+fn types_of_structures_are_known_before_evaluation() {
+    for (text, expected) in [
+        ("Object{}", "Object"),
+        ("object.a ? Object{} : Object{a: 1}", "Object"),
+        ("[JSONPatch{op: 'a'}] + [JSONPatch{op: 'b'}]", "list(JSONPatch)"),
+        ("[1, 2].map(e, e > 1 ? JSONPatch{op: 'a'} : null).filter(p, p != null)", "list(JSONPatch)"),
+        ("object", "dyn"),
+        ("Object.spec{}", "Object.spec"),
+    ] {
+        assert_eq!(type_of(text), expected, "{text}");
+    }
+}
+
+fn evaluated<T>(text: &str, read: impl FnOnce(&crate::Val<'_>) -> T) -> T {
+    let environment = CelEnvironment::kubernetes_with_patches();
+    let program = CelProgram::compile(text, &environment).expect("an expression");
+    let bindings = CelBindings::new();
+    read(&program.evaluate(&bindings, &mut CelCost::default()).expect("a value"))
+}
+
+#[test]
+fn structures_are_found_that_are_not_in_their_place() {
+    let wrong = |text: &str| evaluated(text, |value| value.misplaced_structure().map(|(name, _)| name));
+    assert_eq!(wrong("Object{spec: Object.spec{list: [Object.spec.list{a: 1}]}}"), None);
+    assert_eq!(wrong("Object.spec.list{a: Object.spec.list.a{}}"), None);
+    assert_eq!(wrong("Object{spec: {'a': Object.b{}}}"), None);
+    assert_eq!(wrong("Object{spec: Object.wrong{}}"), Some("Object.wrong".into()));
+    assert_eq!(wrong("Object{spec: Object.spec{list: [Object.spec{}]}}"), Some("Object.spec".into()));
+}
+
+#[test]
+fn numbers_of_patches_are_kept_by_every_reader() {
+    let safe = |text: &str| evaluated(text, |value| json::to_string(&value.to_safe_value().expect("JSON")));
+    assert_eq!(safe("[9007199254740991, 9007199254740993]"), r#"[9007199254740991,"9007199254740993"]"#);
+    assert_eq!(safe("{'a': 2.0, 'b': 1.5}"), r#"{"a":2,"b":1.5}"#);
+    assert_eq!(safe("[dyn(5u), dyn(duration('1h')), dyn(b'abc'), dyn(null)]").as_str(), r#"[5,"3600s","YWJj",null]"#);
+}

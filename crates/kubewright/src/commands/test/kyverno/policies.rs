@@ -19,6 +19,9 @@ const SUPPORTED_KINDS: &[&str] = &[
     "NamespacedDeletingPolicy",
     "CleanupPolicy",
     "ClusterCleanupPolicy",
+    "MutatingPolicy",
+    "NamespacedMutatingPolicy",
+    "MutatingAdmissionPolicy",
 ];
 /// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";

@@ -1,0 +1,157 @@
+//! A MutatingPolicy as it is written to rules that can run, with those for the controllers that make Pods.
+
+use std::sync::Arc;
+
+use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
+use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, Rule};
+use kubewright_value::{Document, Text};
+
+use super::MUTATING_POLICY_DIALECT;
+use super::source::{self, MutatingPolicySettings, TargetSource};
+use crate::draft::PolicyDraft;
+use crate::matching::ConstraintsMatcher;
+use crate::mutate::rule::MutationRuleParts;
+use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
+use crate::source::ConstraintsSource;
+use crate::vpol::compile::report_unknown_controllers;
+use crate::vpol::exceptions::CompiledPolicyException;
+use crate::vpol::{EvaluationTarget, autogen};
+use crate::{diagnostics as code, text_field};
+
+/// The name of the rule that changes other objects.
+const EXISTING_RULE_NAME: &str = "mutate-existing";
+
+/// Compiles a MutatingPolicy and the rules generated from it.
+pub(super) fn compile_mutating_policy(
+    environments: &Environments,
+    exceptions: &[CompiledPolicyException],
+    document: &Document,
+) -> CompiledPolicy {
+    let (read, diagnostics) = source::read_mutating_policy(document);
+    let Some((policy, settings)) = read else { return CompiledPolicy::of_diagnostics(diagnostics) };
+    let mut draft = PolicyDraft::new(MUTATING_POLICY_DIALECT, document, policy, diagnostics);
+    if settings.mode == EvaluationTarget::Kubernetes {
+        draft.check();
+    }
+    let environments = match &draft.policy.namespace {
+        Some(namespace) => environments.within(namespace),
+        None => environments.clone(),
+    }
+    .with_patches();
+    let given = AvailableVariables { namespace: true, ..AvailableVariables::default() };
+    let (checks, target) =
+        draft.mutations(&environments, given, &settings.mutations, |compiler, environment| {
+            let expression = match &settings.targets {
+                Some(TargetSource::Expression(text)) => compiler.any_expression(text, environment),
+                _ => None,
+            };
+            let conditions = compiler.conditions(&settings.target_conditions, environment);
+            CompiledTarget { expression, conditions }
+        });
+    report_unknown_controllers(&mut draft, settings.controllers.as_deref());
+    report_unused_targets(&mut draft, &settings);
+    let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
+    let rules = parts.rules(target);
+    draft.compiled(rules)
+}
+
+/// The compiled target expression and conditions.
+struct CompiledTarget {
+    expression: Option<CelExpression>,
+    conditions: Vec<NamedCondition>,
+}
+
+/// Makes the rules of one policy.
+struct RuleFactory<'a> {
+    draft: &'a PolicyDraft,
+    settings: &'a MutatingPolicySettings,
+    checks: &'a Arc<CelChecks>,
+    exceptions: &'a [CompiledPolicyException],
+    environments: Environments,
+}
+
+impl RuleFactory<'_> {
+    fn rules(&self, target: CompiledTarget) -> Vec<Rule> {
+        let subject = match self.settings.mode {
+            EvaluationTarget::Kubernetes => MutationSubject::Object,
+            _ => MutationSubject::Payload,
+        };
+        let mut rules = vec![self.rule(Text::default(), MutationRuleParts { subject, ..self.parts() })];
+        if self.settings.mode != EvaluationTarget::Kubernetes {
+            return rules;
+        }
+        rules.extend(self.controller_rules());
+        if self.settings.changes_existing
+            && let Some(origin) = self.target_origin(target.expression)
+        {
+            let targets = MutationTargets {
+                origin,
+                checks: self.checks.unconditional(),
+                conditions: target.conditions,
+            };
+            let subject = MutationSubject::Targets(targets);
+            rules.push(self.rule(EXISTING_RULE_NAME.into(), MutationRuleParts { subject, ..self.parts() }));
+        }
+        rules
+    }
+
+    fn target_origin(&self, expression: Option<CelExpression>) -> Option<TargetOrigin> {
+        match (&self.settings.targets, expression) {
+            (Some(TargetSource::Expression(_)), expression) => expression.map(TargetOrigin::Expression),
+            (Some(TargetSource::Constraints(constraints)), _) => {
+                Some(TargetOrigin::of_constraints(constraints, self.draft.policy.namespace.as_ref()))
+            }
+            (None, _) => None,
+        }
+    }
+
+    fn controller_rules(&self) -> Vec<Rule> {
+        let policy = &self.draft.policy;
+        if self.settings.changes_existing || policy.constraints.as_ref().is_none_or(selects_namespaces) {
+            return Vec::new();
+        }
+        let generated =
+            autogen::generate_controller_policies(policy, self.settings.controllers.as_deref());
+        let rule = |one: autogen::ControllerPolicy| {
+            let subject = one.workload.map_or(MutationSubject::Unknown, MutationSubject::Template);
+            let matcher = Some(ConstraintsMatcher::compile(&one.constraints));
+            self.rule(one.name.into(), MutationRuleParts { matcher, subject, ..self.parts() })
+        };
+        generated.into_iter().map(rule).collect()
+    }
+
+    fn rule(&self, name: Text, parts: MutationRuleParts) -> Rule {
+        self.draft.mutation_rule(name, self.checks, parts)
+    }
+
+    fn parts(&self) -> MutationRuleParts {
+        let kind = text_field(&self.draft.document, "kind");
+        let is_own =
+            |exception: &&CompiledPolicyException| exception.is_about(&self.draft.policy.name.value, kind);
+        MutationRuleParts {
+            exceptions: self.exceptions.iter().filter(is_own).cloned().collect(),
+            replaces_atomics: self.settings.replaces_atomics,
+            inputs: self.environments.inputs,
+            evaluation_modes: EvaluationModes {
+                admission: self.settings.is_admission,
+                background: self.settings.is_background,
+            },
+            ..MutationRuleParts::new(MutationEngine::Policy)
+        }
+    }
+}
+
+fn selects_namespaces(constraints: &ConstraintsSource) -> bool {
+    constraints.namespace_selector.as_ref().is_some_and(|selector| !selector.is_empty())
+}
+
+fn report_unused_targets(draft: &mut PolicyDraft, settings: &MutatingPolicySettings) {
+    let has_targets = settings.targets.is_some() || !settings.target_conditions.is_empty();
+    if has_targets && !settings.changes_existing {
+        let message = "the policy has targets, but changes only the object of the request".to_owned();
+        let key = if settings.targets.is_some() { "targetMatchConstraints" } else { "targetMatchConditions" };
+        let location = draft.document.locate_key(&["spec".into(), key.into()]);
+        let diagnostic = Diagnostic::new(&code::UNUSED_TARGETS, message, location);
+        draft.diagnostics.push(diagnostic.help("set `evaluation.mutateExisting.enabled: true`"));
+    }
+}
