@@ -139,6 +139,7 @@ fn rule_formulas(
         | Method::PodSecurity(_)
         | Method::Manifests(_)
         | Method::Generate(_)
+        | Method::Mutate(_)
         | Method::Unsupported { .. } => {
             let why = "the rule neither has a pattern nor conditions".to_owned();
             return Err(ConversionRefusal { why, path: rule.validate.path.clone() });

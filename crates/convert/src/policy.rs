@@ -217,6 +217,9 @@ impl Converter<'_> {
             Method::Generate(_) => {
                 return refuse_conversion("`generate` is not a check", &child_path(&rule.path, "generate"));
             }
+            Method::Mutate(mutate) => {
+                return refuse_conversion("`mutate` is not a check", &mutate.path);
+            }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
                     "`podSecurity`: the Pod Security Standards cannot be written in CEL",

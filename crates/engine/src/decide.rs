@@ -309,9 +309,14 @@ impl<'a> DecisionRun<'a> {
             if self.is_unfinished {
                 return;
             }
-            let outcome = self.run_rule(rule, program, attempt).map(|outcome| self.shortened(outcome));
+            let mut outcomes = self.run_rule(rule, program, attempt).into_iter();
+            let outcome = outcomes.next().map(|outcome| self.shortened(outcome));
             if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
                 *slot = outcome;
+            }
+            for outcome in outcomes {
+                let outcome = self.shortened(outcome);
+                self.outcomes.push(outcome);
             }
         }
     }
@@ -327,12 +332,13 @@ impl<'a> DecisionRun<'a> {
                 continue;
             }
             let Some((program, attempt)) = self.match_rule(rule) else { continue };
-            let Some(outcome) = self.run_rule(rule, program, attempt) else { continue };
-            if rule.is_exclusive && outcome.status != RuleStatus::Skip {
-                closed = Some(&rule.id.policy);
+            for outcome in self.run_rule(rule, program, attempt) {
+                if rule.is_exclusive && outcome.status != RuleStatus::Skip {
+                    closed = Some(&rule.id.policy);
+                }
+                let outcome = self.shortened(outcome);
+                self.outcomes.push(outcome);
             }
-            let outcome = self.shortened(outcome);
-            self.outcomes.push(outcome);
         }
     }
 
@@ -360,13 +366,14 @@ impl<'a> DecisionRun<'a> {
         None
     }
 
-    /// Returns the outcome of a rule that applies to the object, if there is anything to report.
+    /// Returns the outcomes of a rule that applies to the object: one, unless it is about several objects or there is
+    /// nothing to report. The trace is that of all of them, and is kept with the first.
     fn run_rule(
         &mut self,
         rule: &Rule,
         program: &dyn RuleProgram,
         mut attempt: RuleAttempt,
-    ) -> Option<RuleOutcome> {
+    ) -> Vec<RuleOutcome> {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
@@ -379,11 +386,22 @@ impl<'a> DecisionRun<'a> {
             effect =
                 Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
         }
-        if matches!(effect, Ok(Effect::NotReported(_))) && !self.settings.is_traced {
-            return None;
+        let effects = match effect {
+            Ok(Effect::NotReported(_)) if !self.settings.is_traced => return Vec::new(),
+            Ok(Effect::Each(effects)) if effects.is_empty() && !self.settings.is_traced => return Vec::new(),
+            Ok(Effect::Each(effects)) if effects.is_empty() => {
+                vec![Ok(Effect::NotReported("there is no object to change".into()))]
+            }
+            Ok(Effect::Each(effects)) => effects,
+            effect => vec![effect],
+        };
+        let each = effects.into_iter().map(|effect| self.outcome_of(rule, effect));
+        let mut outcomes: Vec<RuleOutcome> =
+            each.map(|outcome| RuleOutcome { is_judged: true, ..outcome }).collect();
+        if let Some(first) = outcomes.first_mut() {
+            *first = attempt.traced(first.clone(), rule);
         }
-        let outcome = RuleOutcome { is_judged: true, ..self.outcome_of(rule, effect) };
-        Some(attempt.traced(outcome, rule))
+        outcomes
     }
 
     /// Records the outcome of a rule that does not run.
@@ -405,6 +423,7 @@ impl<'a> DecisionRun<'a> {
             Ok(Effect::Patch { .. }) => {
                 self.error_outcome(rule, EvalError::new("only a mutating rule can change the object"))
             }
+            Ok(Effect::Each(_)) => self.error_outcome(rule, EvalError::new("effects on several objects in one")),
             Ok(Effect::Write { writes, message }) => {
                 RuleOutcome { writes, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }

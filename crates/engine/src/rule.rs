@@ -342,6 +342,9 @@ pub enum Effect {
         /// Why the others could not be made.
         error: EvalError,
     },
+    /// The effects on several objects that the rule changes because of this one, each with an outcome of its own. Without
+    /// any, there is nothing to report.
+    Each(Vec<Result<Effect, EvalError>>),
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
     /// The rule turns out not to apply to the object.

@@ -10,6 +10,7 @@ mod api_path;
 mod cron;
 pub mod fields;
 mod kinds;
+mod merge_keys;
 mod names;
 pub mod normalise;
 mod operation;
@@ -25,6 +26,7 @@ pub use kinds::{
     BUILT_IN_KINDS, group_of_resource, is_built_in_group, is_cluster_scoped, is_cluster_scoped_name,
     kind_of_resource, resource_name,
 };
+pub use merge_keys::{FieldMerge, MergeKey, MergeType};
 pub use names::{GroupVersionKind, ObjectName, namespaced_name, object_title};
 pub use operation::{Operation, Operations};
 pub use selector::{LabelOperator, LabelRequirement, LabelSelector};

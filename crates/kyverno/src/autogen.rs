@@ -169,8 +169,13 @@ fn off_for(rule: &RuleSource) -> Option<Off> {
 }
 
 fn is_rewritten(rule: &RuleSource) -> bool {
-    // A signature covers the whole object.
-    let has_way = !matches!(rule.validate.method, Method::Manifests(_));
+    let has_way = match &rule.validate.method {
+        // A signature covers the whole object.
+        Method::Manifests(_) => false,
+        // The targets are the same whoever makes the Pod.
+        Method::Mutate(mutate) => mutate.targets.is_empty(),
+        _ => true,
+    };
     let is_about_pods =
         all_match_entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));
     has_way && is_about_pods && !rule.name.value.starts_with("autogen-") && off_for(rule).is_none()
@@ -215,7 +220,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
 fn sees_only_pods(rule: &RuleSource) -> bool {
     if matches!(
         rule.validate.method,
-        Method::Generate(_) | Method::Unsupported { field: "mutate" | "verifyImages", .. }
+        Method::Generate(_) | Method::Mutate(_) | Method::Unsupported { .. }
     ) {
         return false;
     }

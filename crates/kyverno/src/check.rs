@@ -8,11 +8,12 @@ mod context;
 mod generate;
 mod kinds;
 mod matching;
+mod mutate;
 mod pattern;
 mod pod_security;
 mod variables;
 
-pub(super) use variables::{VariableUse, check_variables};
+pub(super) use variables::{VariableUse, check_variables, each_text};
 
 use std::collections::HashSet;
 
@@ -258,6 +259,9 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
     generate::check_generate(findings, policy, rule);
+    if let Method::Mutate(found) = &rule.validate.method {
+        mutate::check_mutate(findings, policy, found);
+    }
     variables::braces(findings, rule);
 }
 
@@ -298,9 +302,13 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         Method::Foreach(loops) => loops.iter().for_each(|each| check_foreach(findings, each)),
         Method::Both(both) => both.iter().for_each(|one| self::check_method(findings, one, place)),
         Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
+        Method::Deny(None)
+        | Method::Cel(_)
+        | Method::Manifests(_)
+        | Method::Mutate(_)
         // Checked with the rest of its rule.
-        Method::Generate(_) => {}
-        Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
+        | Method::Generate(_)
+        | Method::Unsupported { .. } => {}
     }
 }
 

@@ -4,6 +4,7 @@ mod body;
 mod exceptions;
 mod generate;
 mod lint;
+mod mutation;
 
 use std::sync::Arc;
 
@@ -245,7 +246,13 @@ impl PolicyCompiler<'_> {
         properties: Vec<(Text, Text)>,
     ) -> kubewright_engine::Rule {
         let (id, scope) = (Arc::clone(&judge.id), judge.matcher.scope());
-        self.engine_rule((id, scope), position, path, (RuleAction::Validate, properties), Box::new(judge))
+        let action = match &judge.body.check {
+            ValidateCheck::Mutate(mutation) if mutation.targets.is_empty() => RuleAction::Mutate,
+            // A rule about others writes once the request is admitted.
+            ValidateCheck::Mutate(_) => RuleAction::Generate,
+            _ => RuleAction::Validate,
+        };
+        self.engine_rule((id, scope), position, path, (action, properties), Box::new(judge))
     }
 
     /// Returns the rule of `program`, whose name or place is at `path`.
@@ -258,15 +265,19 @@ impl PolicyCompiler<'_> {
         program: Box<dyn RuleProgram>,
     ) -> kubewright_engine::Rule {
         let annotations = &self.policy.annotations;
+        let phase = match action {
+            RuleAction::Mutate => AdmissionPhase::Mutating,
+            _ => AdmissionPhase::Validating,
+        };
         kubewright_engine::Rule {
             id,
             scope,
             action,
-            phase: AdmissionPhase::Validating,
+            phase,
             tier: 0,
             precedence: 0,
             position,
-            matches_current: false,
+            matches_current: action == RuleAction::Mutate,
             metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),

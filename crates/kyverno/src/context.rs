@@ -10,7 +10,7 @@ mod root;
 mod sourced;
 
 pub(super) use entry::CompiledContextEntry;
-use kubewright_engine::{EvalError, Evaluation, RuleId, WorldView};
+use kubewright_engine::{EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView};
 use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
@@ -31,6 +31,8 @@ pub(super) struct VariableContext<'a> {
     budget: &'a mut Budget,
     rule: &'a RuleId,
     object: Value,
+    /// The object that a rule about others changes.
+    target: Option<Value>,
     given: Option<ValueOverrides>,
     images: Option<Result<Option<Value>, Unresolved>>,
     // INVARIANT: never empty; the first one is the rule, each further one an element of a loop in it.
@@ -91,6 +93,7 @@ impl<'a> VariableContext<'a> {
             budget: evaluation.budget,
             rule,
             object: object.clone(),
+            target: None,
             given: None,
             images: None,
             scopes: vec![ContextScope { root: None, element: None, first: 0, is_foreign: true }],
@@ -98,6 +101,24 @@ impl<'a> VariableContext<'a> {
             view: None,
             loaded: 0,
         }
+    }
+
+    /// Continues with another form of the object.
+    pub(super) fn set_object(&mut self, object: &Value) {
+        self.object = object.clone();
+        self.forget();
+    }
+
+    /// Sets the value of `target`.
+    pub(super) fn set_target(&mut self, target: Option<Value>) {
+        self.target = target;
+        self.forget();
+    }
+
+    /// Forgets what was made of the object.
+    fn forget(&mut self) {
+        self.images = None;
+        self.scopes.iter_mut().for_each(|scope| scope.root = None);
     }
 
     /// Declares context entries; they are loaded when they are named.
@@ -152,6 +173,16 @@ impl<'a> VariableContext<'a> {
     /// Returns the budget.
     pub(super) fn budget(&mut self) -> &mut Budget {
         self.budget
+    }
+
+    /// Returns what the world knows about `query`.
+    pub(super) fn ask(&self, query: &Query) -> QueryAnswer {
+        self.world.get(query)
+    }
+
+    /// Returns the namespace of the policy, where it has one.
+    pub(super) fn home(&self) -> Option<Text> {
+        self.world.home().cloned()
     }
 
     /// Returns whether the request is a deletion.
@@ -297,7 +328,12 @@ impl<'a> VariableContext<'a> {
                 }
                 self.given().put_elements_into(&mut root);
             }
-            (None, 0) => self.given().put_into(&mut root),
+            (None, 0) => {
+                if let (Some(map), Some(target)) = (root.as_object_mut(), &self.target) {
+                    map.insert("target".into(), target.clone());
+                }
+                self.given().put_into(&mut root);
+            }
             (None, _) => {}
         }
         if let Some(scope) = self.scopes.get_mut(scope) {

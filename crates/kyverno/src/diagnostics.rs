@@ -89,4 +89,6 @@ kubewright_engine::codes! {
     CLEANUP_LOOKUP "KW-K121" Error "a cleanup policy cannot look this up";
     NEVER_DUE "KW-K122" Warning "a schedule that never comes";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
+    PATCH_KIND "KW-K100" Error "a mutate rule does not change objects in exactly one way";
+    BAD_PATCH "KW-K101" Error "a patch that cannot be read";
 }

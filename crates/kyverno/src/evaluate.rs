@@ -2,6 +2,7 @@
 
 mod before;
 mod loops;
+mod mutation;
 pub(super) mod patterns;
 
 pub(super) use loops::ForeachLoop;
@@ -18,6 +19,7 @@ use super::context::{CompiledContextEntry, Unresolved, VariableContext, overlaid
 use super::manifests::ManifestCheck;
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
+use super::mutate::Mutation;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
 use super::trace;
@@ -61,6 +63,8 @@ pub(super) enum ValidateCheck {
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
+    /// Nothing is checked; objects are changed.
+    Mutate(Box<Mutation>),
     /// A check that cannot run, and why.
     Impossible(Text),
     /// Left to Kyverno itself; here it is an error that refuses no request.
@@ -173,6 +177,11 @@ impl RuleProgram for ValidateRule {
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         let mut notes = TraceNotes::of(evaluation.tracer);
         let subject = self.subject(object, evaluation);
+        if let ValidateCheck::Mutate(mutation) = &self.body.check {
+            let effect = self.mutate(mutation, object, &subject, evaluation, &mut notes);
+            kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+            return effect;
+        }
         let result = self.run(&subject, evaluation, &mut notes);
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         let effect = match result {
@@ -208,6 +217,9 @@ impl ValidateRule {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
             return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
+        if evaluation.request.operation == Operation::Delete && self.ignores_deletions() {
+            return Ok(Applies::OutOfScope("an object that is deleted is not changed".into()));
+        }
         let mut notes = TraceNotes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
@@ -222,6 +234,12 @@ impl ValidateRule {
         })
     }
 
+    /// Returns whether the rule changes objects and so has nothing to do when one is deleted.
+    fn ignores_deletions(&self) -> bool {
+        matches!(&self.body.check, ValidateCheck::Mutate(mutation) if !mutation.is_for_deletions)
+    }
+
+    /// Returns the evaluated object: that of the request, with the caller's values.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
         request_subject(&self.id, object, evaluation)
     }
@@ -328,6 +346,7 @@ impl ValidateRule {
                 CheckVerdict::Nothing("Pod Security is checked on whole objects".into())
             }
             ValidateCheck::Manifests(_) => CheckVerdict::Error(EvalError::new("manifests in a loop")),
+            ValidateCheck::Mutate(_) => CheckVerdict::Error(EvalError::new("mutate in a loop")),
             ValidateCheck::Impossible(reason) => CheckVerdict::Error(EvalError::new(reason.as_str())),
             ValidateCheck::Foreign(reason) => {
                 CheckVerdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
@@ -432,6 +451,26 @@ impl ValidateRule {
     }
 }
 
+/// Returns nothing when the preconditions are met, otherwise why the rule is skipped.
+pub(super) fn precondition(
+    conditions: Option<&Rooted<ConditionSet>>,
+    context: &mut VariableContext<'_>,
+    notes: &mut TraceNotes,
+) -> Result<Option<Text>, EvalError> {
+    let Some(conditions) = conditions else { return Ok(None) };
+    let mark = notes.mark();
+    notes.open();
+    let result = conditions.value.evaluate(context, notes);
+    notes.close(|| trace::conditions_note("preconditions", &result));
+    notes.rebase(mark, &conditions.path);
+    let verdict = result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
+    Ok(match (verdict.holds, verdict.text().as_str()) {
+        (true, _) => None,
+        (false, "") => Some("preconditions not met".into()),
+        (false, messages) => Some(format!("preconditions not met; {messages}").into()),
+    })
+}
+
 impl RuleBody {
     /// Returns nothing when the preconditions are met, otherwise why the rule is skipped.
     fn precondition(
@@ -466,6 +505,7 @@ impl ValidateCheck {
             ValidateCheck::Cel(cel) => into.extend(cel.branches()),
             ValidateCheck::PodSecurity(profile) => into.extend(profile.branches()),
             ValidateCheck::Manifests(manifests) => into.extend(manifests.branches()),
+            ValidateCheck::Mutate(mutation) => mutation.branches(into),
             ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) | ValidateCheck::Foreign(_) => {}
         }
     }
@@ -546,9 +586,13 @@ pub(super) fn matching_exceptions<'e>(
 
 /// Returns that `exceptions` are why the rule is skipped.
 fn skip_for_exceptions(because: &str, exceptions: &[&CompiledException]) -> ValidateRun {
+    ValidateRun::Excepted(exception_effect(because, exceptions))
+}
+
+fn exception_effect(because: &str, exceptions: &[&CompiledException]) -> Effect {
     let exceptions: Vec<Text> = exceptions.iter().map(|exception| exception.key.clone()).collect();
     let message = format!("{because}{}", exceptions.join(", "));
-    ValidateRun::Excepted(Effect::Skip { message: message.into(), exceptions })
+    Effect::Skip { message: message.into(), exceptions }
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.

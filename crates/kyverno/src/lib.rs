@@ -1,4 +1,4 @@
-//! Kyverno's rules: they judge one object by patterns, conditions and loops, or make others because of it.
+//! Kyverno's rules: they judge one object by patterns, conditions and loops, change it, or make others because of it.
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
@@ -17,6 +17,7 @@ mod images;
 mod manifests;
 pub mod matching;
 mod message;
+mod mutate;
 pub mod operator;
 pub mod pattern;
 mod pod_security;

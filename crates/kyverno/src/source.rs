@@ -8,6 +8,7 @@ mod exception;
 mod filter;
 mod generate;
 pub(super) mod manifests;
+mod mutate;
 mod pod_security;
 mod policy;
 mod recovery;
@@ -16,6 +17,7 @@ mod rule;
 pub(super) use exception::read_exception;
 pub(super) use generate::DOWNSTREAM_FIELDS;
 pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSource};
+pub use mutate::{ElementOrder, Mutate, MutateForeach, MutatePatch, MutateTarget};
 pub use policy::read_policy_document;
 
 use kubewright_k8s::{GroupVersionKind, Operation};
@@ -213,7 +215,9 @@ pub enum Method {
     Manifests(Box<manifests::ManifestsSource>),
     /// `generate`, which makes objects and checks nothing.
     Generate(Box<GenerateSource>),
-    /// An unsupported method, by its field: `mutate` and so on.
+    /// `mutate`: the rule changes objects and checks nothing.
+    Mutate(Box<Mutate>),
+    /// An unsupported method, by its field: `verifyImages` and so on.
     Unsupported {
         /// The name of the field.
         field: &'static str,

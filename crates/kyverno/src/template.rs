@@ -6,6 +6,7 @@
 mod compact;
 mod compiled;
 mod composed;
+mod hidden;
 mod place;
 mod rebase;
 mod references;
@@ -18,6 +19,7 @@ use kubewright_value::{Map, Position, Step, Text, Value};
 
 pub(super) use compact::compact_text;
 pub(super) use compiled::{CompiledQuery, QueryAlternatives};
+pub(super) use hidden::TextVariables;
 pub(super) use place::TemplatePath;
 use scan::TextSpan;
 pub(super) use variable::TemplateVariable;
@@ -92,8 +94,17 @@ impl VariableTemplate {
     /// Reads `value`. Its problems are also the errors of `VariableTemplate::resolve`.
     #[must_use]
     pub fn parse(value: &Value, functions: &JmesPathFunctions) -> (Self, Vec<VariableProblem>) {
+        Self::parse_at(value, functions, TemplateHome::default())
+    }
+
+    /// Reads `value`, which is at `home` in its rule.
+    pub(super) fn parse_at(
+        value: &Value,
+        functions: &JmesPathFunctions,
+        home: TemplateHome<'_>,
+    ) -> (Self, Vec<VariableProblem>) {
         let mut reader =
-            VariableReader { document: value, functions, path: Vec::new(), problems: Vec::new() };
+            VariableReader { document: value, functions, home, path: Vec::new(), problems: Vec::new() };
         let root = reader.node(value);
         (Self { root }, reader.problems)
     }
@@ -218,9 +229,23 @@ impl VariableQuery {
     }
 }
 
+/// Where a template is in its rule, if that is more than a value of its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TemplateHome<'h> {
+    /// What paths in messages begin with: `/mutate/patchStrategicMerge`.
+    pub(super) prefix: &'static str,
+    /// Whether messages show that alone, because the value was read from a text.
+    pub(super) is_text: bool,
+    /// What `@` is below: `request.object`, or nothing for the older meaning that only patterns have.
+    pub(super) at: Option<&'static str>,
+    /// The paths of texts that stay texts, also where they are one variable.
+    pub(super) texts: &'h [Vec<Step>],
+}
+
 struct VariableReader<'r> {
     document: &'r Value,
     functions: &'r JmesPathFunctions,
+    home: TemplateHome<'r>,
     path: Vec<Step>,
     problems: Vec<VariableProblem>,
 }
@@ -272,7 +297,11 @@ impl VariableReader<'_> {
         if !text.contains("{{") && !text.contains("$(") {
             return TemplateTree::Constant(Value::String(text.clone()));
         }
-        let place = TemplatePath::of(&self.path, is_key);
+        let mut place = TemplatePath::of(&self.path, is_key);
+        if !self.home.prefix.is_empty() {
+            let below = if self.home.is_text { "" } else { place.text.as_str() };
+            place.text = format!("{}{below}", self.home.prefix).into();
+        }
         let text = match references::resolve_references(text, self.document, &place) {
             Ok(text) => text,
             Err(broken) => {
@@ -291,7 +320,9 @@ impl VariableReader<'_> {
         match spans.as_slice() {
             [] => TemplateTree::Constant(Value::String(text)),
             [TextSpan::Text(plain)] => TemplateTree::Constant(plain.as_str().into()),
-            [TextSpan::Variable(range)] => TemplateTree::Whole(self.variable(&text, range, &place)),
+            [TextSpan::Variable(range)] if !self.home.texts.contains(&self.path) => {
+                TemplateTree::Whole(self.variable(&text, range, &place))
+            }
             spans => TemplateTree::Text(
                 spans
                     .iter()
@@ -315,7 +346,10 @@ impl VariableReader<'_> {
         let mut bad = Vec::new();
         let braced = text.get(range.clone()).unwrap_or_default();
         let variable = if is_at(braced) {
-            let same = at_path(&place.text);
+            let same = match self.home.at {
+                Some(root) => same_path(root, &self.path),
+                None => at_path(&place.text),
+            };
             TemplateVariable::parse(&same, range.start, place, self.functions, &mut bad)
         } else {
             TemplateVariable::parse_braced(braced, range.start, place, self.functions, &mut bad)
@@ -355,14 +389,42 @@ fn at_path(place: &str) -> String {
     let mut path = "request.object".to_owned();
     let steps = if steps.len() > 2 { steps.get(2..).unwrap_or_default() } else { &[] };
     for step in steps {
-        let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        match step {
-            step if step.parse::<u64>().is_ok() => path.push_str(&format!("[{step}]")),
-            step if is_name(step) => path.push_str(&format!(".{step}")),
-            step => path.push_str(&format!(".{}", kubewright_value::json::quote(step))),
+        match step.parse::<u64>() {
+            Ok(_) => path.push_str(&format!("[{step}]")),
+            Err(_) => push_field(&mut path, step),
         }
     }
     path
+}
+
+/// Returns the path below `root` that is the same as `path`, without its anchors.
+fn same_path(root: &str, path: &[Step]) -> String {
+    let mut same = root.to_owned();
+    for step in path {
+        match step {
+            Step::Index(index) => same.push_str(&format!("[{index}]")),
+            Step::Key(key) => push_field(&mut same, without_anchor(key)),
+        }
+    }
+    same
+}
+
+/// Returns the key in an anchor, or the key itself.
+fn without_anchor(key: &str) -> &str {
+    let anchored = key.trim().trim_start_matches(['+', '<', '=', 'X', '^']);
+    anchored.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(key)
+}
+
+fn push_field(path: &mut String, name: &str) {
+    let is_name = |text: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !text.starts_with(|c: char| c.is_ascii_digit())
+    };
+    path.push('.');
+    match is_name(name) && !name.is_empty() {
+        true => path.push_str(name),
+        false => path.push_str(&kubewright_value::json::quote(name)),
+    }
 }
 
 impl TemplateTree {

@@ -2,7 +2,8 @@
 //!
 //! [`apply_patch`] follows the standard to the letter under [`PatchOptions::rfc6902`]; what an
 //! implementation in the field does differently is one flag of [`PatchOptions`] each.
-//! [`diff_values`] makes the patch that leads from one value to another.
+//! [`diff_values`] makes the patch that leads from one value to another. [`strategic`] merges patches that look like
+//! the object.
 
 mod apply;
 mod charge;
@@ -14,6 +15,7 @@ mod operation;
 pub mod path;
 mod pointer;
 pub mod structured;
+pub mod strategic;
 pub mod textdiff;
 mod walk;
 

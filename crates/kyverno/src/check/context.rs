@@ -115,6 +115,7 @@ pub(super) fn declared_entries(rule: &RuleSource) -> Vec<&ContextEntry> {
                 let loops = generate.downstreams.iter().filter_map(|one| one.each.as_ref());
                 entries.extend(loops.flat_map(|each| &each.context));
             }
+            Method::Mutate(mutate) => entries.extend(mutate.entries()),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::super::source::RuleSource;
+use super::super::source::{Method, RuleSource};
 use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
 use kubewright_dialect_kit::fields::{child_path, locate_within};
@@ -43,8 +43,11 @@ pub(in super::super) fn check_variables(
     rule: &RuleSource,
     uses: &[VariableUse<'_>],
 ) -> Vec<Diagnostic> {
-    let declared: Vec<&str> =
-        context::declared_entries(rule).into_iter().map(|entry| entry.name.value.as_str()).collect();
+    let entries = context::declared_entries(rule).into_iter();
+    let mut declared: Vec<&str> = entries.map(|entry| entry.name.value.as_str()).collect();
+    if matches!(&rule.validate.method, Method::Mutate(mutate) if !mutate.targets.is_empty()) {
+        declared.push("target");
+    }
     let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
     for one in uses {
         if !one.is_bare {
@@ -158,7 +161,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// Reports texts of a rule in which `{{` is never closed, so that it stays as it is.
 pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
-    for key in ["context", "preconditions", "validate", "generate"] {
+    for key in ["context", "preconditions", "validate", "generate", "mutate"] {
         let path = child_path(&rule.path, key);
         let Some(value) = findings.value(&path).cloned() else { continue };
         let mut found = Vec::new();
@@ -175,7 +178,7 @@ pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
 }
 
 /// Shows `visit` every text in `value`, keys included, with its place; as deep as the document is.
-pub(super) fn each_text(value: &Value, path: &mut Vec<Step>, visit: &mut dyn FnMut(&[Step], &str)) {
+pub(in super::super) fn each_text(value: &Value, path: &mut Vec<Step>, visit: &mut dyn FnMut(&[Step], &str)) {
     match value {
         Value::String(text) => visit(path, text),
         Value::Array(items) => {

@@ -49,6 +49,9 @@ fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
                 config_maps(&each.context, policy, needs);
             }
         }
+        Method::Mutate(mutate) => {
+            mutate.entries().into_iter().for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
+        }
         _ => {}
     }
 }

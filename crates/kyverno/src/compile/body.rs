@@ -7,6 +7,7 @@ use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
 use super::generate::GenerateParts;
+use super::mutation::MutationParts;
 use crate::cel;
 use crate::conditions::ConditionSet;
 use crate::context::CompiledContextEntry;
@@ -18,7 +19,9 @@ use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::tainted::Tainted;
-use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
+use crate::template::{
+    TemplateHome, TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate,
+};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::JmesPathParseErrorKind;
@@ -46,6 +49,7 @@ pub(super) enum CheckParts {
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
     Generate(Vec<GenerateParts>),
+    Mutate(Box<MutationParts>),
     Impossible(Text),
     Foreign(Text),
 }
@@ -80,6 +84,9 @@ impl PolicyCompiler<'_> {
         let mut body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
         if let Method::Cel(cel) = &rule.validate.method {
             body.check = CheckParts::Cel(self.cel(rule, cel));
+        }
+        if let Method::Mutate(mutate) = &rule.validate.method {
+            body.check = CheckParts::Mutate(Box::new(self.mutation(mutate, &rule.matching)));
         }
         RuleParts { message, body }
     }
@@ -138,6 +145,7 @@ impl PolicyCompiler<'_> {
             }
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
+            Method::Mutate(_) => CheckParts::Impossible("mutate in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
             Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
             Method::Generate(generate) => {
@@ -182,8 +190,12 @@ impl PolicyCompiler<'_> {
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
-    fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
-        let (template, problems) = VariableTemplate::parse(&value.value, &self.dialect.functions);
+    pub(super) fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
+        self.template_at(value, TemplateHome::default())
+    }
+
+    pub(super) fn template_at(&mut self, value: &Located<Value>, home: TemplateHome<'_>) -> VariableTemplate {
+        let (template, problems) = VariableTemplate::parse_at(&value.value, &self.dialect.functions, home);
         self.report(&value.path, problems);
         template
     }
@@ -251,6 +263,7 @@ impl CheckParts {
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
             CheckParts::Generate(_) => ValidateCheck::Foreign("a generate rule checks nothing".into()),
+            CheckParts::Mutate(parts) => ValidateCheck::Mutate(Box::new(parts.build(workload))),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
             CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
@@ -258,7 +271,7 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    fn rebased(&self, workload: PodTemplatePath) -> Self {
+    pub(super) fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }

@@ -5,6 +5,7 @@ use kubewright_jmespath::PathRoots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
+use super::mutation::{MutationParts, MutationPatchParts};
 use super::{PolicyCompiler, RuleParts, RuleSource};
 use crate::check::{self, VariableUse};
 use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
@@ -165,12 +166,42 @@ impl<'p> LintedRule<'p> {
                     self.variables(one.template.variables(), &one.path, one.each.is_some());
                 }
             }
+            CheckParts::Mutate(parts) => self.mutation(parts),
             CheckParts::Deny(None)
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)
             | CheckParts::Manifests(_)
             | CheckParts::Impossible(_)
             | CheckParts::Foreign(_) => {}
+        }
+    }
+
+    fn mutation(&mut self, parts: &'p MutationParts) {
+        for target in &parts.targets {
+            for template in target.texts.iter().flatten() {
+                self.variables(template.variables(), &target.path, false);
+            }
+            self.entries(&target.entries, false);
+            if let Some(conditions) = &target.preconditions {
+                self.conditions(conditions, false);
+            }
+        }
+        self.mutation_patch(&parts.patch, false);
+    }
+
+    /// Adds the variables of a patch; the recursion is bounded by the depth of the document.
+    fn mutation_patch(&mut self, patch: &'p MutationPatchParts, is_in_foreach: bool) {
+        for (variables, path) in patch.variables() {
+            self.variables(variables, path, is_in_foreach);
+        }
+        let MutationPatchParts::Foreach(loops) = patch else { return };
+        for one in loops {
+            self.query(&one.list, &one.list_path, true);
+            self.entries(&one.entries, true);
+            if let Some(conditions) = &one.preconditions {
+                self.conditions(conditions, true);
+            }
+            self.mutation_patch(&one.patch, true);
         }
     }
 

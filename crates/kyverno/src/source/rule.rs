@@ -5,7 +5,7 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
 use super::{
-    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, owned_value,
+    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, mutate, owned_value,
     pod_security, policy,
 };
 use kubewright_cel_rules::source::read_named_expressions;
@@ -144,6 +144,10 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
             let generate = generate::read_generate(reader, rule)?;
             Some(Validate::bare(rule.path.clone(), Method::Generate(Box::new(generate))))
         }
+        ["mutate"] => {
+            let mutate = mutate::read_mutate(reader, rule)?;
+            Some(Validate::bare(rule.path.clone(), Method::Mutate(Box::new(mutate))))
+        }
         [other] => {
             let method = unsupported_method(reader, other, &child_path(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
@@ -158,7 +162,7 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
 /// Returns whether a rule has only another type than `validate`.
 pub(super) fn is_unsupported(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> bool {
     let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
-    is_any(&["mutate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
+    is_any(&["verifyImages"]) && !is_any(&["validate", "mutate"]) && !is_any(&BESIDE)
 }
 
 fn report_rule_type(reader: &mut DocumentReader<'_>, rule: &DocumentFields<'_>, message: String) {
@@ -345,9 +349,12 @@ fn stops_autogen(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> Opti
     if is_filled(reader, rule, "generate") {
         return Some("generate");
     }
-    let mutate = reader.any(rule, "mutate")?.value;
+    has_json_patch(reader.any(rule, "mutate")?.value).then_some("mutate.patchesJson6902")
+}
+
+/// Returns whether a `mutate` has a JSON patch, itself or in a loop; as deep as the document is.
+fn has_json_patch(mutate: &Value) -> bool {
     let loops = mutate.get("foreach").and_then(Value::as_array).unwrap_or_default();
-    let has_patch =
-        |value: &Value| value.get("patchesJson6902").and_then(Value::as_str).is_some_and(|t| !t.is_empty());
-    (has_patch(mutate) || loops.iter().any(has_patch)).then_some("mutate.patchesJson6902")
+    let patch = mutate.get("patchesJson6902").and_then(Value::as_str);
+    patch.is_some_and(|text| !text.is_empty()) || loops.iter().any(has_json_patch)
 }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use kubewright_value::{Map, Value};
+use kubewright_patch::{self as patch, PatchOptions};
+use kubewright_value::{Budget, Map, Value, yaml};
 
 use super::program::{KubewrightProgram, ProgramOutput};
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text};
+use crate::suites::expect_equal;
 
 pub(super) fn run_probe_suite(name: &str, suite: &Value, program: &KubewrightProgram) -> SuiteResult {
     let cases = case_list(suite, "cases").iter().map(|case| SuiteCaseResult {
@@ -20,17 +22,60 @@ fn check_probe(case: &Value, program: &KubewrightProgram) -> Result<(), String> 
     let mut words = vec!["apply", "policy.yaml", "-r", "resources.yaml"];
     words.extend(case_list(case, "flags").iter().filter_map(Value::as_str));
     let answer = program.run(&folder.path, &words)?;
-    if case.get("stderr").is_some() && case_list(case, "expected").is_empty() {
+    let is_refused = case.get("refused").and_then(Value::as_bool) == Some(true);
+    if (is_refused || case.get("stderr").is_some()) && case_list(case, "expected").is_empty() {
         return expect_refused(&answer);
     }
     let expected: Vec<ProbeRow> = case_list(case, "expected").iter().map(ProbeRow::recorded).collect();
     compare_rows(&expected, &report_rows(&answer.document))?;
+    compare_patched(case, &answer.document)?;
     let is_clean = |code: Option<i64>| code == Some(0);
     let (wanted, code) = (case.get("exitCode").and_then(Value::as_i64), answer.code.map(i64::from));
     if is_clean(wanted) == is_clean(code) {
         Ok(())
     } else {
         Err(format!("exit code: expected {}, got {}", wanted.unwrap_or(0), code.unwrap_or(-1)))
+    }
+}
+
+/// Compares the object after all changes with the recorded one. After an error the original empties the object, which
+/// says nothing; and it drops empty maps that a patch has.
+fn compare_patched(case: &Value, answer: &Value) -> Result<(), String> {
+    let wanted = case.get("patched").and_then(Value::as_object);
+    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok(()) };
+    let wanted = Value::from(wanted.clone());
+    let original = yaml::parse(case_text(case, "resources")).map_err(|error| error.to_string())?;
+    let row = case_list(answer, "objects").first().cloned().unwrap_or_default();
+    let operations = patch::JsonPatchOperation::list(row.get("patch").unwrap_or(&Value::Null));
+    let mut found = original;
+    let operations = operations.map_err(|error| error.to_string())?;
+    patch::apply_patch(&mut found, &operations, &PatchOptions::rfc6902(), &mut Budget::default())
+        .map_err(|error| error.to_string())?;
+    let namespace = wanted.str_at(&["metadata", "namespace"]);
+    if let Some(metadata) = found.as_object_mut().and_then(|map| map.get_mut("metadata"))
+        && metadata.get("namespace").is_none()
+        && !namespace.is_empty()
+        && let Some(metadata) = metadata.as_object_mut()
+    {
+        metadata.insert("namespace".into(), namespace.into());
+    }
+    match expect_equal(&found, &wanted).is_ok()
+        || expect_equal(&without_empty_maps(&found), &without_empty_maps(&wanted)).is_ok()
+    {
+        true => Ok(()),
+        false => Err(format!("the object: expected {wanted}, got {found}")),
+    }
+}
+
+fn without_empty_maps(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::array(items.iter().map(without_empty_maps).collect()),
+        Value::Object(map) => {
+            let parts = map.iter().map(|(key, value)| (key.clone(), without_empty_maps(value)));
+            let is_filled = |value: &Value| value.as_object().is_none_or(|map| !map.is_empty());
+            Value::object(parts.filter(|(_, value)| is_filled(value)).collect())
+        }
+        other => other.clone(),
     }
 }
 

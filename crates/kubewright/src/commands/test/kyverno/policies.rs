@@ -7,7 +7,7 @@ use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &["mutate", "verifyImages"];
+const UNSUPPORTED_TYPES: &[&str] = &["verifyImages"];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] = &[
     "ValidatingPolicy",
@@ -259,6 +259,9 @@ fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
     }
     if has(rule, "generate") {
         return TestPolicyRule { name, sort: "generate".into(), lines, ..TestPolicyRule::default() };
+    }
+    if has(rule, "mutate") {
+        return TestPolicyRule { name, sort: "mutate".into(), lines, ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
