@@ -8,8 +8,8 @@ use kubewright_cel_rules::Environments;
 use kubewright_engine::{Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
-use crate::vpol::exceptions::{CompiledPolicyException, load_policy_exceptions};
 use crate::vpol::GROUP;
+use crate::vpol::exceptions::{CompiledPolicyException, load_policy_exceptions};
 use crate::{is_kind_in_group, text_field};
 
 /// The name that starts every rule id.

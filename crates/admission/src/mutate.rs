@@ -14,9 +14,7 @@ use kubewright_cel::Inputs;
 use kubewright_cel_rules::{CelChecks, ExpressionSubject, ObjectForm, Params, SpentCost};
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
-use kubewright_engine::{
-    Applies, DecisionCache, Effect, EvalError, Evaluation, RuleBranch, RuleProgram,
-};
+use kubewright_engine::{Applies, DecisionCache, Effect, EvalError, Evaluation, RuleBranch, RuleProgram};
 use kubewright_k8s::{AdmissionRequest, PodTemplatePath};
 use kubewright_patch::diff_values;
 use kubewright_patch::structured::StructuredMergeOptions;
@@ -127,7 +125,8 @@ impl MutationProgram {
         notes: &mut TraceNotes,
     ) -> Result<Effect, EvalError> {
         let spent = Cell::new(SpentCost::within(evaluation.budget));
-        let subject = ExpressionSubject { form: self.form(), ..ExpressionSubject::of(object, LIST_NAMES, &spent) };
+        let subject =
+            ExpressionSubject { form: self.form(), ..ExpressionSubject::of(object, LIST_NAMES, &spent) };
         let excused = apply_exceptions(&self.exceptions, false, &subject, evaluation, notes);
         spent.get().charge(evaluation.budget);
         let allowed = match excused? {
@@ -139,7 +138,9 @@ impl MutationProgram {
                 self.mutated(object, &allowed, evaluation, notes)?
             }
             MutationSubject::Template(path) => self.template(object, *path, &allowed, evaluation, notes)?,
-            MutationSubject::Unknown => return Ok(skip_effect("mutation is not supported in extraction mode")),
+            MutationSubject::Unknown => {
+                return Ok(skip_effect("mutation is not supported in extraction mode"));
+            }
             MutationSubject::Targets(targets) => {
                 return targets.effect(self, object, &allowed, evaluation, notes);
             }

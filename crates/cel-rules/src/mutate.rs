@@ -11,9 +11,7 @@ use super::compile::{ExpressionCompiler, ExpressionProblem};
 use super::judge::{NULL_VALUE, new_scope, not_a_boolean_message};
 use super::scope::{ExpressionScope, ScopeNamespace, VariableValues};
 use super::source::NamedExpression;
-use super::{
-    CelChecks, CelExpression, ExpressionSubject, LazyVariable, NamedCondition, diagnostics as code,
-};
+use super::{CelChecks, CelExpression, ExpressionSubject, LazyVariable, NamedCondition, diagnostics as code};
 use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::notes::TraceNotes;
 
@@ -60,7 +58,9 @@ impl CelMutation {
     #[must_use]
     pub fn reads(&self, variable: &str, path: &[&str]) -> bool {
         let is_it = |read: FieldRead| {
-            read.variable == variable && path.iter().zip(&read.path).all(|(a, b)| *a == *b) && read.path.len() >= path.len()
+            read.variable == variable
+                && path.iter().zip(&read.path).all(|(a, b)| *a == *b)
+                && read.path.len() >= path.len()
         };
         self.expression.program.reads().into_iter().any(is_it)
     }
@@ -117,9 +117,10 @@ impl ExpressionCompiler<'_> {
                 MutationLanguage::ApplyConfiguration => {
                     (OBJECT_TYPE, "write the fields to set, such as `Object{spec: Object.spec{...}}`")
                 }
-                MutationLanguage::JsonPatch => {
-                    ("list(JSONPatch)", "write a list, such as `[JSONPatch{op: \"add\", path: \"/a\", value: 1}]`")
-                }
+                MutationLanguage::JsonPatch => (
+                    "list(JSONPatch)",
+                    "write a list, such as `[JSONPatch{op: \"add\", path: \"/a\", value: 1}]`",
+                ),
             };
             let message = format!("output is expected to be of type {wanted}, but is `{found}`");
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));

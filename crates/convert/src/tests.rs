@@ -250,7 +250,7 @@ const CEL: &str = r#"{"message": "no", "allowExistingViolations": false, "cel": 
 
 #[test]
 fn a_validating_policy_is_about_the_same_requests() {
-    let (converted, refusals) = compare(ConversionTarget::ValidatingPolicy, DENY, 250);
+    let (converted, refusals) = compare(ConversionTarget::Successor(None), DENY, 250);
     assert!(converted > 100 && refusals > 300, "{converted} {refusals}");
 }
 

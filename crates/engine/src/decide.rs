@@ -423,7 +423,9 @@ impl<'a> DecisionRun<'a> {
             Ok(Effect::Patch { .. }) => {
                 self.error_outcome(rule, EvalError::new("only a mutating rule can change the object"))
             }
-            Ok(Effect::Each(_)) => self.error_outcome(rule, EvalError::new("effects on several objects in one")),
+            Ok(Effect::Each(_)) => {
+                self.error_outcome(rule, EvalError::new("effects on several objects in one"))
+            }
             Ok(Effect::Write { writes, message }) => {
                 RuleOutcome { writes, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }

@@ -36,7 +36,10 @@ impl MergeType {
     #[must_use]
     pub fn of_kind(api_version: &str, kind: &str) -> Option<&'static Self> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        if !crate::is_built_in_group(group) && group != "extensions" || kind.is_empty() || kind.ends_with("List") {
+        if !crate::is_built_in_group(group) && group != "extensions"
+            || kind.is_empty()
+            || kind.ends_with("List")
+        {
             return None;
         }
         let own = KINDS.iter().find(|(of, name, _)| *of == group && *name == kind);
@@ -104,7 +107,10 @@ static POD_SPEC: MergeType = MergeType {
         ("volumes", FieldMerge::Keyed(NAME, Some(&VOLUME))),
         ("imagePullSecrets", FieldMerge::Keyed(NAME, None)),
         ("hostAliases", FieldMerge::Keyed(IP, None)),
-        ("topologySpreadConstraints", FieldMerge::Keyed(&[key("topologyKey"), key("whenUnsatisfiable")], None)),
+        (
+            "topologySpreadConstraints",
+            FieldMerge::Keyed(&[key("topologyKey"), key("whenUnsatisfiable")], None),
+        ),
         ("resourceClaims", FieldMerge::Keyed(NAME, None)),
         ("schedulingGates", FieldMerge::Keyed(NAME, None)),
     ],
@@ -120,19 +126,13 @@ static POD_STATUS: MergeType = MergeType {
 };
 static POD: MergeType = MergeType {
     name: "Pod",
-    fields: &[
-        METADATA,
-        ("spec", FieldMerge::Object(&POD_SPEC)),
-        ("status", FieldMerge::Object(&POD_STATUS)),
-    ],
+    fields: &[METADATA, ("spec", FieldMerge::Object(&POD_SPEC)), ("status", FieldMerge::Object(&POD_STATUS))],
 };
 static POD_TEMPLATE: MergeType =
     MergeType { name: "PodTemplateSpec", fields: &[METADATA, ("spec", FieldMerge::Object(&POD_SPEC))] };
 static WORKLOAD_SPEC: MergeType = MergeType { name: "WorkloadSpec", fields: &[TEMPLATE] };
-static WORKLOAD: MergeType = MergeType {
-    name: "Workload",
-    fields: &[METADATA, ("spec", FieldMerge::Object(&WORKLOAD_SPEC)), STATUS],
-};
+static WORKLOAD: MergeType =
+    MergeType { name: "Workload", fields: &[METADATA, ("spec", FieldMerge::Object(&WORKLOAD_SPEC)), STATUS] };
 static JOB_TEMPLATE: MergeType =
     MergeType { name: "JobTemplateSpec", fields: &[METADATA, ("spec", FieldMerge::Object(&WORKLOAD_SPEC))] };
 static CRON_JOB_SPEC: MergeType =
@@ -140,12 +140,12 @@ static CRON_JOB_SPEC: MergeType =
 static CRON_JOB: MergeType =
     MergeType { name: "CronJob", fields: &[METADATA, ("spec", FieldMerge::Object(&CRON_JOB_SPEC))] };
 static POD_TEMPLATE_KIND: MergeType = MergeType { name: "PodTemplate", fields: &[METADATA, TEMPLATE] };
-static SERVICE_SPEC: MergeType =
-    MergeType { name: "ServiceSpec", fields: &[("ports", FieldMerge::Keyed(&[key("port"), PROTOCOL], None))] };
-static SERVICE: MergeType = MergeType {
-    name: "Service",
-    fields: &[METADATA, ("spec", FieldMerge::Object(&SERVICE_SPEC)), STATUS],
+static SERVICE_SPEC: MergeType = MergeType {
+    name: "ServiceSpec",
+    fields: &[("ports", FieldMerge::Keyed(&[key("port"), PROTOCOL], None))],
 };
+static SERVICE: MergeType =
+    MergeType { name: "Service", fields: &[METADATA, ("spec", FieldMerge::Object(&SERVICE_SPEC)), STATUS] };
 static SERVICE_ACCOUNT: MergeType =
     MergeType { name: "ServiceAccount", fields: &[METADATA, ("secrets", FieldMerge::Keyed(NAME, None))] };
 static COMPONENT_STATUS: MergeType = MergeType { name: "ComponentStatus", fields: &[METADATA, CONDITIONS] };

@@ -98,7 +98,7 @@ pub(crate) enum CliCommand {
     Trace(Box<TraceArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
     Generate(GenerateArguments),
-    /// Write ValidatingPolicies that are equivalent to ClusterPolicies
+    /// Write policies in CEL that are equivalent to ClusterPolicies
     Convert(ConvertArguments),
     /// Move the policies of a folder or a cluster to the kinds that succeed them, with proof
     #[cfg(feature = "serve")]
@@ -495,7 +495,7 @@ Each policy is compared with its source on the tests of the source, which are ky
 and below, and left out if it differs.
 
 Examples:
-  kubewright convert policies/ --to validatingpolicy --output-dir converted/
+  kubewright convert policies/ --to auto --output-dir converted/
   kubewright convert policies/require-labels.yaml --to validatingpolicy
   kubewright convert policies/ --to validatingpolicy --summary -o json
 
@@ -512,9 +512,17 @@ pub(crate) struct ConvertArguments {
 /// Kinds that policies can be converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
+    /// The successor of each rule: a ValidatingPolicy, a MutatingPolicy or a GeneratingPolicy.
+    Auto,
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
     #[value(alias = "vpol")]
     Validatingpolicy,
+    /// MutatingPolicy, and NamespacedMutatingPolicy for a Policy.
+    #[value(alias = "mpol")]
+    Mutatingpolicy,
+    /// GeneratingPolicy, and NamespacedGeneratingPolicy for a Policy.
+    #[value(alias = "gpol")]
+    Generatingpolicy,
 }
 
 /// The policies to convert, and where to write the result.

@@ -76,9 +76,8 @@ impl Mutation {
         match changed.str_at(&["kind"]) {
             "" if !object.str_at(&["kind"]).is_empty() => {
                 let shown = kubewright_value::bounded::shortened_json(&changed, 200);
-                let message = format!(
-                    "failed to unmarshal patched resource: Object 'Kind' is missing in '{shown}'"
-                );
+                let message =
+                    format!("failed to unmarshal patched resource: Object 'Kind' is missing in '{shown}'");
                 Err(EvalError::new(message))
             }
             _ => Ok(changed),

@@ -14,8 +14,8 @@ pub mod older;
 mod operation;
 pub mod path;
 mod pointer;
-pub mod structured;
 pub mod strategic;
+pub mod structured;
 pub mod textdiff;
 mod walk;
 

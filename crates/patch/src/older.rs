@@ -73,9 +73,8 @@ pub fn apply_older_patch(
 fn add(document: &mut Value, operation: &OlderOperation, budget: &mut Budget) -> Result<(), OlderPatchError> {
     let OlderOperation { path, value, .. } = operation;
     charge_at_depth(depth(path), value, budget)?;
-    let (parent, key) = find_parent(document, path).ok_or_else(|| {
-        missing(format!("add operation does not apply: doc is missing path: \"{path}\""))
-    })?;
+    let (parent, key) = find_parent(document, path)
+        .ok_or_else(|| missing(format!("add operation does not apply: doc is missing path: \"{path}\"")))?;
     insert(parent, &key, value.clone(), budget)
         .map_err(|error| error.within(&format!("error in add for path: '{path}'")))
 }
@@ -109,8 +108,8 @@ fn replace(
     let length = parent.as_array().map_or(0, <[Value]>::len);
     let place = list_index(&key, length);
     let slot = place.ok().and_then(|place| parent.as_array_mut()?.get_mut(place));
-    let slot = slot
-        .ok_or_else(|| missing(format!("replace operation does not apply: doc is missing key: {path}")))?;
+    let slot =
+        slot.ok_or_else(|| missing(format!("replace operation does not apply: doc is missing key: {path}")))?;
     *slot = value.clone();
     Ok(())
 }
@@ -223,7 +222,8 @@ fn insert(parent: &mut Value, key: &Text, value: Value, budget: &mut Budget) -> 
 
 fn take(parent: &mut Value, key: &Text) -> Result<Value, OlderPatchError> {
     if let Some(map) = parent.as_object_mut() {
-        let missing = || OlderPatchError::Failed(format!("Unable to remove nonexistent key: {key}: missing value"));
+        let missing =
+            || OlderPatchError::Failed(format!("Unable to remove nonexistent key: {key}: missing value"));
         return map.remove(key).ok_or_else(missing);
     }
     let Some(items) = parent.as_array_mut() else { return Ok(Value::Null) };

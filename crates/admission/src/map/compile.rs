@@ -48,8 +48,7 @@ pub(super) fn compile_mutating_admission_policy(
             binding: binding.constraints.as_ref().map(ConstraintsMatcher::compile),
             params: params.map(|(kind, reference)| MutationParams {
                 params: Params::compile(kind, reference, PARAM_WORDS),
-                is_list: matches!(reference.from, ParamSource::Selector(_))
-                    && reads_param_list(&checks),
+                is_list: matches!(reference.from, ParamSource::Selector(_)) && reads_param_list(&checks),
             }),
             ..MutationRuleParts::new(MutationEngine::ApiServer)
         };

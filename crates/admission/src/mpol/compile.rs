@@ -110,8 +110,7 @@ impl RuleFactory<'_> {
         if self.settings.changes_existing || policy.constraints.as_ref().is_none_or(selects_namespaces) {
             return Vec::new();
         }
-        let generated =
-            autogen::generate_controller_policies(policy, self.settings.controllers.as_deref());
+        let generated = autogen::generate_controller_policies(policy, self.settings.controllers.as_deref());
         let rule = |one: autogen::ControllerPolicy| {
             let subject = one.workload.map_or(MutationSubject::Unknown, MutationSubject::Template);
             let matcher = Some(ConstraintsMatcher::compile(&one.constraints));

@@ -73,10 +73,7 @@ fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySourc
     Some((CelPolicySource { namespace, ..read_common_fields(reader, &metadata, &spec)? }, settings))
 }
 
-fn read_settings<'d>(
-    reader: &mut DocumentReader<'d>,
-    spec: &DocumentFields<'d>,
-) -> MutatingPolicySettings {
+fn read_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> MutatingPolicySettings {
     let mut settings = MutatingPolicySettings {
         mode: EvaluationTarget::Kubernetes,
         mutations: read_mutations(reader, spec),
@@ -91,7 +88,14 @@ fn read_settings<'d>(
     let Some(evaluation) = reader.object(spec, "evaluation") else { return settings };
     reader.only(
         &evaluation,
-        &["mode", "admission", "background", "mutateExisting", "skipBackgroundRequests", "useServerSideApply"],
+        &[
+            "mode",
+            "admission",
+            "background",
+            "mutateExisting",
+            "skipBackgroundRequests",
+            "useServerSideApply",
+        ],
     );
     if let Some(mode) = reader.string(&evaluation, "mode").filter(|mode| !mode.value.is_empty()) {
         let words = [("Kubernetes", EvaluationTarget::Kubernetes), ("JSON", EvaluationTarget::Json)];
@@ -99,11 +103,10 @@ fn read_settings<'d>(
     }
     settings.is_admission = read_enabled(reader, &evaluation, "admission");
     settings.is_background = read_enabled(reader, &evaluation, "background");
-    settings.changes_existing =
-        reader.object(&evaluation, "mutateExisting").is_some_and(|fields| {
-            reader.only(&fields, &["enabled"]);
-            reader.boolean(&fields, "enabled").unwrap_or(false)
-        });
+    settings.changes_existing = reader.object(&evaluation, "mutateExisting").is_some_and(|fields| {
+        reader.only(&fields, &["enabled"]);
+        reader.boolean(&fields, "enabled").unwrap_or(false)
+    });
     reader.boolean(&evaluation, "skipBackgroundRequests");
     settings.replaces_atomics = reader.boolean(&evaluation, "useServerSideApply").unwrap_or(false);
     settings

@@ -12,7 +12,10 @@ use crate::diagnostics as code;
 use crate::source::CelPolicySource;
 
 /// Returns the mistakes in the structures that `mutations` write, as far as the kinds of the objects are known.
-pub(crate) fn check_structures(policy: &CelPolicySource, mutations: &[CelMutation]) -> Vec<ExpressionProblem> {
+pub(crate) fn check_structures(
+    policy: &CelPolicySource,
+    mutations: &[CelMutation],
+) -> Vec<ExpressionProblem> {
     let kinds = matched_types(policy);
     let mut problems = Vec::new();
     for mutation in mutations {

@@ -106,7 +106,12 @@ impl PolicyDraft {
     }
 
     /// Returns the rule called `name` that changes objects.
-    pub(crate) fn mutation_rule(&self, name: Text, checks: &Arc<CelChecks>, parts: MutationRuleParts) -> Rule {
+    pub(crate) fn mutation_rule(
+        &self,
+        name: Text,
+        checks: &Arc<CelChecks>,
+        parts: MutationRuleParts,
+    ) -> Rule {
         let policy = &self.policy;
         let matcher = parts.matcher.or_else(|| policy.constraints.as_ref().map(ConstraintsMatcher::compile));
         let scope = match (&parts.subject, &matcher) {
@@ -128,10 +133,7 @@ impl PolicyDraft {
             exceptions: parts.exceptions,
             inputs: parts.inputs,
             engine: parts.engine,
-            options: StructuredMergeOptions {
-                replaces_atomics: parts.replaces_atomics,
-                refuses_nulls: true,
-            },
+            options: StructuredMergeOptions { replaces_atomics: parts.replaces_atomics, refuses_nulls: true },
             subject: parts.subject,
             broken: broken.map(|one: &Diagnostic| format!("the policy is not valid: {}", one.message).into()),
         };

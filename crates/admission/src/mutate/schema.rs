@@ -66,7 +66,9 @@ impl MergeType for ObjectType {
                     "metadata" if is_object => Some(Self::BuiltIn(StructuredType::object_meta())),
                     name => match schema.at(&["properties", name]) {
                         Some(part) => Some(Self::Custom(part.clone(), false)),
-                        None => is_true(schema, "x-kubernetes-preserve-unknown-fields").then_some(Self::Anything),
+                        None => {
+                            is_true(schema, "x-kubernetes-preserve-unknown-fields").then_some(Self::Anything)
+                        }
                     },
                 }
             }

@@ -20,10 +20,7 @@ pub(crate) fn read_mutations<'d>(
     items.iter().filter_map(|item| read_mutation(reader, item)).collect()
 }
 
-fn read_mutation<'d>(
-    reader: &mut DocumentReader<'d>,
-    item: &DocumentFields<'d>,
-) -> Option<MutationSource> {
+fn read_mutation<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<MutationSource> {
     reader.only(item, &["patchType", "applyConfiguration", "jsonPatch"]);
     let words = [
         ("ApplyConfiguration", MutationLanguage::ApplyConfiguration),

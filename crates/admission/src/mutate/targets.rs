@@ -2,10 +2,13 @@
 
 use std::cell::Cell;
 
-use kubewright_cel_rules::{CelChecks, CelExpression, ExpressionSubject, NamedCondition, ObjectForm, SpentCost};
+use kubewright_cel_rules::{
+    CelChecks, CelExpression, ExpressionSubject, NamedCondition, ObjectForm, SpentCost,
+};
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_engine::{
-    ApiCall, DecisionCache, Effect, EvalError, Evaluation, ObjectWrite, Query, QueryAnswer, WorldView, WriteVerb,
+    ApiCall, DecisionCache, Effect, EvalError, Evaluation, ObjectWrite, Query, QueryAnswer, WorldView,
+    WriteVerb,
 };
 use kubewright_value::{Text, Value};
 

@@ -130,7 +130,11 @@ fn read_validating_policy_settings<'d>(
 }
 
 /// A missing field means enabled.
-pub(crate) fn read_enabled<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, key: &str) -> bool {
+pub(crate) fn read_enabled<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> bool {
     let Some(fields) = reader.object(fields, key) else { return true };
     reader.only(&fields, &["enabled"]);
     reader.boolean(&fields, "enabled").unwrap_or(true)

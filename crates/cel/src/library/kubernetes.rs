@@ -64,9 +64,7 @@ impl CelEnvironment {
     /// its parts.
     #[must_use]
     pub fn with_patches(self) -> Self {
-        self.with(&JSON_PATCH)
-            .structure(JSON_PATCH_TYPE, JSON_PATCH_FIELDS)
-            .structure_family(OBJECT_TYPE)
+        self.with(&JSON_PATCH).structure(JSON_PATCH_TYPE, JSON_PATCH_FIELDS).structure_family(OBJECT_TYPE)
     }
 }
 

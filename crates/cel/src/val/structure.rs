@@ -63,9 +63,7 @@ impl Val<'_> {
             Self::UInt(number) => {
                 i64::try_from(*number).map_or_else(|_| Value::from(number.to_string()), safe)
             }
-            Self::Double(number) if number.is_finite() => {
-                Value::Number(Number::Float(*number).normalized())
-            }
+            Self::Double(number) if number.is_finite() => Value::Number(Number::Float(*number).normalized()),
             Self::Optional(Some(value)) => value.to_safe_value()?,
             Self::List(ListVal::Made(items)) => {
                 Value::array(items.iter().map(Val::to_safe_value).collect::<Result<_, _>>()?)

@@ -41,7 +41,7 @@ pub(crate) fn run_migrate(
     let mut problems = std::mem::take(&mut sources.problems);
     let documents = std::mem::take(&mut sources.documents);
     let mut converted =
-        conversion::convert_documents(documents, ConversionTarget::ValidatingPolicy, &sources.options)?;
+        conversion::convert_documents(documents, ConversionTarget::Successor(None), &sources.options)?;
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         problems.push(no_policies(arguments));
     }

@@ -100,4 +100,3 @@ fn report(
     let location = locate_within(findings.document, &text.path, position, 1);
     findings.diagnostics.push(Diagnostic::new(&code::BAD_PATCH, message, location).help(help));
 }
-

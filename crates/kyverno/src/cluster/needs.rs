@@ -50,7 +50,10 @@ fn in_loops(method: &Method, policy: &PolicySource, needs: &mut Needs) {
             }
         }
         Method::Mutate(mutate) => {
-            mutate.entries().into_iter().for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
+            mutate
+                .entries()
+                .into_iter()
+                .for_each(|entry| config_maps(std::slice::from_ref(entry), policy, needs));
         }
         _ => {}
     }

@@ -19,9 +19,7 @@ use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::tainted::Tainted;
-use crate::template::{
-    TemplateHome, TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate,
-};
+use crate::template::{TemplateHome, TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::JmesPathParseErrorKind;

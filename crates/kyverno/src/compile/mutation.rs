@@ -77,8 +77,7 @@ impl PolicyCompiler<'_> {
             MutatePatch::StrategicMerge(patch) => {
                 let prefix =
                     if home.is_in_loop { "/patchStrategicMerge" } else { "/mutate/patchStrategicMerge" };
-                let template_home =
-                    TemplateHome { prefix, at: Some(home.at), ..TemplateHome::default() };
+                let template_home = TemplateHome { prefix, at: Some(home.at), ..TemplateHome::default() };
                 let template = self.template_at(patch, template_home);
                 let constant = template
                     .constant()

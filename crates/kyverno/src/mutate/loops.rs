@@ -93,7 +93,8 @@ impl MutationLoop {
     /// Returns the error of a list, which Kyverno tells twice.
     fn list_error(&self, unresolved: Unresolved) -> EvalError {
         let error = EvalError::from(unresolved);
-        let message = format!("failed to evaluate list {}: {}: {}", self.list.text(), error.message, error.message);
+        let message =
+            format!("failed to evaluate list {}: {}: {}", self.list.text(), error.message, error.message);
         EvalError { message, ..error }
     }
 

@@ -188,7 +188,11 @@ impl OperationReader<'_> {
 
 impl OperationList {
     /// Applies the operations to `document`, all or none.
-    pub(super) fn apply(&self, document: &Value, context: &mut VariableContext<'_>) -> Result<Value, EvalError> {
+    pub(super) fn apply(
+        &self,
+        document: &Value,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Value, EvalError> {
         let made;
         let operations = match self {
             Self::Constant(operations) => operations,
@@ -233,7 +237,9 @@ fn leads_behind_the_end(document: &Value, path: &Pointer) -> bool {
     for token in parents {
         here = match here {
             Some(Value::Object(map)) => map.get(token),
-            Some(Value::Array(items)) if token != "-" => token.parse().ok().and_then(|at: usize| items.get(at)),
+            Some(Value::Array(items)) if token != "-" => {
+                token.parse().ok().and_then(|at: usize| items.get(at))
+            }
             _ if token == "-" => return true,
             _ => None,
         };

@@ -101,7 +101,9 @@ impl OverlayNode {
                 }
                 made.finish()
             }
-            Value::Array(items) if has_marks(value) => Self::of_list(items.iter().map(Self::of_own).collect()),
+            Value::Array(items) if has_marks(value) => {
+                Self::of_list(items.iter().map(Self::of_own).collect())
+            }
             plain => Self::Plain(plain.clone()),
         }
     }
@@ -125,7 +127,9 @@ impl OverlayNode {
         match self {
             Self::Plain(_) => AnchorKinds::default(),
             Self::Map(map) => map.anchors,
-            Self::List(nodes) => nodes.iter().fold(AnchorKinds::default(), |all, node| all.and(node.anchors())),
+            Self::List(nodes) => {
+                nodes.iter().fold(AnchorKinds::default(), |all, node| all.and(node.anchors()))
+            }
         }
     }
 
@@ -261,7 +265,9 @@ impl OverlayCondition {
         let is_scalar = !matches!(shown, Value::Object(_) | Value::Array(_));
         let pattern = match (is_scalar, value) {
             // A scalar is compared as text: `5` with `"5"`, `true` with `"true"`.
-            (true, Tainted::Trusted(value)) => ValidatePattern::compile(&Tainted::Trusted(text_of_scalar(value))),
+            (true, Tainted::Trusted(value)) => {
+                ValidatePattern::compile(&Tainted::Trusted(text_of_scalar(value)))
+            }
             (true, Tainted::Untrusted(value)) => {
                 ValidatePattern::compile(&Tainted::Untrusted(text_of_scalar(value)))
             }
@@ -308,9 +314,9 @@ pub(super) fn text_of_scalar(value: &Value) -> Value {
 /// Returns whether there may be an anchor or a directive in what the author wrote.
 fn has_marks(value: &Value) -> bool {
     match value {
-        Value::Object(map) => {
-            map.iter().any(|(key, value)| key.ends_with(')') || key == DIRECTIVE_KEY || key.contains(") ") || has_marks(value))
-        }
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            key.ends_with(')') || key == DIRECTIVE_KEY || key.contains(") ") || has_marks(value)
+        }),
         Value::Array(items) => items.iter().any(has_marks),
         _ => false,
     }

@@ -4,8 +4,8 @@
 //! resolved on its own, so what was found for one never decides for another.
 
 use kubewright_engine::{TraceNode, TraceVerdict};
-use kubewright_patch::strategic::{ElementPatch, ListPatch, ObjectPatch, PatchEntry, StrategicPatch};
 use kubewright_patch::Pointer;
+use kubewright_patch::strategic::{ElementPatch, ListPatch, ObjectPatch, PatchEntry, StrategicPatch};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::overlay::{OverlayCondition, OverlayEntry, OverlayMap, OverlayNode, text_of_scalar};

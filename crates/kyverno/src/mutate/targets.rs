@@ -4,9 +4,7 @@
 
 use kubewright_engine::{ApiCall, Effect, EvalError, ObjectWrite, Query, QueryAnswer, WriteVerb};
 use kubewright_golib::glob;
-use kubewright_k8s::{
-    BUILT_IN_KINDS, GroupVersionKind, ObjectName, is_cluster_scoped, resource_name,
-};
+use kubewright_k8s::{BUILT_IN_KINDS, GroupVersionKind, ObjectName, is_cluster_scoped, resource_name};
 use kubewright_value::{Map, Step, Text, Value};
 
 use super::{Mutation, mutated_message, unresolved_variable};
@@ -232,7 +230,9 @@ impl TargetQuery {
 /// Returns the kind of a target.
 fn target_kind(api_version: &str, kind: &str) -> Result<GroupVersionKind, EvalError> {
     if kind.contains('/') {
-        return Err(EvalError::new(format!("`{kind}` is a subresource, which cannot be looked up as a target")));
+        return Err(EvalError::new(format!(
+            "`{kind}` is a subresource, which cannot be looked up as a target"
+        )));
     }
     if glob::has_wildcard(kind) || glob::has_wildcard(api_version) {
         return Err(EvalError::new(format!("`{api_version} {kind}` names no single kind of targets")));
@@ -241,9 +241,8 @@ fn target_kind(api_version: &str, kind: &str) -> Result<GroupVersionKind, EvalEr
     let mut found = GroupVersionKind::of(&made.into());
     if api_version.is_empty() {
         let known = BUILT_IN_KINDS.iter().find(|(_, _, kinds)| kinds.contains(&kind));
-        let (group, version, _) = known.ok_or_else(|| {
-            EvalError::new(format!("the target of kind `{kind}` has no `apiVersion`"))
-        })?;
+        let (group, version, _) = known
+            .ok_or_else(|| EvalError::new(format!("the target of kind `{kind}` has no `apiVersion`")))?;
         (found.group, found.version) = ((*group).into(), (*version).into());
     }
     Ok(found)

@@ -58,9 +58,13 @@ fn addition(document: &Value, path: &Pointer, kind: PatchErrorKind) -> String {
     match kind {
         PatchErrorKind::NotAContainer => "invalid state detected".to_owned(),
         PatchErrorKind::OutOfRange => {
-            format!("error in add for path: '{path}': Unable to access invalid index: {last}: invalid index referenced")
+            format!(
+                "error in add for path: '{path}': Unable to access invalid index: {last}: invalid index referenced"
+            )
         }
-        PatchErrorKind::BadIndex if parent(document, path).is_some_and(|parent| parent.as_array().is_some()) => {
+        PatchErrorKind::BadIndex
+            if parent(document, path).is_some_and(|parent| parent.as_array().is_some()) =>
+        {
             let shown = json::quote(last);
             format!(
                 "error in add for path: '{path}': value was not a proper array index: '{last}': strconv.Atoi: \
@@ -85,7 +89,9 @@ fn relocation(name: &str, document: &Value, from: &Pointer, path: &Pointer) -> S
         Some(Value::Array(items)) if last.parse::<usize>().is_ok_and(|index| index >= items.len()) => {
             format!("{source}: Unable to access invalid index: {last}: invalid index referenced")
         }
-        _ => format!("{name} operation does not apply: doc is missing destination path: {path}: missing value"),
+        _ => {
+            format!("{name} operation does not apply: doc is missing destination path: {path}: missing value")
+        }
     }
 }
 
@@ -115,7 +121,8 @@ fn node_kind(kind: ValueKind) -> &'static str {
 fn flow_text(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let entries = map.iter().map(|(key, value)| format!("{}: {}", json::quote(key), flow_text(value)));
+            let entries =
+                map.iter().map(|(key, value)| format!("{}: {}", json::quote(key), flow_text(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => {

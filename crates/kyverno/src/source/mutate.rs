@@ -87,32 +87,14 @@ type PatchKey = &'static str;
 
 const PATCHES: [PatchKey; 3] = ["patchStrategicMerge", "patchesJson6902", "foreach"];
 
-const FOREACH_FIELDS: &[&str] = &[
-    "list",
-    "context",
-    "preconditions",
-    "order",
-    "patchStrategicMerge",
-    "patchesJson6902",
-    "foreach",
-];
+const FOREACH_FIELDS: &[&str] =
+    &["list", "context", "preconditions", "order", "patchStrategicMerge", "patchesJson6902", "foreach"];
 
-const TARGET_FIELDS: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "name",
-    "namespace",
-    "uid",
-    "selector",
-    "context",
-    "preconditions",
-];
+const TARGET_FIELDS: &[&str] =
+    &["apiVersion", "kind", "name", "namespace", "uid", "selector", "context", "preconditions"];
 
 /// Reads the `mutate` of `rule`.
-pub(super) fn read_mutate<'d>(
-    reader: &mut DocumentReader<'d>,
-    rule: &DocumentFields<'d>,
-) -> Option<Mutate> {
+pub(super) fn read_mutate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>) -> Option<Mutate> {
     let fields = reader.object(rule, "mutate")?;
     reader.only(
         &fields,

@@ -5,8 +5,8 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
 use super::{
-    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, mutate, owned_value,
-    pod_security, policy,
+    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, generate, manifests, mutate,
+    owned_value, pod_security, policy,
 };
 use kubewright_cel_rules::source::read_named_expressions;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};

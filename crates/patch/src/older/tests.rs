@@ -22,7 +22,8 @@ fn apply(document: &str, operations: &[&str]) -> Result<OlderPatchResult, String
         operation
     };
     let operations: Vec<OlderOperation> = operations.iter().map(read).collect();
-    apply_older_patch(&parse(document), &operations, &mut Budget::default()).map_err(|error| error.to_string())
+    apply_older_patch(&parse(document), &operations, &mut Budget::default())
+        .map_err(|error| error.to_string())
 }
 
 #[track_caller]
@@ -58,18 +59,12 @@ fn a_test_that_does_not_hold_drops_the_patch() {
     let document = r#"{"a": {"b": 1}}"#;
     assert_eq!(apply(document, &["add /x 1", "test /a/b 2"]), Ok(OlderPatchResult::Dropped(1)));
     assert_eq!(apply(document, &["test /a/zz 2"]), Ok(OlderPatchResult::Dropped(0)));
-    assert_eq!(
-        apply(document, &["test /a/b 1"]),
-        Ok(OlderPatchResult::Applied(parse(document)))
-    );
+    assert_eq!(apply(document, &["test /a/b 1"]), Ok(OlderPatchResult::Applied(parse(document))));
 }
 
 #[test]
 fn failures_have_the_words_of_the_library() {
-    fails(
-        &["add /x/y 1"],
-        "add operation does not apply: doc is missing path: \"/x/y\": missing value",
-    );
+    fails(&["add /x/y 1"], "add operation does not apply: doc is missing path: \"/x/y\": missing value");
     fails(
         &["add /l/9 1"],
         "error in add for path: '/l/9': Unable to access invalid index: 9: invalid index referenced",

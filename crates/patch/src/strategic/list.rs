@@ -136,11 +136,7 @@ impl<S: MergeSchema> StrategicMerge<'_, S> {
     }
 
     /// Puts the scalars of the patch before those of the list that it does not have.
-    fn united(
-        &mut self,
-        list: Value,
-        elements: &[WrittenElement<'_>],
-    ) -> Result<Value, StrategicError> {
+    fn united(&mut self, list: Value, elements: &[WrittenElement<'_>]) -> Result<Value, StrategicError> {
         let items = list.as_array().unwrap_or_default();
         let steps = (items.len() + 1).saturating_mul(elements.len() + 1);
         self.limited(|merge| merge.budget.step(steps as u64))?;

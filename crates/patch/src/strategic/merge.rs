@@ -94,7 +94,9 @@ impl<'p> PatchPart<'p> {
 
     fn is_empty_object(self) -> bool {
         match self.simple() {
-            Self::Tree(StrategicPatch::Object(object)) => object.entries.is_empty() && object.directive.is_none(),
+            Self::Tree(StrategicPatch::Object(object)) => {
+                object.entries.is_empty() && object.directive.is_none()
+            }
             Self::Plain(value) => value.as_object().is_some_and(Map::is_empty),
             Self::Tree(_) => false,
         }
@@ -126,7 +128,15 @@ impl<'p> PatchPart<'p> {
 impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
     /// Returns a merge that knows the lists of `schema`.
     pub fn new(schema: &'m S, budget: &'m mut Budget) -> Self {
-        Self { schema, budget, observer: None, at: Vec::new(), from: Vec::new(), is_changed: false, is_in_element: false }
+        Self {
+            schema,
+            budget,
+            observer: None,
+            at: Vec::new(),
+            from: Vec::new(),
+            is_changed: false,
+            is_in_element: false,
+        }
     }
 
     /// Returns the same merge, which calls `observer` with every change.

@@ -20,9 +20,7 @@ impl MergeSchema for Lists {
                 let protocol = ElementKey { name: "protocol", default: Some("TCP") };
                 SchemaMerge::Keyed(ListKeys { first: key("port"), second: Some(protocol) }, None)
             }
-            "spread" => {
-                SchemaMerge::Keyed(ListKeys { first: key("key"), second: Some(key("when")) }, None)
-            }
+            "spread" => SchemaMerge::Keyed(ListKeys { first: key("key"), second: Some(key("when")) }, None),
             "set" => SchemaMerge::Set,
             "o" => SchemaMerge::Object(()),
             _ => SchemaMerge::Replace,
@@ -109,9 +107,16 @@ fn keyed_lists_keep_their_order_and_new_elements_come_first() {
     );
     check("{by: [{name: a}]}", "{by: []}", "{by: [{name: a}]}");
     check("{by: [{name: 1}]}", "{by: [{name: '1', x: 1}]}", "{by: [{name: '1', x: 1}]}");
-    check("{by: [{name: a, by: [{name: x}]}]}", "{by: [{name: a, by: [{name: y}]}]}",
-        "{by: [{name: a, by: [{name: y}, {name: x}]}]}");
-    check_error("{by: [{name: a}]}", "{by: [{x: 1}]}", "an element has no `name`, by which the list is merged at `/by`");
+    check(
+        "{by: [{name: a, by: [{name: x}]}]}",
+        "{by: [{name: a, by: [{name: y}]}]}",
+        "{by: [{name: a, by: [{name: y}, {name: x}]}]}",
+    );
+    check_error(
+        "{by: [{name: a}]}",
+        "{by: [{x: 1}]}",
+        "an element has no `name`, by which the list is merged at `/by`",
+    );
 }
 
 #[test]
@@ -143,7 +148,11 @@ fn a_second_key_may_have_a_default() {
 
 #[test]
 fn without_a_default_a_lone_element_is_meant() {
-    check("{spread: [{key: a, when: x}]}", "{spread: [{key: a, y: 1}]}", "{spread: [{key: a, when: x, y: 1}]}");
+    check(
+        "{spread: [{key: a, when: x}]}",
+        "{spread: [{key: a, y: 1}]}",
+        "{spread: [{key: a, when: x, y: 1}]}",
+    );
     check(
         "{spread: [{key: a, when: x}]}",
         "{spread: [{key: a, when: y}]}",
@@ -177,7 +186,8 @@ fn a_directive_in_a_plain_value_is_a_key_like_others() {
 
 #[test]
 fn elements_are_patched_in_place_whatever_their_keys() {
-    let element = |index, patch: &str| ElementPatch { index, written: 0, patch: StrategicPatch::parse(&value(patch)) };
+    let element =
+        |index, patch: &str| ElementPatch { index, written: 0, patch: StrategicPatch::parse(&value(patch)) };
     let list = |in_place| {
         let patch = StrategicPatch::List(ListPatch { in_place, elements: Vec::new() });
         let entry = PatchEntry { key: "l".into(), written: "l".into(), patch };
@@ -198,7 +208,10 @@ fn every_step_is_told_with_both_places() {
         let path = |path: &[Step]| super::super::Pointer::from_steps(path).to_string();
         steps.push(format!("{:?} {} {}", step.effect, path(step.at), path(step.from)));
     };
-    StrategicMerge::new(&Lists, &mut budget).observed(&mut observe).merge(&mut object, &patch).expect("a merge");
+    StrategicMerge::new(&Lists, &mut budget)
+        .observed(&mut observe)
+        .merge(&mut object, &patch)
+        .expect("a merge");
     assert_eq!(steps, ["Set /a/b /a/b", "Inserted /by/0 /by/0", "Set /l /l"]);
 }
 

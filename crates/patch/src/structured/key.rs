@@ -14,9 +14,7 @@ pub(super) fn item_key(item: &Value, relation: &ListRelation) -> Result<String, 
         ListRelation::Set => match item {
             Value::Object(_) => Err("associative list without keys has an element that's a map type".into()),
             Value::Array(_) => Err("not supported: associative list with lists as elements".into()),
-            Value::Null => {
-                Err("associative list without keys has an element that's an explicit null".into())
-            }
+            Value::Null => Err("associative list without keys has an element that's an explicit null".into()),
             plain => Ok(format!("[={}]", plain_text(plain))),
         },
         ListRelation::Atomic => Err("invalid indexing of non-associative list".into()),

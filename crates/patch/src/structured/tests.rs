@@ -194,7 +194,11 @@ fn nulls_are_accepted_unless_they_are_refused() {
 
 #[test]
 fn untyped_parts_are_united_and_their_lists_replaced_only_on_request() {
-    merges(r#"{"raw": {"a": {"b": 1}}}"#, r#"{"raw": {"a": {"c": 2}}}"#, r#"{"raw": {"a": {"b": 1, "c": 2}}}"#);
+    merges(
+        r#"{"raw": {"a": {"b": 1}}}"#,
+        r#"{"raw": {"a": {"c": 2}}}"#,
+        r#"{"raw": {"a": {"b": 1, "c": 2}}}"#,
+    );
     refuses(
         "{}",
         r#"{"raw": [1]}"#,

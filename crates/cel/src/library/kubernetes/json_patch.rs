@@ -13,12 +13,8 @@ pub const JSON_PATCH_TYPE: &str = "JSONPatch";
 /// The type of an object that is applied to another; those of its parts are `Object.spec` and so on.
 pub const OBJECT_TYPE: &str = "Object";
 
-pub(super) const JSON_PATCH_FIELDS: FieldTypes = &[
-    ("op", CelKind::String),
-    ("path", CelKind::String),
-    ("from", CelKind::String),
-    ("value", CelKind::Any),
-];
+pub(super) const JSON_PATCH_FIELDS: FieldTypes =
+    &[("op", CelKind::String), ("path", CelKind::String), ("from", CelKind::String), ("value", CelKind::Any)];
 
 /// The library of JSON patches; `JSONPatch{...}` is a structure of the environment.
 pub const JSON_PATCH: CelLibrary =

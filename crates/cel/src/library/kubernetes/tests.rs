@@ -265,5 +265,8 @@ fn numbers_of_patches_are_kept_by_every_reader() {
     let safe = |text: &str| evaluated(text, |value| json::to_string(&value.to_safe_value().expect("JSON")));
     assert_eq!(safe("[9007199254740991, 9007199254740993]"), r#"[9007199254740991,"9007199254740993"]"#);
     assert_eq!(safe("{'a': 2.0, 'b': 1.5}"), r#"{"a":2,"b":1.5}"#);
-    assert_eq!(safe("[dyn(5u), dyn(duration('1h')), dyn(b'abc'), dyn(null)]").as_str(), r#"[5,"3600s","YWJj",null]"#);
+    assert_eq!(
+        safe("[dyn(5u), dyn(duration('1h')), dyn(b'abc'), dyn(null)]").as_str(),
+        r#"[5,"3600s","YWJj",null]"#
+    );
 }

@@ -1,7 +1,9 @@
 //! A converted policy beside the rules that it replaces, so that both can be asked about the same requests.
 
 use kubewright_convert::ConvertedPolicy;
-use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, Query, Rule, World};
+#[cfg(feature = "serve")]
+use kubewright_engine::Query;
+use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, Rule, RuleAction, World};
 use kubewright_files as files;
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Text};
@@ -21,6 +23,8 @@ pub(in crate::commands) struct PairDecision {
     pub(in crate::commands) source: Decision,
     /// The decision of the policy that replaces them.
     pub(in crate::commands) converted: Decision,
+    /// Whether the rules change or make objects.
+    is_change: bool,
 }
 
 impl ConversionPair {
@@ -64,6 +68,7 @@ impl ConversionPair {
         PairDecision {
             source: self.source.decide(request, world, settings),
             converted: self.converted.decide(request, world, settings),
+            is_change: self.source.rules().iter().any(|rule| rule.action != RuleAction::Validate),
         }
     }
 }
@@ -71,7 +76,8 @@ impl ConversionPair {
 impl PairDecision {
     /// Returns what both say in short.
     pub(in crate::commands) fn verdicts(&self) -> (CombinedVerdict, CombinedVerdict) {
-        (CombinedVerdict::of(&self.source), CombinedVerdict::of(&self.converted))
+        let [source, converted] = [&self.source, &self.converted];
+        (CombinedVerdict::of(source, self.is_change), CombinedVerdict::of(converted, self.is_change))
     }
 
     /// Takes what must be looked up before both can answer.

@@ -353,6 +353,9 @@ fn is_same_content(one: &Value, other: &Value) -> bool {
 fn action_text(policy: &Value) -> String {
     let actions = policy.at(&["spec", "validationActions"]).and_then(Value::as_array).unwrap_or_default();
     let actions: Vec<&str> = actions.iter().filter_map(Value::as_str).collect();
+    if actions.is_empty() {
+        return "it agrees with its source, and changes objects in its place".to_owned();
+    }
     format!("it agrees with its source, and gets its action: {}", actions.join(", "))
 }
 
