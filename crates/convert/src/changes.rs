@@ -36,7 +36,11 @@ impl Converter<'_> {
     ) -> ConversionResult<Vec<ConvertedRuleDraft>> {
         let rule = subject.rule;
         if !self.target.writes(SuccessorKind::MutatingPolicy) {
-            return refuse_conversion("`mutate` is not a check", &mutate.path);
+            let why = self.not_written(
+                "`mutate` is not a check",
+                "it changes objects, for which there is MutatingPolicy",
+            );
+            return refuse_conversion(why, &mutate.path);
         }
         self.check_settings(rule)?;
         let preconditions = translate_preconditions(rule, &self.functions)?;
@@ -102,7 +106,11 @@ impl Converter<'_> {
     ) -> ConversionResult<Vec<ConvertedRuleDraft>> {
         let rule = subject.rule;
         if !self.target.writes(SuccessorKind::GeneratingPolicy) {
-            return refuse_conversion("`generate` is not a check", &child_path(&rule.path, "generate"));
+            let why = self.not_written(
+                "`generate` is not a check",
+                "it makes objects, for which there is GeneratingPolicy",
+            );
+            return refuse_conversion(why, &child_path(&rule.path, "generate"));
         }
         self.check_settings(rule)?;
         let conditions = translate_preconditions(rule, &self.functions)?;
@@ -158,6 +166,13 @@ impl Converter<'_> {
             is_native: false,
             change: Some(change),
         })
+    }
+
+    /// Returns why a rule is not written: `of_checks` where only checks are.
+    fn not_written(&self, of_checks: &'static str, of_changes: &'static str) -> &'static str {
+        let writes_checks =
+            !self.target.is_successor() || self.target.writes(SuccessorKind::ValidatingPolicy);
+        if writes_checks { of_checks } else { of_changes }
     }
 
     /// Refuses settings of the policy that a change has no equivalent for.

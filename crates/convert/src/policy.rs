@@ -144,6 +144,7 @@ pub(super) fn convert_source(
             Err(reason) => conversion.refused.push(refuse(&rule.name.value, reason)),
         }
     }
+    converter.tell_order(&drafted, &mut conversion.notes);
     let origin = SourcePolicy { document, policy: &policy, rules };
     conversion.written = match target {
         ConversionTarget::ValidatingAdmissionPolicy { .. } => {
@@ -254,6 +255,25 @@ impl Converter<'_> {
             return refuse_conversion("it makes an expression that is too long", &rule.validate.path);
         }
         Ok(drafts)
+    }
+
+    /// Notes that rules which change an object one after the other become policies that do.
+    fn tell_order(&self, drafted: &[(Text, Vec<ConvertedRuleDraft>)], notes: &mut Vec<ConversionNote>) {
+        let is_mutation = |draft: &ConvertedRuleDraft| {
+            draft.change.as_ref().is_some_and(|change| change.kind == SuccessorKind::MutatingPolicy)
+        };
+        let names = drafted.iter().filter(|(_, drafts)| drafts.first().is_some_and(is_mutation));
+        let second = names.map(|(name, _)| name).nth(1);
+        let rule = self.policy.rules.iter().find(|rule| Some(&rule.name.value) == second);
+        if let Some(rule) = rule {
+            self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "the rules of the policy change an object one after the other, their successors in the order of their \
+                 names",
+            );
+        }
     }
 
     /// Refuses settings of the whole policy that have no equivalent.
