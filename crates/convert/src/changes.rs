@@ -94,7 +94,7 @@ impl Converter<'_> {
             fields: vec![("mutations", Value::array(mutations))],
         };
         let conditions: Vec<(Text, String)> = preconditions.iter().cloned().chain(conditions).collect();
-        self.change_draft(subject, conditions, change)
+        self.change_draft(subject, &conditions, change)
     }
 
     /// Returns the draft of a rule that makes objects.
@@ -123,7 +123,7 @@ impl Converter<'_> {
         fields.push(("generate", Value::array(expressions.into_iter().map(entry).collect())));
         let change = ConvertedChange { kind: SuccessorKind::GeneratingPolicy, fields };
         self.tell_guesses(rule, notes);
-        Ok(vec![self.change_draft(subject, conditions, change)?])
+        Ok(vec![self.change_draft(subject, &conditions, change)?])
     }
 
     fn generate_evaluation(&self, generate: &GenerateSource) -> Option<Value> {
@@ -143,7 +143,7 @@ impl Converter<'_> {
     fn change_draft(
         &self,
         subject: &ConvertedRule<'_>,
-        conditions: Vec<(Text, String)>,
+        conditions: &[(Text, String)],
         change: ConvertedChange,
     ) -> ConversionResult<ConvertedRuleDraft> {
         let rule = subject.rule;

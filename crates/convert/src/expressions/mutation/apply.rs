@@ -164,7 +164,7 @@ impl MutationTranslator<'_> {
         for one in place.types {
             match one.shape() {
                 StructuredShape::KeyedList(item, keys) if keys.iter().map(|(key, _)| key).eq(["name"]) => {
-                    types.push(item)
+                    types.push(item);
                 }
                 _ => return refuse_conversion("a list that can only be replaced as a whole", at),
             }

@@ -36,27 +36,27 @@ fn stored(object: &Value, phase: RolloutPhase, is_ready: bool) -> Value {
 }
 
 #[track_caller]
-fn check(live: Option<Value>, want: SuccessorStep) {
-    assert_eq!(next_step(&successor_of(&source()), live.as_ref()), want);
+fn check(live: Option<&Value>, want: &SuccessorStep) {
+    assert_eq!(&next_step(&successor_of(&source()), live), want);
 }
 
 #[test]
 fn a_successor_has_no_effect_until_it_is_ready() {
     let quiet = successor_of(&source()).quiet;
     assert_eq!(quiet.at(&["spec", "validationActions"]), Some(&vec!["Audit"].into()));
-    check(None, SuccessorStep::Create);
-    check(Some(stored(&quiet, RolloutPhase::Audit, false)), SuccessorStep::WaitUntilReady);
-    check(Some(stored(&quiet, RolloutPhase::Audit, true)), SuccessorStep::Enforce);
+    check(None, &SuccessorStep::Create);
+    check(Some(&stored(&quiet, RolloutPhase::Audit, false)), &SuccessorStep::WaitUntilReady);
+    check(Some(&stored(&quiet, RolloutPhase::Audit, true)), &SuccessorStep::Enforce);
 }
 
 #[test]
 fn the_source_may_go_once_its_successor_acts() {
     let wanted = successor_of(&source()).wanted;
-    check(Some(stored(&wanted, RolloutPhase::Enforcing, false)), SuccessorStep::WaitUntilReady);
-    check(Some(stored(&wanted, RolloutPhase::Enforcing, true)), SuccessorStep::Settled);
+    check(Some(&stored(&wanted, RolloutPhase::Enforcing, false)), &SuccessorStep::WaitUntilReady);
+    check(Some(&stored(&wanted, RolloutPhase::Enforcing, true)), &SuccessorStep::Settled);
     // A successor that says it acts and does not is written anew.
     let quiet = successor_of(&source()).quiet;
-    check(Some(stored(&quiet, RolloutPhase::Enforcing, true)), SuccessorStep::StartOver);
+    check(Some(&stored(&quiet, RolloutPhase::Enforcing, true)), &SuccessorStep::StartOver);
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn a_source_that_changed_or_was_made_anew_starts_over() {
     let again = object("kind: ClusterPolicy\nmetadata: {name: p, uid: u2}\nspec: {rules: [{name: r}]}\n");
     for earlier in [changed, again] {
         let quiet = successor_of(&earlier).quiet;
-        check(Some(stored(&quiet, RolloutPhase::Audit, true)), SuccessorStep::StartOver);
+        check(Some(&stored(&quiet, RolloutPhase::Audit, true)), &SuccessorStep::StartOver);
         let wanted = successor_of(&earlier).wanted;
-        check(Some(stored(&wanted, RolloutPhase::Enforcing, true)), SuccessorStep::StartOver);
+        check(Some(&stored(&wanted, RolloutPhase::Enforcing, true)), &SuccessorStep::StartOver);
     }
 }
 
