@@ -5,9 +5,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::policy::{Converter, make_names_unique};
 use super::rebase::{self, TemplateReach};
-use super::{
-    ConversionNote, ConversionResult, ConversionTarget, RuleExpressions, expressions, refuse_conversion,
-};
+use super::{ConversionNote, ConversionResult, RuleExpressions, expressions, refuse_conversion};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::fields::child_path;
 use kubewright_k8s::PodTemplatePath;
@@ -141,7 +139,7 @@ impl Converter<'_> {
             list.iter().map(pair).collect::<Vec<_>>()
         };
         let params = part("paramKind").zip(part("paramRef"));
-        if params.is_some() && self.target == ConversionTarget::ValidatingPolicy {
+        if params.is_some() && self.target.is_successor() {
             return refuse_conversion(
                 "`paramKind`: a ValidatingPolicy has no parameters",
                 &child_path(&cel.path, "paramKind"),
@@ -149,7 +147,7 @@ impl Converter<'_> {
         }
         let mut validations: Vec<Value> =
             part("expressions").and_then(|list| list.as_array().map(<[Value]>::to_vec)).unwrap_or_default();
-        if self.target == ConversionTarget::ValidatingPolicy {
+        if self.target.is_successor() {
             let message = rule.validate.message.as_ref().map(|message| &message.value);
             let message = message.filter(|message| !message.contains("{{") && !message.is_empty());
             validations = validations.into_iter().map(|one| with_default_message(one, message)).collect();
@@ -175,7 +173,7 @@ impl Converter<'_> {
             );
         }
         // Kyverno's own admission policies do not allow existing violations.
-        if self.target == ConversionTarget::ValidatingPolicy {
+        if self.target.is_successor() {
             checks.was_violated = checks.violated_before();
         }
         Ok(checks)

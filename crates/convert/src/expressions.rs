@@ -6,15 +6,18 @@
 
 mod conditions;
 mod formula;
+mod generation;
 mod leaf;
 mod loops;
 mod message;
+mod mutation;
 mod operators;
 mod pattern;
 mod reading;
 mod scope;
 mod shape;
 mod text;
+mod values;
 
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_k8s::Operation;
@@ -22,14 +25,17 @@ use kubewright_value::{Step, Text, Value};
 
 use super::{CelValidation, ConversionRefusal, RuleExpressions};
 use formula::{Formula, MAX_FORMULA_SIZE};
+pub(super) use generation::translate_generate;
 use kubewright_dialect_kit::fields::{Located, child_path};
 use kubewright_kyverno::pattern::ValidatePattern;
 use kubewright_kyverno::source::{ContextSource, Method, ResourceFilter, RuleSource};
 use kubewright_kyverno::tainted::Tainted;
 use kubewright_kyverno::template::VariableTemplate;
+pub(super) use mutation::{MutationExpression, MutationExpressions, MutationSource, translate_mutation};
 use scope::TranslationScope;
 use shape::ValueShape;
 pub(super) use text::string_literal;
+pub(super) use values::translate_preconditions;
 
 /// The evaluated object; on deletions the old one.
 pub(super) const TARGET_OBJECT: &str = "(object != null ? object : oldObject)";

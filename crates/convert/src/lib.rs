@@ -5,6 +5,8 @@
 //! patterns and conditions. `policy` combines them with the `checks` of a rule; `vap` and `vpol` write documents.
 
 mod admission_policy;
+mod change_policy;
+mod changes;
 mod checks;
 mod constraints;
 mod decision;
@@ -31,8 +33,43 @@ pub enum ConversionTarget {
         /// Whether rules in CEL are also written for the controllers that make Pods, which Kyverno does not do.
         has_autogen: bool,
     },
-    /// `policies.kyverno.io/v1` ValidatingPolicy and NamespacedValidatingPolicy.
+    /// The kinds of `policies.kyverno.io/v1` that succeed rules: the one for each rule, or one kind only.
+    Successor(Option<SuccessorKind>),
+}
+
+/// A kind of `policies.kyverno.io/v1` that succeeds a kind of rule. A Policy becomes the namespaced kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuccessorKind {
+    /// For `validate`.
     ValidatingPolicy,
+    /// For `mutate`.
+    MutatingPolicy,
+    /// For `generate`.
+    GeneratingPolicy,
+}
+
+impl SuccessorKind {
+    /// Returns the name of the kind.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ValidatingPolicy => "ValidatingPolicy",
+            Self::MutatingPolicy => "MutatingPolicy",
+            Self::GeneratingPolicy => "GeneratingPolicy",
+        }
+    }
+}
+
+impl ConversionTarget {
+    /// Returns whether the target is a kind of `policies.kyverno.io/v1`.
+    pub(crate) fn is_successor(self) -> bool {
+        matches!(self, Self::Successor(_))
+    }
+
+    /// Returns whether policies of `kind` are written.
+    pub(crate) fn writes(self, kind: SuccessorKind) -> bool {
+        matches!(self, Self::Successor(only) if only.is_none_or(|only| only == kind))
+    }
 }
 
 /// The result of converting a policy.

@@ -6,6 +6,8 @@ use kubewright_jmespath::{Inputs, JmesPathFunctions};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
+use super::SuccessorKind;
+use super::changes::ConvertedChange;
 use super::checks::{ConvertedChecks, EXPRESSION_FIELDS};
 use super::constraints::MatchConstraints;
 use super::matching::{self, MatchSource};
@@ -14,7 +16,7 @@ use super::{
     Conversion, ConversionNote, ConversionRefusal, ConversionResult, ConversionTarget, ConvertedPolicy,
     UnconvertedRule, refuse_conversion,
 };
-use super::{decision, listed, vap, vpol};
+use super::{change_policy, decision, listed, vap, vpol};
 use kubewright_dialect_kit::fields::child_path;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::autogen::{self, AutogenRule};
@@ -44,6 +46,8 @@ pub(super) struct ConvertedRuleDraft {
     pub(super) action: FailureAction,
     /// Whether Kyverno itself would have written it.
     pub(super) is_native: bool,
+    /// What it changes, where it checks nothing.
+    pub(super) change: Option<ConvertedChange>,
 }
 
 /// The policy that is converted, for all writers.
@@ -55,14 +59,35 @@ pub(super) struct SourcePolicy<'p> {
 }
 
 /// A rule with its generated rules and exceptions.
-struct ConvertedRule<'r> {
-    rule: &'r RuleSource,
-    generated: Vec<&'r AutogenRule>,
+pub(super) struct ConvertedRule<'r> {
+    pub(super) rule: &'r RuleSource,
+    pub(super) generated: Vec<&'r AutogenRule>,
     /// All that there are, for this rule or not.
     all_exceptions: &'r [ExceptionSource],
     exceptions: Vec<&'r ExceptionSource>,
     /// Whether it is rewritten for controllers, or was.
     is_for_controllers: bool,
+}
+
+impl<'r> ConvertedRule<'r> {
+    /// Returns `rewritten`, which was made of this rule for controllers and is called `name`.
+    pub(super) fn of_controllers<'a>(
+        &self,
+        rewritten: &'a RuleSource,
+        policy: &PolicySource,
+        name: &Text,
+    ) -> ConvertedRule<'a>
+    where
+        'r: 'a,
+    {
+        ConvertedRule {
+            rule: rewritten,
+            generated: Vec::new(),
+            all_exceptions: self.all_exceptions,
+            exceptions: exceptions_for(self.all_exceptions, policy, name),
+            is_for_controllers: true,
+        }
+    }
 }
 
 /// Converts the policy in `document`.
@@ -119,6 +144,7 @@ pub(super) fn convert_source(
             Err(reason) => conversion.refused.push(refuse(&rule.name.value, reason)),
         }
     }
+    converter.tell_order(&drafted, &mut conversion.notes);
     let origin = SourcePolicy { document, policy: &policy, rules };
     conversion.written = match target {
         ConversionTarget::ValidatingAdmissionPolicy { .. } => {
@@ -133,10 +159,31 @@ pub(super) fn convert_source(
             };
             drafted.into_iter().map(written).collect()
         }
-        ConversionTarget::ValidatingPolicy => vpol::write_validating_policies(&origin, drafted),
+        ConversionTarget::Successor(_) => write_successors(&origin, drafted),
     };
     conversion.refused.sort_by_key(|refused| refused.location.position);
     conversion
+}
+
+/// Returns the policies that replace rules, in the order of the rules.
+fn write_successors(
+    origin: &SourcePolicy<'_>,
+    drafted: Vec<(Text, Vec<ConvertedRuleDraft>)>,
+) -> Vec<ConvertedPolicy> {
+    let is_change = |(_, drafts): &(Text, Vec<ConvertedRuleDraft>)| {
+        drafts.first().is_some_and(|draft| draft.change.is_some())
+    };
+    let (changes, checks): (Vec<_>, Vec<_>) = drafted.into_iter().partition(is_change);
+    let changes =
+        changes.into_iter().map(|(rule, drafts)| change_policy::write_change_policies(origin, rule, &drafts));
+    let checks = if checks.is_empty() { Vec::new() } else { vpol::write_validating_policies(origin, checks) };
+    let mut written: Vec<ConvertedPolicy> = changes.chain(checks).collect();
+    let place = |written: &ConvertedPolicy| {
+        let rules = &origin.policy.rules;
+        rules.iter().position(|rule| written.rules.first() == Some(&rule.name.value))
+    };
+    written.sort_by_key(place);
+    written
 }
 
 fn has_rule_name(policy: &PolicySource, rule: usize, name: &Text) -> bool {
@@ -157,7 +204,7 @@ pub(super) struct Converter<'c> {
     pub(super) policy: &'c PolicySource,
     pub(super) target: ConversionTarget,
     pub(super) functions: JmesPathFunctions,
-    rules: usize,
+    pub(super) rules: usize,
 }
 
 impl Converter<'_> {
@@ -168,7 +215,15 @@ impl Converter<'_> {
         notes: &mut Vec<ConversionNote>,
     ) -> ConversionResult<Vec<ConvertedRuleDraft>> {
         let rule = subject.rule;
+        match &rule.validate.method {
+            Method::Mutate(mutate) => return self.mutate_rule(subject, mutate, notes),
+            Method::Generate(generate) => return self.generate_rule(subject, generate, notes),
+            _ => {}
+        }
         self.policy_wide(rule)?;
+        if self.target.is_successor() && !self.target.writes(SuccessorKind::ValidatingPolicy) {
+            return refuse_conversion("it checks objects, for which there is ValidatingPolicy", &rule.path);
+        }
         let is_cel = matches!(rule.validate.method, Method::Cel(_));
         let is_native = is_cel && matches!(self.target, ConversionTarget::ValidatingAdmissionPolicy { .. });
         if is_native && let Some(reason) = decision::native_refusal(self.policy, rule, &subject.exceptions) {
@@ -192,6 +247,7 @@ impl Converter<'_> {
             params: checks.params.clone(),
             action,
             is_native,
+            change: None,
         };
         let mut drafts = vec![draft];
         self.controllers(subject, &checks, &mut drafts, notes)?;
@@ -199,6 +255,25 @@ impl Converter<'_> {
             return refuse_conversion("it makes an expression that is too long", &rule.validate.path);
         }
         Ok(drafts)
+    }
+
+    /// Notes that rules which change an object one after the other become policies that do.
+    fn tell_order(&self, drafted: &[(Text, Vec<ConvertedRuleDraft>)], notes: &mut Vec<ConversionNote>) {
+        let is_mutation = |draft: &ConvertedRuleDraft| {
+            draft.change.as_ref().is_some_and(|change| change.kind == SuccessorKind::MutatingPolicy)
+        };
+        let names = drafted.iter().filter(|(_, drafts)| drafts.first().is_some_and(is_mutation));
+        let second = names.map(|(name, _)| name).nth(1);
+        let rule = self.policy.rules.iter().find(|rule| Some(&rule.name.value) == second);
+        if let Some(rule) = rule {
+            self.note(
+                notes,
+                rule,
+                &rule.name.path,
+                "the rules of the policy change an object one after the other, their successors in the order of their \
+                 names",
+            );
+        }
     }
 
     /// Refuses settings of the whole policy that have no equivalent.
@@ -213,12 +288,6 @@ impl Converter<'_> {
                     &format!("`{field}` is not a check"),
                     &child_path(&rule.path, *field),
                 );
-            }
-            Method::Generate(_) => {
-                return refuse_conversion("`generate` is not a check", &child_path(&rule.path, "generate"));
-            }
-            Method::Mutate(mutate) => {
-                return refuse_conversion("`mutate` is not a check", &mutate.path);
             }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
@@ -282,7 +351,7 @@ impl Converter<'_> {
         Ok(own)
     }
 
-    fn constraints(
+    pub(super) fn constraints(
         &self,
         subject: &ConvertedRule<'_>,
         is_native: bool,
@@ -300,9 +369,7 @@ impl Converter<'_> {
             has_parts_of_pods: is_vap || !subject.is_for_controllers,
             path: &rule.path,
         })?;
-        if is_vap {
-            self.excuse(&subject.exceptions, operations, rule, &mut made)?;
-        }
+        self.excuse(&subject.exceptions, operations, rule, &mut made)?;
         Ok(made)
     }
 
@@ -336,7 +403,7 @@ impl Converter<'_> {
     }
 
     /// Notes that the name of a resource is a guess.
-    fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<ConversionNote>) {
+    pub(super) fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<ConversionNote>) {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
         // Locating a kind takes longer the further down it is, and thousands of notes are of no use.
         for kind in filters.flat_map(|filter| &filter.kinds).take(MAX_GUESSED_KINDS) {
@@ -390,7 +457,7 @@ impl Converter<'_> {
         for generated in &subject.generated {
             drafts.push(self.controller(subject, generated, checks, &draft)?);
         }
-        if self.target == ConversionTarget::ValidatingPolicy && vpol::relies_on_autogen(drafts) {
+        if self.target.is_successor() && vpol::relies_on_autogen(drafts) {
             self.note(
                 notes,
                 rule,
@@ -415,13 +482,7 @@ impl Converter<'_> {
             exclude: generated.exclude.clone(),
             ..rule.clone()
         };
-        let subject = ConvertedRule {
-            rule: &rewritten,
-            generated: Vec::new(),
-            all_exceptions: subject.all_exceptions,
-            exceptions: exceptions_for(subject.all_exceptions, self.policy, &generated.name),
-            is_for_controllers: true,
-        };
+        let subject = subject.of_controllers(&rewritten, self.policy, &generated.name);
         let constraints = self.constraints(&subject, false, &checks.operations)?;
         let moved = checks.early_reach.and_then(|_| checks.moved(generated.workload)).ok_or_else(|| {
             ConversionRefusal {
@@ -500,6 +561,6 @@ pub(super) fn make_names_unique(conditions: &mut [(Text, String)]) {
     }
 }
 
-fn named_value((name, expression): &(Text, String)) -> Value {
+pub(super) fn named_value((name, expression): &(Text, String)) -> Value {
     Map::from([("name", Value::from(name.clone())), ("expression", expression.clone().into())]).into()
 }

@@ -1,8 +1,9 @@
 //! Compares the matches of random policies before and after conversion, on random requests.
 
+mod changes;
 mod hostile;
 
-use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
+use kubewright_admission::{MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect, Engine, Rule, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;
@@ -191,10 +192,11 @@ fn document_of(text: &str) -> Document {
 
 /// Returns the rules of `documents`, in whichever of the dialects before and after a conversion they are written.
 fn rules(documents: &[Document]) -> Vec<Rule> {
-    let dialects: [Box<dyn Dialect>; 3] = [
+    let dialects: [Box<dyn Dialect>; 4] = [
         Box::new(Kyverno::new(&[], Default::default())),
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(&[], Default::default())),
+        Box::new(MutatingPolicies::new(&[], Default::default())),
     ];
     let compiled = |document: &Document| {
         let dialect = dialects.iter().find(|dialect| dialect.claims(document))?;
@@ -250,7 +252,7 @@ const CEL: &str = r#"{"message": "no", "allowExistingViolations": false, "cel": 
 
 #[test]
 fn a_validating_policy_is_about_the_same_requests() {
-    let (converted, refusals) = compare(ConversionTarget::ValidatingPolicy, DENY, 250);
+    let (converted, refusals) = compare(ConversionTarget::Successor(None), DENY, 250);
     assert!(converted > 100 && refusals > 300, "{converted} {refusals}");
 }
 

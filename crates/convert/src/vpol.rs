@@ -12,7 +12,7 @@ use super::rebase::autogen_rewrite;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::source::FailureAction;
 
-const POLICIES_API_VERSION: &str = "policies.kyverno.io/v1";
+pub(super) const POLICIES_API_VERSION: &str = "policies.kyverno.io/v1";
 
 /// Annotations that concern the older policy only.
 const DROPPED_ANNOTATIONS: [&str; 2] =
@@ -171,13 +171,14 @@ fn validating_policy_document(
     Map::from([
         ("apiVersion", Value::from(POLICIES_API_VERSION)),
         ("kind", kind.into()),
-        ("metadata", validating_policy_metadata(origin, &name)),
+        ("metadata", policy_metadata(origin, &name)),
         ("spec", validating_policy_spec(origin, plan)),
     ])
     .into()
 }
 
-fn validating_policy_metadata(origin: &SourcePolicy<'_>, name: &str) -> Value {
+/// Returns the metadata of a policy called `name`, with the labels and annotations of its source.
+pub(super) fn policy_metadata(origin: &SourcePolicy<'_>, name: &str) -> Value {
     let mut metadata = Map::from([("name", Value::from(name))]);
     if let Some(namespace) = &origin.policy.namespace {
         metadata.insert("namespace".into(), namespace.clone().into());
@@ -205,11 +206,8 @@ fn validating_policy_spec(origin: &SourcePolicy<'_>, plan: &PolicyPlan) -> Value
     if !settings.is_fail_closed {
         spec.insert("failurePolicy".into(), "Ignore".into());
     }
-    let timeout = origin.document.value.at(&["spec", "webhookConfiguration", "timeoutSeconds"]);
-    let timeout = timeout.or_else(|| origin.document.value.at(&["spec", "webhookTimeoutSeconds"]));
-    if let Some(timeout) = timeout.filter(|timeout| !timeout.is_null()) {
-        let webhook = Map::from([("timeoutSeconds", timeout.clone())]);
-        spec.insert("webhookConfiguration".into(), webhook.into());
+    if let Some(webhook) = webhook_value(origin) {
+        spec.insert("webhookConfiguration".into(), webhook);
     }
     if let Some(evaluation) = evaluation_value(origin) {
         spec.insert("evaluation".into(), evaluation);
@@ -231,6 +229,14 @@ fn validating_policy_spec(origin: &SourcePolicy<'_>, plan: &PolicyPlan) -> Value
         spec.insert("auditAnnotations".into(), annotations.clone());
     }
     spec.into()
+}
+
+/// Returns the settings of the webhook, where the source has any.
+pub(super) fn webhook_value(origin: &SourcePolicy<'_>) -> Option<Value> {
+    let timeout = origin.document.value.at(&["spec", "webhookConfiguration", "timeoutSeconds"]);
+    let timeout = timeout.or_else(|| origin.document.value.at(&["spec", "webhookTimeoutSeconds"]));
+    let timeout = timeout.filter(|timeout| !timeout.is_null())?;
+    Some(Map::from([("timeoutSeconds", timeout.clone())]).into())
 }
 
 fn evaluation_value(origin: &SourcePolicy<'_>) -> Option<Value> {

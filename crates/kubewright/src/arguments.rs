@@ -7,6 +7,8 @@ mod detect;
 mod function;
 mod graph;
 mod install;
+#[cfg(feature = "serve")]
+mod migrate;
 mod render;
 #[cfg(feature = "serve")]
 mod scan;
@@ -36,6 +38,8 @@ pub(crate) use detect::{CompatMode, DetectArguments};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
+#[cfg(feature = "serve")]
+pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{
@@ -98,8 +102,11 @@ pub(crate) enum CliCommand {
     Trace(Box<TraceArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
     Generate(GenerateArguments),
-    /// Write ValidatingPolicies that are equivalent to ClusterPolicies
+    /// Write policies in CEL that are equivalent to ClusterPolicies
     Convert(ConvertArguments),
+    /// Move the policies of a folder or a cluster to the kinds that succeed them, with proof
+    #[cfg(feature = "serve")]
+    Migrate(Box<MigrateArguments>),
     /// Apply traits to manifests
     Render(RenderArguments),
     /// Apply traits as a KRM function of kustomize or kpt
@@ -496,7 +503,7 @@ Each policy is compared with its source on the tests of the source, which are ky
 and below, and left out if it differs.
 
 Examples:
-  kubewright convert policies/ --to validatingpolicy --output-dir converted/
+  kubewright convert policies/ --to auto --output-dir converted/
   kubewright convert policies/require-labels.yaml --to validatingpolicy
   kubewright convert policies/ --to validatingpolicy --summary -o json
 
@@ -513,9 +520,17 @@ pub(crate) struct ConvertArguments {
 /// Kinds that policies can be converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
+    /// The successor of each rule: a ValidatingPolicy, a MutatingPolicy or a GeneratingPolicy.
+    Auto,
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
     #[value(alias = "vpol")]
     Validatingpolicy,
+    /// MutatingPolicy, and NamespacedMutatingPolicy for a Policy.
+    #[value(alias = "mpol")]
+    Mutatingpolicy,
+    /// GeneratingPolicy, and NamespacedGeneratingPolicy for a Policy.
+    #[value(alias = "gpol")]
+    Generatingpolicy,
 }
 
 /// The policies to convert, and where to write the result.

@@ -16,6 +16,8 @@ mod graph;
 mod install;
 mod lint;
 mod man;
+#[cfg(feature = "serve")]
+mod migrate;
 mod render;
 #[cfg(feature = "serve")]
 mod rescue;
@@ -52,6 +54,8 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
         CliCommand::Eval(arguments) => eval::run_eval(&arguments, color),
         CliCommand::Generate(arguments) => generate::run_generate(&arguments, color),
         CliCommand::Convert(arguments) => convert::run_convert(&arguments, color),
+        #[cfg(feature = "serve")]
+        CliCommand::Migrate(arguments) => migrate::run_migrate(&arguments, color),
         CliCommand::Render(arguments) => render::run_render(&arguments, color),
         CliCommand::Fn(arguments) => function::run_function(&arguments, color),
         CliCommand::Detect(arguments) => detect::run_detect(&arguments, color),

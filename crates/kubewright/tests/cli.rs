@@ -23,6 +23,9 @@ mod hidden;
 mod install;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[cfg(feature = "serve")]
+#[path = "cli/migrate.rs"]
+mod migrate;
 #[path = "cli/modrule.rs"]
 mod modrule;
 #[path = "cli/patterns.rs"]

@@ -9,7 +9,7 @@ fn converted(rule: &str) -> Result<Value, String> {
     );
     let document = kubewright_value::yaml::read(&Source::new("policy.yaml", text)).documents.remove(0);
     let mut conversion =
-        convert_policy(&document, ConversionTarget::ValidatingPolicy, &[], Default::default()).unwrap();
+        convert_policy(&document, ConversionTarget::Successor(None), &[], Default::default()).unwrap();
     match conversion.refused.pop() {
         Some(refused) => Err(refused.why),
         None => Ok(conversion.written.remove(0).documents.remove(0)),

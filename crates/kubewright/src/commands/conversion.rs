@@ -1,8 +1,10 @@
-//! Shared by `generate` and `convert`: converts policies to CEL and compares each with its source.
+//! Shared by `generate`, `convert` and `migrate`: converts policies to CEL and compares each with its source.
 
 mod names;
+mod pair;
 mod proof;
 mod report;
+mod verdict;
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,20 +26,27 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules;
+use kubewright_dialects::DialectOptions;
+#[cfg(feature = "serve")]
+pub(super) use pair::{ConversionPair, PairDecision};
 use proof::ConversionProof;
+#[cfg(feature = "serve")]
+pub(super) use proof::prove_on_tests;
+#[cfg(feature = "serve")]
+pub(super) use report::{ConversionSummary, summary_value, write_summary_table};
 
 /// A policy and the result of converting it.
-struct ConvertedDocument {
-    document: Document,
-    conversion: Conversion,
+pub(super) struct ConvertedDocument {
+    pub(super) document: Document,
+    pub(super) conversion: Conversion,
     /// One for each written document.
-    texts: Vec<String>,
-    proof: ConversionProof,
+    pub(super) texts: Vec<String>,
+    pub(super) proof: ConversionProof,
 }
 
 impl ConvertedDocument {
     /// Returns the documents to output: those without differences, and with tests if these are required.
-    fn given_out(&self) -> impl Iterator<Item = (&ConvertedPolicy, &str)> {
+    pub(super) fn given_out(&self) -> impl Iterator<Item = (&ConvertedPolicy, &str)> {
         let written = self.conversion.written.iter().zip(&self.texts).enumerate();
         written
             .filter(|(place, _)| !self.proof.is_refused(*place))
@@ -66,21 +75,17 @@ pub(super) fn run_conversion(
     options.exceptions = rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut problems));
     let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
-    let made = workers::run_on_workers(&documents, |document| {
-        convert_policy(document, target, &options.exceptions, options.inputs)
-    })?;
-    let mut converted: Vec<ConvertedDocument> = Vec::new();
-    for (document, conversion) in documents.into_iter().zip(made) {
-        let Some(conversion) = conversion else { continue };
-        let texts = conversion.written.iter().map(conversion_text).collect();
-        converted.push(ConvertedDocument { document, conversion, texts, proof: ConversionProof::default() });
-    }
-    names::give_up_taken(&mut converted);
+    let mut converted = convert_documents(documents, target, &options)?;
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         let message = format!("no ClusterPolicy or Policy found in {}", listed_paths(&arguments.policies));
         problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
-    proof::prove(&mut converted, &test_roots(&arguments.policies), arguments.require_tests, &options)?;
+    proof::prove_on_tests(
+        &mut converted,
+        &test_roots(&arguments.policies),
+        arguments.require_tests,
+        &options,
+    )?;
     problems.retain(Diagnostic::is_error);
     let is_bad = print_diagnostics(&problems, color.paint_errors());
     write_converted(arguments, &converted, &own)?;
@@ -95,13 +100,35 @@ pub(super) fn run_conversion(
     })
 }
 
+/// Converts those of `documents` that are policies, with the exceptions in `options`.
+///
+/// # Errors
+/// When no thread can be started.
+pub(super) fn convert_documents(
+    documents: Vec<Document>,
+    target: ConversionTarget,
+    options: &DialectOptions,
+) -> Result<Vec<ConvertedDocument>, CommandFailure> {
+    let made = workers::run_on_workers(&documents, |document| {
+        convert_policy(document, target, &options.exceptions, options.inputs)
+    })?;
+    let mut converted: Vec<ConvertedDocument> = Vec::new();
+    for (document, conversion) in documents.into_iter().zip(made) {
+        let Some(conversion) = conversion else { continue };
+        let texts = conversion.written.iter().map(conversion_text).collect();
+        converted.push(ConvertedDocument { document, conversion, texts, proof: ConversionProof::default() });
+    }
+    names::give_up_taken(&mut converted);
+    Ok(converted)
+}
+
 /// Returns the documents of one conversion as a stream.
 fn conversion_text(written: &ConvertedPolicy) -> String {
     written.documents.iter().map(yaml_text).collect::<Vec<_>>().join("---\n")
 }
 
 /// Returns the folders that are searched for tests.
-fn test_roots(paths: &[String]) -> Vec<String> {
+pub(super) fn test_roots(paths: &[String]) -> Vec<String> {
     let mut roots: Vec<String> = Vec::new();
     for input in files::find_files(paths).inputs {
         let Input::File(file) = input else { continue };
@@ -185,6 +212,6 @@ fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
 }
 
 /// Returns a name without characters that could lead out of the folder.
-fn safe_policy_name(name: &Text) -> String {
+pub(super) fn safe_policy_name(name: &Text) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
 }

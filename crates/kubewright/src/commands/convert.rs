@@ -1,6 +1,6 @@
 //! `convert`: rewrites policies as their successor kind.
 
-use kubewright_convert::ConversionTarget;
+use kubewright_convert::{ConversionTarget, SuccessorKind};
 
 use super::conversion;
 use crate::arguments::{ConvertArguments, ConvertTarget};
@@ -15,8 +15,12 @@ pub(crate) fn run_convert(
     arguments: &ConvertArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
-    let target = match arguments.to {
-        ConvertTarget::Validatingpolicy => ConversionTarget::ValidatingPolicy,
+    let kind = match arguments.to {
+        ConvertTarget::Auto => None,
+        ConvertTarget::Validatingpolicy => Some(SuccessorKind::ValidatingPolicy),
+        ConvertTarget::Mutatingpolicy => Some(SuccessorKind::MutatingPolicy),
+        ConvertTarget::Generatingpolicy => Some(SuccessorKind::GeneratingPolicy),
     };
+    let target = ConversionTarget::Successor(kind);
     conversion::run_conversion(&arguments.conversions, &[], target, color)
 }

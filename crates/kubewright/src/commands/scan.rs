@@ -26,10 +26,13 @@ use crate::codes::{self, SCAN_STOPPED};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, chosen_or_table, keep_apart, keep_inputs};
 use crate::rule_inputs::print_diagnostics;
-use cluster::ScanCluster;
+pub(super) use cluster::ScanCluster;
 use extent::ScanExtent;
+pub(super) use kinds::{KindReaders, scan_kinds};
 use pass::{PassResult, ScanPass};
+pub(super) use rules::ScanDocuments;
 use rules::ScanRuleSet;
+pub(super) use world::PassWorld;
 
 /// Runs the command.
 ///

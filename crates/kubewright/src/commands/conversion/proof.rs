@@ -9,22 +9,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kubewright_convert::ConvertedPolicy;
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, RuleOutcome, RuleStatus, World as _};
+use kubewright_engine::{DecisionSettings, Dialect, World as _};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Text};
 
 use super::ConvertedDocument;
+use super::pair::ConversionPair;
 use crate::commands::test::{CaseSetup, FileCache, RowCases, is_kyverno_test, with_cases};
-use crate::fixtures::is_rule;
 
 /// The result of comparing a converted policy with its source on the tests.
 #[derive(Debug, Default, Clone)]
-pub(super) struct ConversionProof {
+pub(in crate::commands) struct ConversionProof {
     /// Converted documents that differ, by index, with the difference.
-    pub(super) differences: Vec<(usize, String)>,
+    pub(in crate::commands) differences: Vec<(usize, String)>,
     /// Converted documents that were evaluated on an object that the source judges, by index.
     proven: Vec<usize>,
     /// Whether documents without tests are left out.
@@ -33,13 +34,19 @@ pub(super) struct ConversionProof {
 
 impl ConversionProof {
     /// Returns whether the document at `place` is left out.
-    pub(super) fn is_refused(&self, place: usize) -> bool {
+    pub(in crate::commands) fn is_refused(&self, place: usize) -> bool {
         self.differs(place) || (self.requires_tests && !self.is_proven(place))
     }
 
     /// Returns whether tests have compared the document at `place` with its source and found no difference.
-    pub(super) fn is_proven(&self, place: usize) -> bool {
+    pub(in crate::commands) fn is_proven(&self, place: usize) -> bool {
         self.proven.contains(&place) && !self.differs(place)
+    }
+
+    /// Returns on how many requests of tests the document at `place` was compared with its source.
+    #[cfg(feature = "serve")]
+    pub(in crate::commands) fn tests(&self, place: usize) -> usize {
+        self.proven.iter().filter(|proven| **proven == place).count()
     }
 
     fn differs(&self, place: usize) -> bool {
@@ -58,7 +65,7 @@ struct ProofFinding {
 }
 
 /// Compares all of `converted` with their sources on the tests below `roots`.
-pub(super) fn prove(
+pub(in crate::commands) fn prove_on_tests(
     converted: &mut [ConvertedDocument],
     roots: &[String],
     requires_tests: bool,
@@ -136,115 +143,43 @@ impl ConversionProver<'_> {
     fn compare(&self, policy: &Document, cases: &RowCases<'_>, test: &Input) -> Option<ProofFinding> {
         let place = *self.known.get(&policy_key(policy))?;
         let one = self.converted.get(place)?;
-        let source = self.engine(std::slice::from_ref(policy));
+        let pair = |(written, text): (&ConvertedPolicy, &String)| {
+            ConversionPair::new(&self.dialects, policy, written, text)
+        };
+        let pairs: Vec<ConversionPair> = one.conversion.written.iter().zip(&one.texts).map(pair).collect();
         let name = policy.value.str_at(&["metadata", "name"]).into();
         // Values that override those of the object are visible to the source only.
         let is_given = |request: &AdmissionRequest| {
-            source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
+            let mut rules = pairs.iter().flat_map(ConversionPair::source_rules);
+            rules.any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
         };
         // What was made of the policy reads the object before an update like any other field, so for both of them it is
         // known: an update that changes nothing.
         let known = |request| AdmissionRequest { is_old_object_assumed: false, ..request };
         let requests = cases.requests(&name).into_iter().filter(|request| !is_given(request));
         let requests: Vec<AdmissionRequest> = requests.map(known).collect();
-        let made = one.conversion.written.iter().zip(&one.texts).enumerate();
+        let made = pairs.iter().enumerate();
         let mut finding = ProofFinding { policy: place, differences: Vec::new(), proven: Vec::new() };
-        for (at, (written, text)) in made {
-            let engine = self.read_back(text);
-            let is_meant = |rule: &Text, name: &Text| match written.covers_controllers {
-                true => is_rule(rule, name),
-                false => rule == name,
-            };
-            let is_about =
-                |outcome: &&RuleOutcome| written.rules.iter().any(|name| is_meant(&outcome.rule.rule, name));
+        for (at, pair) in made {
             for request in &requests {
-                let before = source.decide(request, cases.world, &DecisionSettings::default());
-                let before = CombinedVerdict::of(&before, is_about);
-                let after = CombinedVerdict::of(
-                    &engine.decide(request, cases.world, &DecisionSettings::default()),
-                    |_| true,
-                );
-                // What was as bad before is skipped there and let through here.
-                let is_forgiven = request.operation == Operation::Update
-                    && before.status == Some(RuleStatus::Skip)
-                    && after.status == Some(RuleStatus::Pass);
-                if !is_forgiven && !before.is_same(&after) {
+                let decision = pair.decide(request, cases.world, &DecisionSettings::default());
+                let (before, after) = decision.verdicts();
+                if !before.agrees(&after, request.operation) {
                     let difference = format!(
-                        "differs from the source on {}: {} {}: the source says {}, the converted one {}",
+                        "differs from the source on {}: {} {}: {}",
                         test.name(),
                         request.operation,
                         request.subject(),
-                        before.text(),
-                        after.text(),
+                        before.difference(&after),
                     );
                     finding.differences.push((at, difference));
                     break;
                 }
-                if before.status.is_some_and(|status| status != RuleStatus::Skip) {
+                if before.is_judgement() {
                     finding.proven.push(at);
                 }
             }
         }
         Some(finding)
-    }
-
-    fn engine(&self, documents: &[Document]) -> Engine {
-        Engine::new(kubewright_dialects::load_documents(&self.dialects, documents).rules)
-    }
-
-    /// Returns an engine with the converted documents, loaded as from files.
-    fn read_back(&self, text: &str) -> Engine {
-        self.engine(&files::parse_documents("converted", text))
-    }
-}
-
-/// The combined outcome of rules for an object.
-#[derive(Debug, Clone)]
-struct CombinedVerdict {
-    /// The worst status.
-    status: Option<RuleStatus>,
-    is_refusal: bool,
-    message: Text,
-}
-
-impl CombinedVerdict {
-    fn of(decision: &Decision, is_about: impl Fn(&&RuleOutcome) -> bool) -> Self {
-        let rank = |status: RuleStatus| match status {
-            RuleStatus::Skip => 0,
-            RuleStatus::Pass => 1,
-            RuleStatus::Warn => 2,
-            RuleStatus::Error => 3,
-            RuleStatus::Fail => 4,
-        };
-        let about: Vec<&RuleOutcome> = decision.outcomes.iter().filter(is_about).collect();
-        let worst = about.iter().max_by_key(|outcome| rank(outcome.status));
-        Self {
-            status: worst.map(|outcome| outcome.status),
-            is_refusal: about.iter().any(|outcome| outcome.is_refusal),
-            message: worst.map(|outcome| outcome.message.clone()).unwrap_or_default(),
-        }
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        // A violation that does not count is a warning.
-        let plain = |status: Option<RuleStatus>| match status {
-            None => RuleStatus::Skip,
-            Some(RuleStatus::Warn) => RuleStatus::Fail,
-            Some(status) => status,
-        };
-        match (plain(self.status), plain(other.status)) {
-            // A variable that leads nowhere is an error there and a violation here.
-            (RuleStatus::Fail | RuleStatus::Error, RuleStatus::Fail) => self.is_refusal == other.is_refusal,
-            (one, other) => one == other,
-        }
-    }
-
-    fn text(&self) -> String {
-        let status = self.status.map_or("nothing", RuleStatus::name);
-        let refusal = if self.is_refusal { " and refuses it" } else { "" };
-        match (self.status, self.message.as_str()) {
-            (Some(RuleStatus::Error), message) if !message.is_empty() => format!("{status} ({message})"),
-            _ => format!("{status}{refusal}"),
-        }
     }
 }

@@ -101,14 +101,14 @@ fn converted_rules(one: &ConvertedDocument, at: usize) -> String {
 
 /// Numbers of policies and rules in one category.
 #[derive(Debug, Clone, Copy, Default)]
-struct ReasonCount {
-    policies: usize,
-    rules: usize,
+pub(in crate::commands) struct ReasonCount {
+    pub(in crate::commands) policies: usize,
+    pub(in crate::commands) rules: usize,
 }
 
 /// The totals of a run.
 #[derive(Debug, Default)]
-struct ConversionSummary {
+pub(in crate::commands) struct ConversionSummary {
     given: ReasonCount,
     whole: ReasonCount,
     partly: ReasonCount,
@@ -121,7 +121,8 @@ struct ConversionSummary {
 }
 
 impl ConversionSummary {
-    fn of(converted: &[ConvertedDocument]) -> Self {
+    /// Counts what became of `converted`.
+    pub(in crate::commands) fn of(converted: &[ConvertedDocument]) -> Self {
         let mut summary = Self::default();
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
         for one in converted {
@@ -178,7 +179,11 @@ fn general_reason(why: &str) -> String {
 }
 
 fn write_conversion_table(converted: &[ConvertedDocument]) -> io::Result<()> {
-    let summary = ConversionSummary::of(converted);
+    write_summary_table(&ConversionSummary::of(converted))
+}
+
+/// Writes the totals as a table.
+pub(in crate::commands) fn write_summary_table(summary: &ConversionSummary) -> io::Result<()> {
     let mut out = standard_output();
     writeln!(out, "{:<36} {:>8} {:>8}", "", "policies", "rules")?;
     for (name, count) in [
@@ -204,7 +209,7 @@ fn write_conversion_document(converted: &[ConvertedDocument], is_summary: bool) 
     if !is_summary {
         map.insert("policies".into(), Value::array(converted.iter().map(converted_policy_value).collect()));
     }
-    map.insert("summary".into(), conversion_summary_value(&ConversionSummary::of(converted)));
+    map.insert("summary".into(), summary_value(&ConversionSummary::of(converted)));
     let mut out = standard_output();
     writeln!(out, "{}", json::to_shown_pretty(&map.into()))?;
     out.flush()
@@ -251,7 +256,8 @@ fn converted_policy_value(one: &ConvertedDocument) -> Value {
     .into()
 }
 
-fn conversion_summary_value(summary: &ConversionSummary) -> Value {
+/// Returns the totals with stable keys.
+pub(in crate::commands) fn summary_value(summary: &ConversionSummary) -> Value {
     let count = |count: ReasonCount| {
         Value::from(Map::from([("policies", Value::from(count.policies)), ("rules", count.rules.into())]))
     };

@@ -19,15 +19,15 @@ const NETWORK_THREADS: usize = 2;
 const INTERRUPTED_CODE: i32 = 130;
 
 /// The cluster that is scanned.
-pub(super) struct ScanCluster {
+pub(in crate::commands) struct ScanCluster {
     /// Calls the API server.
-    pub(super) client: Client,
+    pub(in crate::commands) client: Client,
     /// Asks what the cluster serves.
-    pub(super) discovery: Arc<Discovery>,
+    pub(in crate::commands) discovery: Arc<Discovery>,
     /// What the cluster serves.
-    pub(super) resources: Arc<DiscoveredResources>,
+    pub(in crate::commands) resources: Arc<DiscoveredResources>,
     /// Set by the first signal to stop.
-    pub(super) stop: Arc<AtomicBool>,
+    pub(in crate::commands) stop: Arc<AtomicBool>,
     runtime: Runtime,
 }
 
@@ -36,7 +36,7 @@ impl ScanCluster {
     ///
     /// # Errors
     /// When it is not known where the cluster is, or it does not answer.
-    pub(super) fn connect(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
+    pub(in crate::commands) fn connect(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
         let client = live::find_client(arguments)?;
         let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -49,7 +49,7 @@ impl ScanCluster {
     }
 
     /// Returns the handle on which calls are awaited.
-    pub(super) fn handle(&self) -> &Handle {
+    pub(in crate::commands) fn handle(&self) -> &Handle {
         self.runtime.handle()
     }
 
@@ -57,7 +57,7 @@ impl ScanCluster {
     ///
     /// # Errors
     /// When there is no answer.
-    pub(super) fn list(&self, path: &ApiPath) -> Result<Vec<Value>, Error> {
+    pub(in crate::commands) fn list(&self, path: &ApiPath) -> Result<Vec<Value>, Error> {
         Ok(self.runtime.block_on(self.client.list(path))?.items)
     }
 }

@@ -10,25 +10,28 @@ use std::sync::Arc;
 
 /// A kind that is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ScanKind {
+pub(in crate::commands) struct ScanKind {
     /// Where its objects are.
-    pub(super) resource: ApiResource,
+    pub(in crate::commands) resource: ApiResource,
     /// Whether rules judge its objects.
-    pub(super) is_judged: bool,
+    pub(in crate::commands) is_judged: bool,
     /// Whether patterns read its objects.
-    pub(super) is_in_graph: bool,
+    pub(in crate::commands) is_in_graph: bool,
 }
 
 /// Which kinds rules and patterns read.
-pub(super) struct KindReaders<'r> {
+pub(in crate::commands) struct KindReaders<'r> {
     /// The rules.
-    pub(super) rules: &'r [Arc<Rule>],
+    pub(in crate::commands) rules: &'r [Arc<Rule>],
     /// Returns whether patterns read objects of a group and kind.
-    pub(super) patterns: &'r dyn Fn(&str, &str) -> bool,
+    pub(in crate::commands) patterns: &'r dyn Fn(&str, &str) -> bool,
 }
 
 /// Returns the kinds of `served` that `readers` read, sorted as the lines of `-o jsonl` are.
-pub(super) fn scan_kinds(served: &DiscoveredResources, readers: &KindReaders<'_>) -> Vec<ScanKind> {
+pub(in crate::commands) fn scan_kinds(
+    served: &DiscoveredResources,
+    readers: &KindReaders<'_>,
+) -> Vec<ScanKind> {
     let mut known: HashSet<(Text, Text)> = HashSet::new();
     let mut kinds = Vec::new();
     for resource in served.iter().filter(|resource| resource.can("list")) {

@@ -88,7 +88,8 @@ impl ScanPass<'_> {
             positions: HashMap::new(),
         };
         let kinds = self.kinds(result.store.patterns());
-        let world = PassWorld::new(self.cluster, self.rules, &self.arguments.rules);
+        let world =
+            PassWorld::new(self.cluster, &self.rules.options, &self.rules.shared, &self.arguments.rules);
         let judge = ObjectJudge {
             rules: &self.rules.compiled,
             world: &world,

@@ -43,13 +43,15 @@ pub(super) struct ScanRuleSet {
 
 /// The documents that rules are compiled from.
 #[derive(Default)]
-pub(super) struct ScanDocuments {
+pub(in crate::commands) struct ScanDocuments {
     /// Rules, patterns, bindings and references.
-    pub(super) rules: Vec<Document>,
-    exceptions: Vec<Document>,
-    shared: Vec<(WatchedResource, Value)>,
+    pub(in crate::commands) rules: Vec<Document>,
+    /// Exceptions that count.
+    pub(in crate::commands) exceptions: Vec<Document>,
+    /// The cluster-wide shared entries.
+    pub(in crate::commands) shared: Vec<(WatchedResource, Value)>,
     /// What could not be read.
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(in crate::commands) diagnostics: Vec<Diagnostic>,
 }
 
 impl ScanRuleSet {
@@ -135,7 +137,7 @@ impl ScanDocuments {
     }
 
     /// Reads the rules of the cluster, and exceptions from them that count.
-    fn read_cluster(
+    pub(in crate::commands) fn read_cluster(
         &mut self,
         cluster: &ScanCluster,
         arguments: &ScanRuleArguments,

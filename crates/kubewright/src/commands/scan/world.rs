@@ -5,13 +5,13 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::GroupVersionResource;
-use kubewright_engine::{Query, QueryAnswer, World};
+use kubewright_dialects::DialectOptions;
+use kubewright_engine::{Query, QueryAnswer, WatchedResource, World};
 use kubewright_serve::{ClusterLookup, Lookup as _, ServeSettings};
 use kubewright_value::{Value, json};
 use tokio::runtime::Handle;
 
 use super::cluster::ScanCluster;
-use super::rules::ScanRuleSet;
 use crate::arguments::ScanRuleArguments;
 
 /// The longest lookup.
@@ -21,7 +21,7 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// The world of one pass.
-pub(super) struct PassWorld {
+pub(in crate::commands) struct PassWorld {
     lookup: ClusterLookup,
     handle: Handle,
     namespaces: HashMap<Query, QueryAnswer>,
@@ -36,15 +36,20 @@ struct LearntAnswers {
 
 impl PassWorld {
     /// Returns the world of `cluster`. Namespaces are read at once, because nearly every object needs one.
-    pub(super) fn new(cluster: &ScanCluster, rules: &ScanRuleSet, arguments: &ScanRuleArguments) -> Self {
+    pub(in crate::commands) fn new(
+        cluster: &ScanCluster,
+        options: &DialectOptions,
+        shared: &[(WatchedResource, Value)],
+        arguments: &ScanRuleArguments,
+    ) -> Self {
         let settings = ServeSettings {
-            options: rules.options.clone(),
+            options: options.clone(),
             allowed_hosts: arguments.allowed_hosts.clone(),
             allowed_registries: arguments.allowed_registries.clone(),
             ..ServeSettings::default()
         };
         let lookup =
-            ClusterLookup::with_entries(&cluster.client, &cluster.discovery, rules.shared.clone(), &settings);
+            ClusterLookup::with_entries(&cluster.client, &cluster.discovery, shared.to_vec(), &settings);
         // If they may not be listed, each is read when a rule asks for it.
         let namespaces =
             cluster.list(&GroupVersionResource::new("", "v1", "namespaces").all()).unwrap_or_default();
@@ -61,7 +66,7 @@ impl PassWorld {
     }
 
     /// Looks `query` up, unless another worker did meanwhile. Waits for the answer.
-    pub(super) fn learn(&self, query: Query) {
+    pub(in crate::commands) fn learn(&self, query: Query) {
         if self.get(&query) != QueryAnswer::Unknown {
             return;
         }
@@ -78,7 +83,7 @@ impl PassWorld {
     }
 
     /// Makes `query` an error of the rules that ask it.
-    pub(super) fn refuse(&self, query: Query) {
+    pub(in crate::commands) fn refuse(&self, query: Query) {
         self.keep(query, QueryAnswer::Failed("too many lookups".into()));
     }
 

@@ -1,0 +1,90 @@
+//! A converted policy beside the rules that it replaces, so that both can be asked about the same requests.
+
+use kubewright_convert::ConvertedPolicy;
+#[cfg(feature = "serve")]
+use kubewright_engine::Query;
+use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, Rule, RuleAction, World};
+use kubewright_files as files;
+use kubewright_k8s::AdmissionRequest;
+use kubewright_value::{Document, Text};
+
+use super::verdict::CombinedVerdict;
+use crate::fixtures::is_rule;
+
+/// Rules, and the policy that replaces them.
+pub(in crate::commands) struct ConversionPair {
+    source: Engine,
+    converted: Engine,
+}
+
+/// What both say about a request.
+pub(in crate::commands) struct PairDecision {
+    /// The decision of the rules.
+    pub(in crate::commands) source: Decision,
+    /// The decision of the policy that replaces them.
+    pub(in crate::commands) converted: Decision,
+    /// Whether the rules change or make objects.
+    is_change: bool,
+}
+
+impl ConversionPair {
+    /// Returns the rules of `policy` that `written` replaces, compiled by `dialects`, beside what `text` holds, which is
+    /// read as from a file.
+    pub(in crate::commands) fn new(
+        dialects: &[Box<dyn Dialect>],
+        policy: &Document,
+        written: &ConvertedPolicy,
+        text: &str,
+    ) -> Self {
+        let is_meant = |rule: &Text, name: &Text| match written.covers_controllers {
+            true => is_rule(rule, name),
+            false => rule == name,
+        };
+        let mut source = kubewright_dialects::load_documents(dialects, std::slice::from_ref(policy)).rules;
+        source.retain(|rule| written.rules.iter().any(|name| is_meant(&rule.id.rule, name)));
+        let converted = files::parse_documents("converted", text);
+        let converted = kubewright_dialects::load_documents(dialects, &converted).rules;
+        Self { source: Engine::new(source), converted: Engine::new(converted) }
+    }
+
+    /// Returns the rules that are replaced.
+    pub(in crate::commands) fn source_rules(&self) -> &[std::sync::Arc<Rule>] {
+        self.source.rules()
+    }
+
+    /// Returns all rules, those that are replaced and those that replace them.
+    #[cfg(feature = "serve")]
+    pub(in crate::commands) fn rules(&self) -> impl Iterator<Item = &std::sync::Arc<Rule>> {
+        self.source.rules().iter().chain(self.converted.rules())
+    }
+
+    /// Asks both about `request`.
+    pub(in crate::commands) fn decide(
+        &self,
+        request: &AdmissionRequest,
+        world: &dyn World,
+        settings: &DecisionSettings,
+    ) -> PairDecision {
+        PairDecision {
+            source: self.source.decide(request, world, settings),
+            converted: self.converted.decide(request, world, settings),
+            is_change: self.source.rules().iter().any(|rule| rule.action != RuleAction::Validate),
+        }
+    }
+}
+
+impl PairDecision {
+    /// Returns what both say in short.
+    pub(in crate::commands) fn verdicts(&self) -> (CombinedVerdict, CombinedVerdict) {
+        let [source, converted] = [&self.source, &self.converted];
+        (CombinedVerdict::of(source, self.is_change), CombinedVerdict::of(converted, self.is_change))
+    }
+
+    /// Takes what must be looked up before both can answer.
+    #[cfg(feature = "serve")]
+    pub(in crate::commands) fn take_queries(&mut self) -> Vec<Query> {
+        let mut queries = std::mem::take(&mut self.source.queries);
+        queries.append(&mut self.converted.queries);
+        queries
+    }
+}
