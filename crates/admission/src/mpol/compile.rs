@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
-use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, Rule};
-use kubewright_value::{Document, Text};
+use kubewright_engine::{
+    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
+};
+use kubewright_value::{Document, Text, Value};
 
 use super::MUTATING_POLICY_DIALECT;
 use super::source::{self, MutatingPolicySettings, TargetSource};
@@ -61,7 +63,8 @@ pub(super) fn compile_mutating_policy(
         }
         _ => Vec::new(),
     };
-    CompiledPolicy { webhooks, ..draft.compiled(rules) }
+    let background = parts.background().filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
+    CompiledPolicy { webhooks, background: background.into_iter().collect(), ..draft.compiled(rules) }
 }
 
 /// The compiled target expression and conditions.
@@ -102,6 +105,23 @@ impl RuleFactory<'_> {
             rules.push(self.rule(EXISTING_RULE_NAME.into(), MutationRuleParts { subject, ..self.parts() }));
         }
         rules
+    }
+
+    /// Returns what a controller has to know about the rule that changes other objects.
+    fn background(&self) -> Option<BackgroundProgram> {
+        let resources = |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
+        let targets = match self.settings.targets.as_ref()? {
+            TargetSource::Constraints(constraints) => resources(constraints),
+            TargetSource::Expression(_) => Vec::new(),
+        };
+        let skips = self.draft.document.value.at(&["spec", "evaluation", "skipBackgroundRequests"]);
+        Some(BackgroundProgram::Mutate(MutateProgram {
+            rule: self.draft.id(EXISTING_RULE_NAME.into()),
+            triggers: self.draft.policy.constraints.as_ref().map(resources).unwrap_or_default(),
+            targets,
+            mutates_existing: self.settings.is_background,
+            skips_background_requests: skips.and_then(Value::as_bool).unwrap_or(true),
+        }))
     }
 
     fn target_origin(&self, expression: Option<CelExpression>) -> Option<TargetOrigin> {

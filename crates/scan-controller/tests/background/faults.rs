@@ -1,5 +1,7 @@
 //! What goes wrong: each has a clear status, and nothing is lost or half done.
 
+use std::time::Instant;
+
 use crate::objects::{DataPolicy, QUIET, SOON, copying_policy};
 use crate::stage::{Scan, Stage};
 
@@ -143,17 +145,22 @@ fn many_triggers_at_once_are_written_once_each() {
     let Some(stage) = Stage::for_background() else { return };
     stage.namespace("sources", "{}");
     stage.put_config_map("sources", "settings", "{}", "{value: one}");
-    let count = 300;
-    let namespaces: Vec<String> = (0..count)
-        .map(|number| {
-            format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: many-{number}, labels: {{app: many}}}}}}")
-        })
-        .collect();
-    stage.apply(&namespaces.join("\n---\n"));
+    // `make bench-background` measures more.
+    let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|value| value == "long");
+    let count = if is_long { 10_000 } else { 300 };
+    let namespace = |number: u64| {
+        format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: many-{number}, labels: {{app: many}}}}}}")
+    };
+    for first in (0..count).step_by(500) {
+        let some: Vec<String> = (first..count.min(first + 500)).map(namespace).collect();
+        stage.apply(&some.join("\n---\n"));
+    }
     let scan = ready(&stage);
+    let begun = Instant::now();
     stage.apply(&copying_policy("many", "ConfigMap", "settings", "synchronize: true, generateExisting: true"));
     let created = || scan.metric("kubewright_background_writes_total{verb=\"create\"}");
-    stage.within("all are made", 6 * SOON, || created() >= count);
+    stage.within("all are made", if is_long { 60 * SOON } else { 6 * SOON }, || created() >= count);
+    println!("{count} copies in {:?}", begun.elapsed());
     std::thread::sleep(QUIET);
     let updated = scan.metric("kubewright_background_writes_total{verb=\"update\"}");
     assert_eq!((created(), updated), (count, 0), "one write each");
