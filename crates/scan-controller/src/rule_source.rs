@@ -197,7 +197,8 @@ impl RuleSource {
         let further = self.further.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = self.stores.of_role(WatchRole::Rule).flat_map(|(_, store)| store.all());
         let rules = rules.chain(further.values().flat_map(|further| further.store.all()));
-        let version = |rule: &Value| rule.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
+        let version =
+            |rule: &Value| rule.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
         rules.map(|rule| (ObjectName::of(&rule), version(&rule))).collect()
     }
 

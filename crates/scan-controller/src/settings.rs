@@ -7,8 +7,8 @@ use kubewright_scan::ScanSettings;
 use kubewright_serve::ServeSettings;
 use kubewright_value::Document;
 
-use crate::{BackgroundSettings, ReportWriterSettings};
 use crate::lease::LeaseSettings;
+use crate::{BackgroundSettings, ReportWriterSettings};
 
 /// The settings of a scan that runs all the time.
 #[derive(Debug, Clone)]

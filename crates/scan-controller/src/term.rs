@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kubewright_cluster::GroupVersionResource;
-use kubewright_cluster::{Client, DiscoveredResources, Discovery, ResourceEvent, ResourceWatch, watch_resource};
+use kubewright_cluster::{
+    Client, DiscoveredResources, Discovery, ResourceEvent, ResourceWatch, watch_resource,
+};
 use kubewright_scan::Scanner;
 use kubewright_serve::log::{Log, LogLevel};
 use kubewright_serve::{CachedWorld, ClusterLookup};

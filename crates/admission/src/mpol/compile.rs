@@ -109,7 +109,8 @@ impl RuleFactory<'_> {
 
     /// Returns what a controller has to know about the rule that changes other objects.
     fn background(&self) -> Option<BackgroundProgram> {
-        let resources = |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
+        let resources =
+            |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
         let targets = match self.settings.targets.as_ref()? {
             TargetSource::Constraints(constraints) => resources(constraints),
             TargetSource::Expression(_) => Vec::new(),

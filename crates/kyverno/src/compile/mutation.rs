@@ -15,7 +15,9 @@ use crate::mutate::operations::{OperationList, OperationTemplate, WrittenOperati
 use crate::mutate::overlay::OverlayNode;
 use crate::mutate::targets::{MutationTarget, TargetSelector};
 use crate::mutate::{Mutation, MutationLoop, MutationPatch, OverlaySource, StrategicOverlay};
-use crate::source::{ElementOrder, Match, Mutate, MutateForeach, MutatePatch, MutateTarget, ResourceFilter, RuleSource};
+use crate::source::{
+    ElementOrder, Match, Mutate, MutateForeach, MutatePatch, MutateTarget, ResourceFilter, RuleSource,
+};
 use crate::tainted::{Tainted, TaintedPart};
 use crate::template::{TemplateHome, TemplateVariable, VariableQuery, VariableTemplate};
 use kubewright_dialect_kit::fields::{Located, child_path};
@@ -90,7 +92,8 @@ impl PolicyCompiler<'_> {
             rule: self.id(&rule.name.value),
             triggers,
             targets: mutate.targets.iter().filter_map(target_resource).collect(),
-            mutates_existing: mutate.is_run_on_policy_update || of_policy.and_then(Value::as_bool) == Some(true),
+            mutates_existing: mutate.is_run_on_policy_update
+                || of_policy.and_then(Value::as_bool) == Some(true),
             skips_background_requests: rule.skips_background_requests,
         })
     }

@@ -10,9 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{ApiResource, DiscoveredResources};
-use kubewright_engine::{
-    DecisionSettings, EvalErrorKind, OpenWorld, RuleOutcome, RuleStatus, WriteVerb,
-};
+use kubewright_engine::{DecisionSettings, EvalErrorKind, OpenWorld, RuleOutcome, RuleStatus, WriteVerb};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_scan::ObjectKey;
 use kubewright_serve::clock::rfc3339_seconds;
@@ -169,14 +167,15 @@ impl CleanupRun<'_> {
             return false;
         }
         let request = deletion_request(object);
-        let decision = self.policy.engine.decide(&request, &OpenWorld::default(), &DecisionSettings::default());
-        !decision.queries.is_empty() || decision.outcomes.iter().any(|outcome| asks_for_deletion(outcome) || is_error(outcome))
+        let decision =
+            self.policy.engine.decide(&request, &OpenWorld::default(), &DecisionSettings::default());
+        !decision.queries.is_empty()
+            || decision.outcomes.iter().any(|outcome| asks_for_deletion(outcome) || is_error(outcome))
     }
 
     async fn delete_if_asked(&self, resource: &ApiResource, object: &Value) -> bool {
         let request = deletion_request(object);
-        let answers =
-            ask_rules(self.policy, |policy| &policy.engine, request, &self.context.lookup).await;
+        let answers = ask_rules(self.policy, |policy| &policy.engine, request, &self.context.lookup).await;
         let key = ObjectKey::of(object);
         if let Some(failed) = answers.outcomes.iter().find(|outcome| is_error(outcome)) {
             self.problem(ProblemReason::EvaluationFailed, &format!("{}: {}", title(&key), failed.message));
@@ -187,7 +186,8 @@ impl CleanupRun<'_> {
         let text = |name: &str| Text::from(object.str_at(&["metadata", name]));
         let path = resource.address().named(&key.namespace, &key.name);
         let propagation = self.policy.program.propagation;
-        let sent = self.context.sender.delete(&path, &text("uid"), &text("resourceVersion"), propagation).await;
+        let sent =
+            self.context.sender.delete(&path, &text("uid"), &text("resourceVersion"), propagation).await;
         match sent {
             Ok(()) => {
                 self.parts.metrics.count_at(ScanMetric::BackgroundDeletions, 0, 1);
@@ -200,7 +200,9 @@ impl CleanupRun<'_> {
                 self.problem(ProblemReason::MissingPermission, &message);
                 false
             }
-            Err(SendError::Refused(message) | SendError::Rests(message) | SendError::Unavailable(message, _)) => {
+            Err(
+                SendError::Refused(message) | SendError::Rests(message) | SendError::Unavailable(message, _),
+            ) => {
                 self.problem(ProblemReason::WriteFailed, &message);
                 false
             }

@@ -38,7 +38,9 @@ pub(crate) fn successor_of(wanted: &Value, stored: &Value) -> Value {
     for key in ["uid", "resourceVersion", "finalizers", "ownerReferences"] {
         // A write of another program since then is a conflict.
         let is_servers = matches!(key, "uid" | "resourceVersion");
-        if let Some(kept) = stored.at(&["metadata", key]).filter(|_| is_servers || !metadata.contains_key(key)) {
+        if let Some(kept) =
+            stored.at(&["metadata", key]).filter(|_| is_servers || !metadata.contains_key(key))
+        {
             metadata.insert(key.into(), kept.clone());
         }
     }
@@ -50,7 +52,9 @@ pub(crate) fn without_server_fields(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(map) = object.as_object_mut() {
         if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-            for key in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"] {
+            for key in
+                ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"]
+            {
                 metadata.remove(key);
             }
         }
@@ -61,12 +65,15 @@ pub(crate) fn without_server_fields(object: &Value) -> Value {
 /// Returns whether everything in `wanted` is in `stored`; lists must be as long.
 fn has_all_of(wanted: &Value, stored: &Value) -> bool {
     match (wanted, stored) {
-        (Value::Object(wanted), Value::Object(stored)) => wanted.iter().all(|(key, value)| match stored.get(key) {
-            Some(other) => has_all_of(value, other),
-            None => is_empty(value),
-        }),
+        (Value::Object(wanted), Value::Object(stored)) => {
+            wanted.iter().all(|(key, value)| match stored.get(key) {
+                Some(other) => has_all_of(value, other),
+                None => is_empty(value),
+            })
+        }
         (Value::Array(wanted), Value::Array(stored)) => {
-            wanted.len() == stored.len() && wanted.iter().zip(stored.iter()).all(|(one, other)| has_all_of(one, other))
+            wanted.len() == stored.len()
+                && wanted.iter().zip(stored.iter()).all(|(one, other)| has_all_of(one, other))
         }
         (wanted, stored) => wanted == stored,
     }
@@ -116,7 +123,8 @@ mod tests {
         json::parse(text).expect("an object")
     }
 
-    const WANTED: &str = r#"{"kind":"ConfigMap","metadata":{"name":"a","labels":{"x":"1"}},"data":{"a":"1"}}"#;
+    const WANTED: &str =
+        r#"{"kind":"ConfigMap","metadata":{"name":"a","labels":{"x":"1"}},"data":{"a":"1"}}"#;
 
     #[track_caller]
     fn check(stored: &str, want: bool) {
@@ -146,7 +154,8 @@ mod tests {
             r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"7","finalizers":["f"],"annotations":{"b":"c"}}}"#,
         );
         let wanted = object(r#"{"metadata":{"name":"a","resourceVersion":"3"},"data":{}}"#);
-        let want = r#"{"metadata":{"name":"a","resourceVersion":"7","uid":"u","finalizers":["f"]},"data":{}}"#;
+        let want =
+            r#"{"metadata":{"name":"a","resourceVersion":"7","uid":"u","finalizers":["f"]},"data":{}}"#;
         assert_eq!(successor_of(&wanted, &stored), object(want));
     }
 }

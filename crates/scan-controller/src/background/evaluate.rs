@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubewright_engine::{
-    Decision, DecisionSettings, Engine, EvalErrorKind, OpenWorld, Query, RuleOutcome, RuleStatus,
-    WriteVerb,
+    Decision, DecisionSettings, Engine, EvalErrorKind, OpenWorld, Query, RuleOutcome, RuleStatus, WriteVerb,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_scan::{AnswerState, RecordedInput, RecordingWorld};

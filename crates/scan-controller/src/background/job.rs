@@ -164,7 +164,9 @@ impl JobContext {
                     // It was changed meanwhile: it may not be the rule's any more.
                     let stored = self.sender.read(&path).await?;
                     let newer = stored.and_then(|stored| Downstream::of(found.key.clone(), &stored));
-                    match newer.filter(|newer| newer.uid == found.uid && newer.labels.rule == found.labels.rule) {
+                    match newer
+                        .filter(|newer| newer.uid == found.uid && newer.labels.rule == found.labels.rule)
+                    {
                         Some(newer) if newer.resource_version != found.resource_version => found = newer,
                         Some(_) => return Err(SendError::Conflict),
                         None => break,
@@ -193,7 +195,8 @@ struct TriggerJob<'c> {
 impl TriggerJob<'_> {
     async fn ask(&mut self, policy: &Arc<TriggeredPolicy>, rules: &[LabelledRule], operation: Option<&str>) {
         let operation = operation.and_then(Operation::named);
-        let request = operation.zip(self.object.clone()).map(|(operation, object)| self.request(object, operation));
+        let request =
+            operation.zip(self.object.clone()).map(|(operation, object)| self.request(object, operation));
         let answers = match request {
             Some(request) => {
                 Some(ask_rules(policy, |policy| &policy.engine, request, &self.context.lookup).await)

@@ -98,7 +98,8 @@ impl OwnWrites {
 
     /// Returns whether an object may be written now; otherwise it was written too often and rests.
     pub(crate) fn may_write(&mut self, key: &ObjectKey, now: Instant) -> bool {
-        let rate = self.rates.entry(key.clone()).or_insert(WriteRate { since: now, count: 0, rests_until: None });
+        let rate =
+            self.rates.entry(key.clone()).or_insert(WriteRate { since: now, count: 0, rests_until: None });
         if let Some(until) = rate.rests_until {
             if now < until {
                 return false;

@@ -55,11 +55,7 @@ pub(super) async fn run_permission_checks(parts: BackgroundParts, context: Arc<J
     }
 }
 
-async fn check_rights(
-    client: &Client,
-    context: &JobContext,
-    needed: Vec<(PolicyIdentity, BTreeSet<Right>)>,
-) {
+async fn check_rights(client: &Client, context: &JobContext, needed: Vec<(PolicyIdentity, BTreeSet<Right>)>) {
     let mut known: HashMap<Right, bool> = HashMap::new();
     for (policy, rights) in needed {
         let mut missing = Vec::new();
@@ -186,7 +182,8 @@ fn missing_rights(missing: &[Right]) -> String {
     let rules: Vec<String> = rules
         .into_iter()
         .map(|((group, resource, namespace), verbs)| {
-            let place = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
+            let place =
+                if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
             let verbs = verbs.join(", ");
             format!("{{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{verbs}]}}{place}")
         })

@@ -169,7 +169,11 @@ impl PolicyProblems {
                     if more > 0 {
                         message.push_str(&format!("; and {more} more"));
                     }
-                    (false, reason, shorten_text(&message, TextLimit::BytesInAll(MAX_PROBLEM_BYTES)).into_owned())
+                    (
+                        false,
+                        reason,
+                        shorten_text(&message, TextLimit::BytesInAll(MAX_PROBLEM_BYTES)).into_owned(),
+                    )
                 }
                 // Nothing is said about a policy with which nothing was wrong.
                 None if written.is_none_or(|(is_ready, _)| *is_ready) => continue,
@@ -209,8 +213,10 @@ pub(crate) struct ProblemWriter<'w> {
 
 impl ProblemWriter<'_> {
     pub(crate) fn policy_path(&self, policy: &PolicyIdentity) -> Option<ApiPath> {
-        let object =
-            Map::from([("apiVersion", policy.api_version.clone().into()), ("kind", policy.key.kind.clone().into())]);
+        let object = Map::from([
+            ("apiVersion", policy.api_version.clone().into()),
+            ("kind", policy.key.kind.clone().into()),
+        ]);
         let resource = resource_of_object(&object.into(), self.served)?;
         Some(resource.address().named(&policy.key.namespace, &policy.key.name))
     }
@@ -248,7 +254,8 @@ impl ProblemWriter<'_> {
             Some(before) => before.str_at(&["lastTransitionTime"]).to_owned(),
             None => rfc3339_seconds(SystemTime::now()),
         };
-        let mut all: Vec<Value> = conditions.iter().filter(|condition| !is_ours(condition)).cloned().collect();
+        let mut all: Vec<Value> =
+            conditions.iter().filter(|condition| !is_ours(condition)).cloned().collect();
         let ours = Map::from([
             ("type", BACKGROUND_CONDITION.into()),
             ("status", word.into()),
@@ -289,7 +296,10 @@ impl ProblemWriter<'_> {
             ("count", 1_i64.into()),
             ("firstTimestamp", time.as_str().into()),
             ("lastTimestamp", time.as_str().into()),
-            ("source", Map::from([("component", "kubewright".into()), ("host", self.identity.into())]).into()),
+            (
+                "source",
+                Map::from([("component", "kubewright".into()), ("host", self.identity.into())]).into(),
+            ),
             ("reportingComponent", "kubewright.dev/background".into()),
             ("reportingInstance", self.identity.into()),
         ]);

@@ -115,13 +115,19 @@ impl ObjectSender {
         };
         let written = written.map_err(|error| self.failure(path, &error))?;
         // A write that changes nothing is not stored.
-        let is_changed = written.at(&["metadata", "resourceVersion"]) != stored.at(&["metadata", "resourceVersion"]);
+        let is_changed =
+            written.at(&["metadata", "resourceVersion"]) != stored.at(&["metadata", "resourceVersion"]);
         self.written(WriteVerb::Update, &written, how.depth);
         Ok(if is_changed { Sent::Written(written) } else { Sent::Unchanged(written) })
     }
 
     /// Replaces an object that a rule has read and changed; another version since then is a conflict.
-    pub(crate) async fn update(&self, path: &ApiPath, changed: &Value, depth: u32) -> Result<Sent, SendError> {
+    pub(crate) async fn update(
+        &self,
+        path: &ApiPath,
+        changed: &Value,
+        depth: u32,
+    ) -> Result<Sent, SendError> {
         let _under_way = self.admit(path, changed)?;
         match self.client.replace(&managed(path), changed).await {
             Ok(written) => {

@@ -108,7 +108,8 @@ impl BackgroundState {
     }
 
     fn resolve_kinds(&mut self) {
-        let resolve = |rule: &TriggeredRule| named_resources(rule.triggers(), &self.served).into_keys().collect();
+        let resolve =
+            |rule: &TriggeredRule| named_resources(rule.triggers(), &self.served).into_keys().collect();
         self.kinds = self.policies.rules().map(|(_, rule)| (rule.key.clone(), resolve(rule))).collect();
     }
 
@@ -176,12 +177,16 @@ impl BackgroundState {
         let is_kind = |key: &ObjectKey| KindKey::of(key) == *kind;
         match purpose {
             WatchPurpose::Triggers => {
-                let gone = self.triggers.iter().filter(|(uid, known)| is_kind(&known.key) && !listed.contains(*uid));
+                let gone =
+                    self.triggers.iter().filter(|(uid, known)| is_kind(&known.key) && !listed.contains(*uid));
                 let gone: Vec<Text> = gone.map(|(uid, _)| uid.clone()).collect();
                 gone.iter().for_each(|uid| self.trigger_is_gone(uid, None));
             }
             WatchPurpose::Downstreams => {
-                let gone = self.downstreams.iter().filter(|found| is_kind(&found.key) && !listed.contains(&found.uid));
+                let gone = self
+                    .downstreams
+                    .iter()
+                    .filter(|found| is_kind(&found.key) && !listed.contains(&found.uid));
                 let gone: Vec<ObjectKey> = gone.map(|found| found.key.clone()).collect();
                 gone.iter().for_each(|key| self.downstream_is_gone(key));
             }
@@ -228,8 +233,11 @@ impl BackgroundState {
     fn ask_again(&mut self, rule: &LabelledRule, trigger_uid: &Text) {
         let synchronizes = self.policies.rule(rule).is_some_and(|(_, rule)| rule.synchronizes());
         let Some(trigger) = self.triggers.get(trigger_uid).filter(|_| synchronizes) else { return };
-        let work =
-            TriggerWork { key: trigger.key.clone(), rules: BTreeSet::from([rule.clone()]), ..TriggerWork::default() };
+        let work = TriggerWork {
+            key: trigger.key.clone(),
+            rules: BTreeSet::from([rule.clone()]),
+            ..TriggerWork::default()
+        };
         self.queue.add(trigger_uid.clone(), work);
     }
 
@@ -259,7 +267,10 @@ impl BackgroundState {
     }
 
     /// Returns the rules that triggers of `kind` can trigger, each with its policy.
-    pub(crate) fn rules_of(&self, kind: &KindKey) -> impl Iterator<Item = (&Arc<TriggeredPolicy>, &TriggeredRule)> {
+    pub(crate) fn rules_of(
+        &self,
+        kind: &KindKey,
+    ) -> impl Iterator<Item = (&Arc<TriggeredPolicy>, &TriggeredRule)> {
         self.policies.rules().filter(|(_, rule)| self.is_triggered_by(rule, kind))
     }
 }

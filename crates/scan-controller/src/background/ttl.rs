@@ -190,7 +190,8 @@ fn begin_watch(
 ) -> AbortKindWatch {
     let mut path = resource.address().all();
     path.query.push(("labelSelector".into(), TTL_LABEL.into()));
-    let watch = ResourceWatch { is_metadata_only: true, has_managed_fields: false, ..ResourceWatch::new(path) };
+    let watch =
+        ResourceWatch { is_metadata_only: true, has_managed_fields: false, ..ResourceWatch::new(path) };
     let (sender, mut received) = mpsc::channel(1);
     let watching = tokio::spawn(watch_resource(client.clone(), watch, sender));
     let kind = kind.clone();

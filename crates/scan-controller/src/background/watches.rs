@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubewright_cluster::{ApiResource, Client, DiscoveredResources, ResourceEvent, ResourceWatch, watch_resource};
+use kubewright_cluster::{
+    ApiResource, Client, DiscoveredResources, ResourceEvent, ResourceWatch, watch_resource,
+};
 use kubewright_engine::{DownstreamTemplate, GenerateProgram};
 use kubewright_k8s::ApiPath;
 use kubewright_scan::{KindKey, WatchedInput};
@@ -85,7 +87,11 @@ impl BackgroundWatches {
         self.running.get(&key).is_some_and(|running| running.number == event.watch)
     }
 
-    fn begin(&mut self, (purpose, kind): &(WatchPurpose, KindKey), resource: ApiResource) -> RunningKindWatch {
+    fn begin(
+        &mut self,
+        (purpose, kind): &(WatchPurpose, KindKey),
+        resource: ApiResource,
+    ) -> RunningKindWatch {
         self.started += 1;
         let number = self.started;
         let mut path = resource.address().all();

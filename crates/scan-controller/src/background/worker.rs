@@ -149,7 +149,9 @@ impl Worker {
                     state.queue.give_up(&uid);
                     drop(state);
                     let line = self.parts.log.line(LogLevel::Warn, "background work given up");
-                    line.text("trigger", &super::labels::title(&key)).number("attempts", attempts.into()).write();
+                    line.text("trigger", &super::labels::title(&key))
+                        .number("attempts", attempts.into())
+                        .write();
                 }
             }
         }

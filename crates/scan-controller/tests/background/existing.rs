@@ -30,7 +30,9 @@ fn existing_objects_are_changed_because_of_others() {
     std::thread::sleep(QUIET);
     assert_eq!(stage.data("targets", "target", "late"), "", "others do not");
     stage.put_config_map("targets", "trigger", "{app: late}", "{}");
-    stage.within("a trigger changes its target", SOON, || stage.data("targets", "target", "late") == "trigger");
+    stage.within("a trigger changes its target", SOON, || {
+        stage.data("targets", "target", "late") == "trigger"
+    });
     assert_eq!(stage.data("targets", "target", "kept"), "yes", "the rest stays");
 
     // A rule whose target is its own trigger, and which never finds it as it wants it.

@@ -57,8 +57,13 @@ fn rules_that_trigger_each_other_without_end_are_stopped() {
 fn missing_rights_are_named_and_objects_are_made_once_they_are_granted() {
     let Some(stage) = Stage::for_background() else { return };
     stage.namespace("rights", "{}");
-    let mut policy = DataPolicy { name: "quota", downstream: "made", value: "one", options: "synchronize: true" }.manifest();
-    policy = policy.replace("apiVersion: v1, kind: ConfigMap, name: made", "apiVersion: v1, kind: LimitRange, name: made");
+    let mut policy =
+        DataPolicy { name: "quota", downstream: "made", value: "one", options: "synchronize: true" }
+            .manifest();
+    policy = policy.replace(
+        "apiVersion: v1, kind: ConfigMap, name: made",
+        "apiVersion: v1, kind: LimitRange, name: made",
+    );
     policy = policy.replace("data: {data: {value: 'one'}}", "data: {spec: {limits: []}}");
     stage.limited_account();
     let scan = stage.scan_as("one", "background");
@@ -82,7 +87,12 @@ fn a_controller_that_is_killed_between_two_writes_leaves_nothing_half_done() {
     let Some(stage) = Stage::for_background() else { return };
     stage.namespace("killed-sources", "{}");
     for number in 0..20 {
-        stage.put_config_map("killed-sources", &format!("source-{number}"), "{share: killed}", "{value: one}");
+        stage.put_config_map(
+            "killed-sources",
+            &format!("source-{number}"),
+            "{share: killed}",
+            "{value: one}",
+        );
     }
     let scan = ready(&stage);
     stage.apply(
@@ -106,7 +116,9 @@ fn a_controller_that_is_killed_between_two_writes_leaves_nothing_half_done() {
         (0..10).all(|number| copies(&format!("target-{number}")) == 20)
     });
     stage.delete("clusterpolicy", "", "killed");
-    stage.within("some copies are gone", SOON, || (0..10).any(|number| copies(&format!("target-{number}")) < 20));
+    stage.within("some copies are gone", SOON, || {
+        (0..10).any(|number| copies(&format!("target-{number}")) < 20)
+    });
     scan.kill();
     let scan = stage.scan("three");
     stage.within("the rest goes with the next leader", 4 * SOON, || {
@@ -121,7 +133,8 @@ fn another_program_that_writes_the_same_fields_does_not_make_us_write_for_ever()
     let Some(stage) = Stage::for_background() else { return };
     stage.namespace("fights", "{}");
     let scan = ready(&stage);
-    let policy = DataPolicy { name: "fought", downstream: "fought", value: "ours", options: "synchronize: true" };
+    let policy =
+        DataPolicy { name: "fought", downstream: "fought", value: "ours", options: "synchronize: true" };
     stage.apply(&policy.manifest());
     std::thread::sleep(QUIET);
     stage.put_config_map("fights", "trigger", "{app: fought}", "{}");
@@ -149,7 +162,9 @@ fn many_triggers_at_once_are_written_once_each() {
     let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|value| value == "long");
     let count = if is_long { 10_000 } else { 300 };
     let namespace = |number: u64| {
-        format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: many-{number}, labels: {{app: many}}}}}}")
+        format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: many-{number}, labels: {{app: many}}}}}}"
+        )
     };
     for first in (0..count).step_by(500) {
         let some: Vec<String> = (first..count.min(first + 500)).map(namespace).collect();
@@ -157,7 +172,12 @@ fn many_triggers_at_once_are_written_once_each() {
     }
     let scan = ready(&stage);
     let begun = Instant::now();
-    stage.apply(&copying_policy("many", "ConfigMap", "settings", "synchronize: true, generateExisting: true"));
+    stage.apply(&copying_policy(
+        "many",
+        "ConfigMap",
+        "settings",
+        "synchronize: true, generateExisting: true",
+    ));
     let created = || scan.metric("kubewright_background_writes_total{verb=\"create\"}");
     stage.within("all are made", if is_long { 60 * SOON } else { 6 * SOON }, || created() >= count);
     println!("{count} copies in {:?}", begun.elapsed());

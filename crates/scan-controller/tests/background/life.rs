@@ -33,9 +33,18 @@ fn what_data_describes_is_made_kept_and_deleted() {
     assert_eq!(label("generate.kyverno.io/rule-name"), "make");
     assert_eq!(label("generate.kubewright.dev/kept-for"), "ClusterPolicy");
 
-    stage.kubectl(&["patch", "configmap", "kept", "-n", "life-data", "-p", r#"{"data":{"value":"edited","more":"x"}}"#]);
+    stage.kubectl(&[
+        "patch",
+        "configmap",
+        "kept",
+        "-n",
+        "life-data",
+        "-p",
+        r#"{"data":{"value":"edited","more":"x"}}"#,
+    ]);
     stage.within("an edit is undone", SOON, || {
-        stage.data("life-data", "kept", "value") == "one" && stage.data("life-data", "kept", "more").is_empty()
+        stage.data("life-data", "kept", "value") == "one"
+            && stage.data("life-data", "kept", "more").is_empty()
     });
     stage.delete("configmap", "life-data", "kept");
     stage.within("what is deleted is made again", SOON, || stage.data("life-data", "kept", "value") == "one");
@@ -73,7 +82,11 @@ fn what_is_not_synchronized_is_made_once_and_stays() {
     stage.kubectl(&["patch", "configmap", "once", "-n", "life-once", "-p", r#"{"data":{"value":"edited"}}"#]);
     stage.apply(&data_policy("once", "two", "synchronize: false").manifest());
     std::thread::sleep(QUIET);
-    assert_eq!(stage.data("life-once", "once", "value"), "edited", "neither an edit nor the policy is followed");
+    assert_eq!(
+        stage.data("life-once", "once", "value"),
+        "edited",
+        "neither an edit nor the policy is followed"
+    );
     stage.put_config_map("life-once", "trigger", "{app: other}", "{}");
     stage.delete("configmap", "life-once", "trigger");
     std::thread::sleep(QUIET);
@@ -103,7 +116,9 @@ fn downstreams_go_with_their_policy_or_rule_unless_they_are_orphaned() {
     stage.namespace("life-orphans", "{}");
     let scan = ready(&stage);
     let orphaning = "synchronize: true, orphanDownstreamOnPolicyDelete: true";
-    for (name, options) in [("gone", "synchronize: true"), ("orphan", orphaning), ("freed", "synchronize: true")] {
+    for (name, options) in
+        [("gone", "synchronize: true"), ("orphan", orphaning), ("freed", "synchronize: true")]
+    {
         stage.apply(&data_policy(name, "one", options).manifest());
     }
     let rule = |name: &str, downstream: &str| {
@@ -115,7 +130,9 @@ fn downstreams_go_with_their_policy_or_rule_unless_they_are_orphaned() {
     };
     let policy = |rules: &[String]| {
         let rules = rules.join(", ");
-        format!("{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: rules}}, spec: {{rules: [{rules}]}}}}")
+        format!(
+            "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: rules}}, spec: {{rules: [{rules}]}}}}"
+        )
     };
     stage.apply(&policy(&[rule("make", "rules"), rule("second", "rules-b")]));
     std::thread::sleep(QUIET);
@@ -123,7 +140,9 @@ fn downstreams_go_with_their_policy_or_rule_unless_they_are_orphaned() {
         stage.put_config_map("life-orphans", &format!("trigger-{name}"), &format!("{{app: {name}}}"), "{}");
     }
     stage.within("all are made", SOON, || {
-        ["gone", "orphan", "freed", "rules", "rules-b"].iter().all(|name| stage.config_map("life-orphans", name).is_some())
+        ["gone", "orphan", "freed", "rules", "rules-b"]
+            .iter()
+            .all(|name| stage.config_map("life-orphans", name).is_some())
     });
 
     stage.apply(&data_policy("freed", "one", "synchronize: false").manifest());
@@ -132,12 +151,16 @@ fn downstreams_go_with_their_policy_or_rule_unless_they_are_orphaned() {
         found.at(&["metadata", "labels", "generate.kubewright.dev/kept-for"]).is_none() && !found.is_null()
     });
     stage.apply(&policy(&[rule("make", "rules")]));
-    stage.within("what a removed rule made goes", SOON, || stage.config_map("life-orphans", "rules-b").is_none());
+    stage.within("what a removed rule made goes", SOON, || {
+        stage.config_map("life-orphans", "rules-b").is_none()
+    });
     assert!(stage.config_map("life-orphans", "rules").is_some(), "what the other rule made stays");
     for name in ["gone", "orphan", "freed"] {
         stage.delete("clusterpolicy", "", name);
     }
-    stage.within("a downstream goes with its policy", SOON, || stage.config_map("life-orphans", "gone").is_none());
+    stage.within("a downstream goes with its policy", SOON, || {
+        stage.config_map("life-orphans", "gone").is_none()
+    });
     std::thread::sleep(QUIET);
     assert_eq!(stage.data("life-orphans", "orphan", "value"), "one", "an orphan stays");
     assert_eq!(stage.data("life-orphans", "freed", "value"), "one", "what was freed stays");
@@ -170,7 +193,9 @@ fn another_name_leaves_the_old_object_without_the_labels_of_the_policy() {
         !old.is_null() && old.at(&["metadata", "labels", "generate.kyverno.io/policy-name"]).is_none()
     });
     stage.delete("clusterpolicy", "", "named");
-    stage.within("the new one goes with the policy", SOON, || stage.config_map("life-names", "other").is_none());
+    stage.within("the new one goes with the policy", SOON, || {
+        stage.config_map("life-names", "other").is_none()
+    });
     assert_eq!(stage.data("life-names", "named", "value"), "one", "the old one stays");
     scan.stop();
 }
@@ -185,14 +210,24 @@ fn existing_triggers_count_where_the_policy_says_so() {
     }
     stage.apply(&data_policy("existing", "one", "synchronize: true, generateExisting: true").manifest());
     let scan = ready(&stage);
-    let all = |value: &str| (0..3).all(|number| stage.data(&format!("life-existing-{number}"), "existing", "value") == value);
+    let all = |value: &str| {
+        (0..3).all(|number| stage.data(&format!("life-existing-{number}"), "existing", "value") == value)
+    };
     stage.within("existing triggers count", SOON, || all("one"));
     let writes = scan.metric("kubewright_background_writes_total{verb=\"create\"}");
     assert_eq!(writes, 3, "one write each");
     scan.stop();
 
     // Edits and deletions while nobody looks.
-    stage.kubectl(&["patch", "configmap", "existing", "-n", "life-existing-0", "-p", r#"{"data":{"value":"edited"}}"#]);
+    stage.kubectl(&[
+        "patch",
+        "configmap",
+        "existing",
+        "-n",
+        "life-existing-0",
+        "-p",
+        r#"{"data":{"value":"edited"}}"#,
+    ]);
     stage.delete("configmap", "life-existing-1", "trigger");
     stage.delete("configmap", "life-existing-2", "existing");
     let scan = ready(&stage);
@@ -228,7 +263,9 @@ fn copies_follow_their_sources() {
     stage.namespace("two", "{app: copies}");
     stage.namespace("three", "{app: copied-once}");
     stage.namespace("four", "{app: tokens}");
-    let all = |value: &str| ["one", "two"].iter().all(|namespace| stage.data(namespace, "settings", "value") == value);
+    let all = |value: &str| {
+        ["one", "two"].iter().all(|namespace| stage.data(namespace, "settings", "value") == value)
+    };
     stage.within("copies are made", SOON, || all("one") && stage.data("three", "settings", "value") == "one");
     let copy = stage.config_map("one", "settings").expect("a copy");
     assert_eq!(copy.str_at(&["metadata", "labels", "team"]), "a", "labels are copied");

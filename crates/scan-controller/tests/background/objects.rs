@@ -92,7 +92,13 @@ impl Stage {
     }
 
     /// Returns the condition of a policy about its work in the background, as `status reason message`.
-    pub(crate) fn background_condition(&self, group: &str, version: &str, plural: &str, name: &str) -> String {
+    pub(crate) fn background_condition(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+        name: &str,
+    ) -> String {
         let policy = self.get(group, version, plural, ("", name)).unwrap_or_default();
         let conditions = policy.at(&["status", "conditions"]).and_then(Value::as_array).unwrap_or_default();
         let ours = conditions.iter().find(|one| one.str_at(&["type"]) == "BackgroundReady").cloned();

@@ -37,7 +37,8 @@ fn schedules_run_in_time_also_after_a_restart() {
     let scan = stage.scan("one");
     stage.within("the policies have run", Duration::from_secs(120), || {
         stage.config_map("schedules", "outdated").is_none()
-            && stage.config_map("schedules", "old").is_none() && !last_run(&stage, "temporary").is_empty()
+            && stage.config_map("schedules", "old").is_none()
+            && !last_run(&stage, "temporary").is_empty()
     });
     assert!(stage.config_map("schedules", "kept").is_some(), "what the policy does not name stays");
     assert!(stage.config_map("schedules", "spared").is_some(), "what does not meet the conditions stays");
@@ -53,7 +54,9 @@ fn schedules_run_in_time_also_after_a_restart() {
     let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % 60;
     std::thread::sleep(Duration::from_secs(62 - seconds));
     let scan = stage.scan("two");
-    stage.within("a missed run is made at the start", 2 * SOON, || stage.config_map("schedules", "second").is_none());
+    stage.within("a missed run is made at the start", 2 * SOON, || {
+        stage.config_map("schedules", "second").is_none()
+    });
     stage.within("its time is stored", SOON, || last_run(&stage, "temporary") > first);
     scan.stop();
 }

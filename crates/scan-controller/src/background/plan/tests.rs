@@ -10,16 +10,12 @@ const STRICT: DownstreamCare = DownstreamCare { synchronizes: true, deletes_stal
 const ONCE: DownstreamCare = DownstreamCare { synchronizes: false, deletes_stale: false };
 
 fn key(name: &str) -> ObjectKey {
-    ObjectKey {
-        kind: "ConfigMap".into(),
-        namespace: "a".into(),
-        name: name.into(),
-        ..ObjectKey::default()
-    }
+    ObjectKey { kind: "ConfigMap".into(), namespace: "a".into(), name: name.into(), ..ObjectKey::default() }
 }
 
 fn wanted(name: &str) -> Value {
-    let text = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"a"}}}}"#);
+    let text =
+        format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"a"}}}}"#);
     json::parse(&text).expect("an object")
 }
 
@@ -104,7 +100,8 @@ struct FakeCluster {
 
 impl FakeCluster {
     fn observed(&self) -> Vec<Downstream> {
-        let shown = |(name, is_kept): (&Text, &bool)| made(&format!("{name}{}", if *is_kept { "!" } else { "" }));
+        let shown =
+            |(name, is_kept): (&Text, &bool)| made(&format!("{name}{}", if *is_kept { "!" } else { "" }));
         self.ours.iter().map(shown).collect()
     }
 

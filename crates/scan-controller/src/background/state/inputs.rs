@@ -68,9 +68,13 @@ impl BackgroundState {
 
     /// Returns what rules looked up and a watch can announce changes of.
     pub(crate) fn watched_inputs(&self) -> BTreeSet<WatchedInput> {
-        let of_labels = self.downstreams.iter().map(|found| &found.labels).filter(|labels| !labels.source_uid.is_empty());
+        let of_labels =
+            self.downstreams.iter().map(|found| &found.labels).filter(|labels| !labels.source_uid.is_empty());
         let of_labels = of_labels.map(|labels| {
-            WatchedInput::Kind(KindKey { group: labels.source_group.clone(), kind: labels.source_kind.clone() })
+            WatchedInput::Kind(KindKey {
+                group: labels.source_group.clone(),
+                kind: labels.source_kind.clone(),
+            })
         });
         self.inputs.dependents.keys().filter_map(watched_input).chain(of_labels).collect()
     }
@@ -114,8 +118,11 @@ impl BackgroundState {
     fn queue_dependents(&mut self, dependents: Vec<AskedRule>) {
         for (uid, rule) in dependents {
             let Some(trigger) = self.triggers.get(&uid) else { continue };
-            let work =
-                TriggerWork { key: trigger.key.clone(), rules: BTreeSet::from([rule]), ..TriggerWork::default() };
+            let work = TriggerWork {
+                key: trigger.key.clone(),
+                rules: BTreeSet::from([rule]),
+                ..TriggerWork::default()
+            };
             self.queue.add(uid, work);
         }
     }

@@ -54,7 +54,8 @@ impl BackgroundState {
             return self.consider_standing(&uid, &self.all_rules(), Some(object));
         }
         let written = own.depth_of(&uid, &version_text);
-        let owners = object.at(&["metadata", "ownerReferences"]).and_then(Value::as_array).unwrap_or_default();
+        let owners =
+            object.at(&["metadata", "ownerReferences"]).and_then(Value::as_array).unwrap_or_default();
         let inherited =
             own.inherited_depth(&key.namespace, owners.iter().map(|owner| owner.str_at(&["uid"])));
         let event = if is_new { Operation::Create } else { Operation::Update };
@@ -76,7 +77,8 @@ impl BackgroundState {
     pub(super) fn trigger_is_gone(&mut self, uid: &Text, object: Option<Value>) {
         let Some(known) = self.triggers.remove(uid) else { return };
         self.inputs.forget(uid);
-        let version = object.as_ref().map(|object| version_of(object.str_at(&["metadata", "resourceVersion"])));
+        let version =
+            object.as_ref().map(|object| version_of(object.str_at(&["metadata", "resourceVersion"])));
         self.newest = self.newest.max(version.unwrap_or_default());
         let work = TriggerWork {
             key: known.key,
