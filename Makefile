@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan try-cluster test-faults test-versions test-chainsaw chainsaw-short build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw chainsaw-short build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -103,6 +103,10 @@ bench-watch:
 # idle machine; `make bench-scan SCAN="--objects 20000 --parts cluster"` measures less.
 bench-scan:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-scan -- $(SCAN)
+
+# Copies a ConfigMap into 10,000 namespaces on a real API server, and checks that each copy is written once.
+bench-background:
+	KUBEWRIGHT_FAULTS=long cargo test --release --locked -p kubewright-scan-controller --test background many_triggers -- --nocapture
 
 # Starts a control plane with rules, the scanner and a shop that breaks some of them, and shows the reports. Ctrl-C
 # removes everything.

@@ -5,6 +5,7 @@
 #[path = "scanning/reporting.rs"]
 mod reporting;
 #[path = "scanning/stage.rs"]
+#[expect(dead_code, reason = "parts of it are for the tests of what rules do in the background")]
 mod stage;
 
 use std::time::Duration;

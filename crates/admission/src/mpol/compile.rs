@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
-use kubewright_engine::{AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, WebhookPlan};
-use kubewright_value::{Document, Text};
+use kubewright_engine::{
+    AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
+    WebhookPlan,
+};
+use kubewright_value::{Document, Text, Value};
 
 use super::MUTATING_POLICY_DIALECT;
 use super::source::{self, MutatingPolicySettings, TargetSource};
@@ -62,7 +65,9 @@ pub(super) fn compile_mutating_policy(
     };
     webhooks.iter_mut().for_each(|plan| dedicate(plan, &draft.policy, &settings.webhook_conditions));
     let status = status_fields(document, &draft.policy, &controllers);
-    CompiledPolicy { webhooks, status, ..draft.compiled(rules) }
+    let background = parts.background().filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
+    let background = background.into_iter().collect();
+    CompiledPolicy { webhooks, status, background, ..draft.compiled(rules) }
 }
 
 /// Gives a policy with `webhookConfiguration.matchConditions` a webhook of its own, which the API server calls only where
@@ -114,6 +119,24 @@ impl RuleFactory<'_> {
             rules.push(self.rule(EXISTING_RULE_NAME.into(), MutationRuleParts { subject, ..self.parts() }));
         }
         rules
+    }
+
+    /// Returns what a controller has to know about the rule that changes other objects.
+    fn background(&self) -> Option<BackgroundProgram> {
+        let resources =
+            |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
+        let targets = match self.settings.targets.as_ref()? {
+            TargetSource::Constraints(constraints) => resources(constraints),
+            TargetSource::Expression(_) => Vec::new(),
+        };
+        let skips = self.draft.document.value.at(&["spec", "evaluation", "skipBackgroundRequests"]);
+        Some(BackgroundProgram::Mutate(MutateProgram {
+            rule: self.draft.id(EXISTING_RULE_NAME.into()),
+            triggers: self.draft.policy.constraints.as_ref().map(resources).unwrap_or_default(),
+            targets,
+            mutates_existing: self.settings.is_background,
+            skips_background_requests: skips.and_then(Value::as_bool).unwrap_or(true),
+        }))
     }
 
     fn target_origin(&self, expression: Option<CelExpression>) -> Option<TargetOrigin> {

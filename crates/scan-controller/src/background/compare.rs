@@ -50,13 +50,11 @@ pub(crate) fn successor_of(wanted: &Value, stored: &Value) -> Value {
 /// Returns `object` without what only the API server may write, so that it can be created.
 pub(crate) fn without_server_fields(object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(map) = object.as_object_mut() {
-        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-            for key in
-                ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"]
-            {
-                metadata.remove(key);
-            }
+    let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
+    if let Some(metadata) = metadata {
+        for key in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"]
+        {
+            metadata.remove(key);
         }
     }
     object

@@ -302,7 +302,7 @@ impl TriggerJob<'_> {
                 };
                 match self.context.sender.make(&path, &object, how).await? {
                     Sent::Written(stored) | Sent::Unchanged(stored) if !stored.is_null() => {
-                        self.context.state().record_downstream(key, &stored);
+                        self.context.state().record_downstream(&key, &stored);
                     }
                     _ => {}
                 }
@@ -323,7 +323,7 @@ impl TriggerJob<'_> {
     ) -> Result<(), SendError> {
         let Some(path) = path else { return Ok(()) };
         let stored = self.context.sender.relabel(&path, found, is_released).await?;
-        self.context.state().record_downstream(found.key.clone(), &stored);
+        self.context.state().record_downstream(&found.key, &stored);
         Ok(())
     }
 

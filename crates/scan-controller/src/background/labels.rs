@@ -92,17 +92,15 @@ pub(crate) fn set_kept_for(object: &mut Value, policy_kind: Option<&Text>) {
     }
 }
 
-/// Returns the merge patch that lets an object go: it stays, and no rule counts it as its own.
-pub(crate) fn release_patch() -> Value {
-    let keys = [POLICY_NAME_LABEL, POLICY_NAMESPACE_LABEL, RULE_NAME_LABEL, KEPT_FOR_LABEL];
-    let labels: Map = keys.into_iter().map(|key| (Text::from(key), Value::Null)).collect();
-    Map::from([("metadata", Map::from([("labels", labels.into())]).into())]).into()
-}
-
-/// Returns the merge patch after which an object stays when its policy goes.
-pub(crate) fn unkeep_patch() -> Value {
-    let labels = Map::from([(KEPT_FOR_LABEL, Value::Null)]);
-    Map::from([("metadata", Map::from([("labels", labels.into())]).into())]).into()
+/// Lets an object go: it stays, and no rule counts it as its own.
+pub(crate) fn release(object: &mut Value) {
+    let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
+    let labels = metadata.and_then(|map| map.get_mut("labels")?.as_object_mut());
+    if let Some(labels) = labels {
+        for key in [POLICY_NAME_LABEL, POLICY_NAMESPACE_LABEL, RULE_NAME_LABEL, KEPT_FOR_LABEL] {
+            labels.remove(key);
+        }
+    }
 }
 
 /// Returns the name of `object` as messages show it.

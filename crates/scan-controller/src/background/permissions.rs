@@ -118,6 +118,9 @@ fn rule_rights(rule: &TriggeredRule, served: &DiscoveredResources) -> BTreeSet<R
                     false => &["get", "create"],
                 };
                 add_rights(&mut rights, (&resource.group, &resource.resource), verbs, &anywhere);
+                if program.uses_server_side_apply {
+                    add_rights(&mut rights, (&resource.group, &resource.resource), &["patch"], &anywhere);
+                }
             }
         }
         TriggeredProgram::Mutate(program) => {

@@ -12,7 +12,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::compare::{BACKGROUND_MANAGER, is_as_wanted, successor_of, without_server_fields};
 use super::downstream::Downstream;
-use super::labels::{release_patch, title, unkeep_patch};
+use super::labels::{release, set_kept_for, title};
 use super::own_writes::OwnWrites;
 use super::resources::resource_of_object;
 use crate::ScanMetrics;
@@ -181,14 +181,18 @@ impl ObjectSender {
         if !self.fence.is_open() {
             return Err(SendError::Fenced);
         }
-        let _under_way = WriteUnderWay::begin(self, found.key.clone());
-        let mut patch = if is_released { release_patch() } else { unkeep_patch() };
-        let metadata = patch.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
-        if let Some(metadata) = metadata {
-            metadata.insert("uid".into(), found.uid.clone().into());
-            metadata.insert("resourceVersion".into(), found.resource_version.clone().into());
+        let Some(mut stored) = self.read(path).await? else { return Ok(Value::Null) };
+        let newer = Downstream::of(found.key.clone(), &stored);
+        if newer.is_none_or(|newer| newer.uid != found.uid || newer.labels.rule != found.labels.rule) {
+            // It is another rule's, or nobody's.
+            return Ok(stored);
         }
-        match self.client.patch(&managed(path), PatchType::Merge, &patch).await {
+        match is_released {
+            true => release(&mut stored),
+            false => set_kept_for(&mut stored, None),
+        }
+        let _under_way = WriteUnderWay::begin(self, found.key.clone());
+        match self.client.replace(&managed(path), &stored).await {
             Ok(written) => {
                 self.written(WriteVerb::Update, &written, 0);
                 Ok(written)

@@ -242,13 +242,13 @@ impl BackgroundState {
     }
 
     /// Notes that an object was written or found as it should be.
-    pub(crate) fn record_downstream(&mut self, key: ObjectKey, object: &Value) {
+    pub(crate) fn record_downstream(&mut self, key: &ObjectKey, object: &Value) {
         match Downstream::of(key.clone(), object) {
             Some(found) => {
-                self.unchecked.remove(&key);
+                self.unchecked.remove(key);
                 self.downstreams.insert(found);
             }
-            None => drop(self.downstreams.remove(&key)),
+            None => drop(self.downstreams.remove(key)),
         }
     }
 

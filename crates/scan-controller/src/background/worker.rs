@@ -271,10 +271,10 @@ impl Worker {
             due = Some(mark);
             self.marks.pop_front();
         }
-        if let Some(mark) = due.filter(|mark| *mark > self.last_mark && self.parts.fence.is_open()) {
-            if write_mark(self.context.sender.client(), &self.parts.lease, mark).await.is_ok() {
-                self.last_mark = mark;
-            }
+        if let Some(mark) = due.filter(|mark| *mark > self.last_mark && self.parts.fence.is_open())
+            && write_mark(self.context.sender.client(), &self.parts.lease, mark).await.is_ok()
+        {
+            self.last_mark = mark;
         }
     }
 

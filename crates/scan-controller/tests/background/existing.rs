@@ -50,3 +50,27 @@ fn existing_objects_are_changed_because_of_others() {
     assert_eq!(writes, 3, "one write for each change");
     scan.stop();
 }
+
+#[test]
+fn policies_in_cel_change_existing_objects_too() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("cel-targets", "{}");
+    stage.put_config_map("cel-targets", "target", "{}", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.apply(
+        r#"{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: cel-existing}, spec: {evaluation:
+         {mutateExisting: {enabled: true}}, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations:
+         [CREATE, UPDATE], resources: [namespaces], resourceNames: [cel-targets]}]}, targetMatchConstraints: {resourceRules:
+         [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps], resourceNames: [target]}]},
+         mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{metadata: Object.metadata{labels:
+         Object.metadata.labels{noted: 'yes'}}}"}}]}}"#,
+    );
+    std::thread::sleep(QUIET);
+    stage.namespace("cel-targets", "{changed: 'yes'}");
+    stage.within("a trigger changes its target", SOON, || {
+        let target = stage.config_map("cel-targets", "target").unwrap_or_default();
+        target.str_at(&["metadata", "labels", "noted"]) == "yes"
+    });
+    scan.stop();
+}

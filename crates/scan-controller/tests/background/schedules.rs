@@ -27,11 +27,21 @@ fn schedules_run_in_time_also_after_a_restart() {
     stage.put_config_map("schedules", "kept", "{}", "{}");
     let condition = "has(object.metadata.labels) && 'temporary' in object.metadata.labels";
     stage.apply(&deleting("temporary", condition));
+    stage.put_config_map("schedules", "outdated", "{cleaned: 'yes'}", "{}");
+    stage.put_config_map("schedules", "spared", "{cleaned: 'yes', spared: 'yes'}", "{}");
+    stage.apply(
+        "{apiVersion: kyverno.io/v2, kind: ClusterCleanupPolicy, metadata: {name: cleaned}, spec: {schedule: '*/1 * * * *', match: \
+         {any: [{resources: {kinds: [ConfigMap], selector: {matchLabels: {cleaned: 'yes'}}}}]}, conditions: {all: [{key: \
+         \"{{ target.metadata.labels.spared || 'no' }}\", operator: NotEquals, value: 'yes'}]}}}",
+    );
     let scan = stage.scan("one");
-    stage.within("the policy has run", Duration::from_secs(120), || {
-        stage.config_map("schedules", "old").is_none() && !last_run(&stage, "temporary").is_empty()
+    stage.within("the policies have run", Duration::from_secs(120), || {
+        stage.config_map("schedules", "outdated").is_none()
+            && stage.config_map("schedules", "old").is_none()
+            && !last_run(&stage, "temporary").is_empty()
     });
     assert!(stage.config_map("schedules", "kept").is_some(), "what the policy does not name stays");
+    assert!(stage.config_map("schedules", "spared").is_some(), "what does not meet the conditions stays");
     stage.within("an Event tells", SOON, || {
         stage.event_reasons("temporary").contains(&"PolicyApplied".to_owned())
     });

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Config, GroupVersionResource};
+use kubewright_cluster::{Client, Config, GroupVersionResource, PatchType};
 use kubewright_controlplane::TestCluster;
 use kubewright_report::cluster_report::ReportApi;
 use kubewright_scan_controller::lease::{LeaseSettings, request_scan};
 use kubewright_scan_controller::{ScanController, ScanControllerSettings, ScanMetrics};
 use kubewright_serve::{ServeSettings, Snapshot};
-use kubewright_value::Value;
+use kubewright_value::{Map, Value};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -138,6 +138,20 @@ impl Stage {
     ) -> Option<Value> {
         let path = GroupVersionResource::new(group, version, resource).named(namespace, name);
         self.runtime.block_on(self.client.get(&path)).ok()
+    }
+
+    /// Writes a value of the data of a ConfigMap as another program does that applies it and takes its fields over.
+    pub(crate) fn take_over(&self, namespace: &str, name: &str, value: &str) {
+        let path = GroupVersionResource::new("", "v1", "configmaps").named(namespace, name);
+        let metadata = Map::from([("name", name.into()), ("namespace", namespace.into())]);
+        let object = Map::from([
+            ("apiVersion", "v1".into()),
+            ("kind", "ConfigMap".into()),
+            ("metadata", metadata.into()),
+            ("data", Map::from([("value", value.into())]).into()),
+        ]);
+        let patch = PatchType::Apply { manager: "another", force: true };
+        self.runtime.block_on(self.client.patch(&path, patch, &object.into())).expect("a write");
     }
 
     /// Returns a report of the namespace `shop`.
