@@ -25,6 +25,15 @@ pub use admission_policy::write_admission_policy;
 use kubewright_jmespath::Inputs;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
+/// The API group of the policies that are converted.
+pub const SOURCE_GROUP: &str = "kyverno.io";
+
+/// The API group of the policies that succeed them.
+pub const SUCCESSOR_GROUP: &str = "policies.kyverno.io";
+
+/// The beginnings of labels of objects that rules made: they say which rule did.
+pub const ORIGIN_LABELS: [&str; 2] = ["generate.kyverno.io/", "app.kubernetes.io/managed-by"];
+
 /// The kind of policy that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversionTarget {

@@ -61,7 +61,7 @@ fn a_folder_has_what_is_new_what_remains_and_a_report() {
     let policies = folder.join("policies");
     let applied = kubewright(&format!("apply {} -r migrate/objects.yaml -o json", policies.display()), "");
     let said = String::from_utf8_lossy(&applied.stdout);
-    assert!(said.contains("team-add-team") && said.contains("\"ResourceQuota\""), "{said}");
+    assert!(said.contains("team-add-team") && said.contains("gpol/quota"), "{said}");
     // The files of another migration are not taken for those of this one.
     let again = command("migrate/policies/quota.yaml");
     let said = String::from_utf8_lossy(&again.stderr);

@@ -1,12 +1,10 @@
 //! What all rules of a policy together say about an object, and whether a converted policy says the same.
 
+use kubewright_convert::ORIGIN_LABELS;
 use kubewright_engine::{Decision, RuleStatus, WriteVerb};
 use kubewright_k8s::Operation;
 use kubewright_patch as patch;
 use kubewright_value::{Map, Text, Value, json};
-
-/// Labels of objects that rules made: they say which rule did.
-const ORIGIN_LABELS: [&str; 2] = ["generate.kyverno.io/", "app.kubernetes.io/managed-by"];
 
 /// The combined outcome of rules for an object.
 #[derive(Debug, Clone)]

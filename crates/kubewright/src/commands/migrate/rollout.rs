@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{ApiResource, Error, PatchType};
+use kubewright_convert::{SOURCE_GROUP, SUCCESSOR_GROUP};
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Map, Text, Value, json};
 
@@ -20,10 +21,6 @@ use super::folder::remaining_rules;
 use crate::output::{ReportWriter, standard_output};
 use plan::{RolloutPhase, Successor, SuccessorStep};
 
-/// The API group of the successors.
-const SUCCESSOR_GROUP: &str = "policies.kyverno.io";
-/// The API group of the sources.
-const SOURCE_GROUP: &str = "kyverno.io";
 /// How long a policy that got its action may take to be ready again.
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
