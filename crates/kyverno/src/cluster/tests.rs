@@ -256,9 +256,17 @@ fn both_kinds_of_policies_are_defined_alike() {
         .iter()
         .filter_map(|text| text.lines().find(|line| line.starts_with("  name: ")))
         .collect();
-    let want = ["clusterpolicies", "policies", "policyexceptions", "globalcontextentries"];
+    let want = [
+        "clusterpolicies",
+        "policies",
+        "policyexceptions",
+        "globalcontextentries",
+        "clustercleanuppolicies",
+        "cleanuppolicies",
+    ];
     assert_eq!(names, want.map(|name| format!("  name: {name}.kyverno.io")));
     assert!(!POLICIES.contains("ClusterPolicy") && !POLICIES.contains("clusterpolic"));
+    assert!(!CLEANUP_POLICIES.contains("ClusterCleanup") && !CLEANUP_POLICIES.contains("clustercleanup"));
 }
 
 #[test]

@@ -58,6 +58,12 @@ pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
             row.insert("source".into(), source.into());
             if let Some(properties) = row.get_mut("properties").and_then(Value::as_object_mut) {
                 properties.insert("process".into(), "background scan".into());
+                // Kyverno names exceptions without their namespaces.
+                if let Some(exceptions) = properties.get("exceptions").and_then(Value::as_str) {
+                    let names = exceptions.split(',').map(|key| key.rsplit('/').next().unwrap_or(key));
+                    let names = names.collect::<Vec<_>>().join(",");
+                    properties.insert("exceptions".into(), names.into());
+                }
             }
         }
     }

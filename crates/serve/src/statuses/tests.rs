@@ -8,6 +8,8 @@ use crate::NoticeKind;
 
 fn state(generation: i64, rules: usize) -> RuleState {
     RuleState {
+        has_webhooks: true,
+        status: Value::Null,
         name: ObjectName { name: "r".into(), ..ObjectName::default() },
         generation,
         dialect: "test",

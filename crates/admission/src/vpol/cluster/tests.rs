@@ -69,7 +69,12 @@ fn a_policy_for_the_scanner_alone_has_no_webhook() {
 
 #[test]
 fn the_status_has_the_conditions_of_kyverno() {
-    let report = RuleReport { is_ready: true, since: "2026-01-01T00:00:00Z".into(), ..RuleReport::default() };
+    let report = RuleReport {
+        is_ready: true,
+        has_webhooks: true,
+        since: "2026-01-01T00:00:00Z".into(),
+        ..RuleReport::default()
+    };
     let status = dialect().status(&report);
     assert_eq!(status.at(&["conditionStatus", "ready"]), Some(&Value::from(true)));
     let conditions =
