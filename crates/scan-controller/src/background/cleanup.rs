@@ -29,7 +29,7 @@ use super::{BackgroundParts, arranged};
 use crate::metrics::ScanMetric;
 
 /// How often is looked which policies are due.
-const SCHEDULE_TICK: Duration = Duration::from_millis(500);
+const SCHEDULE_TICK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How many objects a page of a list has.
 const CLEANUP_PAGE_OBJECTS: u32 = 500;
@@ -50,7 +50,7 @@ struct NextRun {
 pub(super) async fn run_cleanup(parts: BackgroundParts, context: Arc<JobContext>) {
     let mut next: HashMap<ObjectKey, NextRun> = HashMap::new();
     while !parts.is_stopping.load(Ordering::Relaxed) {
-        tokio::time::sleep(SCHEDULE_TICK).await;
+        tokio::time::sleep(SCHEDULE_TICK_INTERVAL).await;
         let (loaded, served) = (parts.rules.borrow().clone(), parts.served.borrow().clone());
         let (Some(loaded), Some(served)) = (loaded, served) else { continue };
         if !parts.fence.is_open() {

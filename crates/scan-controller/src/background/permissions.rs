@@ -21,7 +21,7 @@ use super::{BackgroundParts, arranged};
 const PERMISSION_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How often is looked whether policies have changed.
-const PERMISSION_TICK: Duration = Duration::from_millis(500);
+const PERMISSION_TICK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The subject of problems with rights.
 const PERMISSIONS: &str = "permissions";
@@ -41,7 +41,7 @@ pub(super) async fn run_permission_checks(parts: BackgroundParts, context: Arc<J
     let (mut rules, mut served) = (parts.rules.clone(), parts.served.clone());
     let mut asked: Option<Instant> = None;
     while !parts.is_stopping.load(Ordering::Relaxed) {
-        tokio::time::sleep(PERMISSION_TICK).await;
+        tokio::time::sleep(PERMISSION_TICK_INTERVAL).await;
         let is_due = asked.is_none_or(|at| at.elapsed() >= PERMISSION_INTERVAL);
         let is_changed = rules.has_changed().unwrap_or_default() || served.has_changed().unwrap_or_default();
         if !is_due && !is_changed {

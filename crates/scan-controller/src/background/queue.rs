@@ -17,8 +17,8 @@ pub(crate) const MAX_WAITING_TRIGGERS: usize = 50_000;
 const MAX_WAITING_OBJECTS: usize = 2_000;
 
 /// The pause after the first failure; doubles up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const MAX_PAUSE: Duration = Duration::from_secs(300);
+const FIRST_PAUSE_TIME: Duration = Duration::from_millis(500);
+const MAX_PAUSE_TIME: Duration = Duration::from_secs(300);
 
 /// Why a trigger is to be worked on.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -168,7 +168,7 @@ impl TriggerQueue {
 
 fn pause_after(failures: u32) -> Duration {
     let factor = 1_u32 << failures.saturating_sub(1).min(16);
-    FIRST_PAUSE.saturating_mul(factor).min(MAX_PAUSE)
+    FIRST_PAUSE_TIME.saturating_mul(factor).min(MAX_PAUSE_TIME)
 }
 
 /// Adds `newer` to `earlier`. A creation that was not worked on yet stays one.
@@ -234,9 +234,9 @@ mod tests {
             queue.failed(&uid, work, now, None);
             pauses.push(queue.next_pause_end().expect("a pause") - now);
         }
-        assert!(pauses[0] >= FIRST_PAUSE && pauses[0] <= FIRST_PAUSE * 2, "{pauses:?}");
-        assert!(pauses[1] >= FIRST_PAUSE * 2);
-        assert!(pauses.iter().all(|pause| *pause <= MAX_PAUSE + MAX_PAUSE / 4), "{pauses:?}");
+        assert!(pauses[0] >= FIRST_PAUSE_TIME && pauses[0] <= FIRST_PAUSE_TIME * 2, "{pauses:?}");
+        assert!(pauses[1] >= FIRST_PAUSE_TIME * 2);
+        assert!(pauses.iter().all(|pause| *pause <= MAX_PAUSE_TIME + MAX_PAUSE_TIME / 4), "{pauses:?}");
         queue.add(uid("a"), work(Some(Operation::Update)));
         assert!(queue.take(now).is_some(), "an event ends the pause");
     }

@@ -27,7 +27,7 @@ const BACKGROUND_CALL_TIMEOUT: Duration = Duration::from_secs(4);
 pub(crate) enum SendError {
     /// This replica may not write now.
     Fenced,
-    /// Somebody else wrote the object meanwhile.
+    /// Another program wrote the object meanwhile.
     Conflict,
     /// The object was written too often: another program undoes it.
     Rests(String),
@@ -184,7 +184,7 @@ impl ObjectSender {
         let Some(mut stored) = self.read(path).await? else { return Ok(Value::Null) };
         let newer = Downstream::of(found.key.clone(), &stored);
         if newer.is_none_or(|newer| newer.uid != found.uid || newer.labels.rule != found.labels.rule) {
-            // It is another rule's, or nobody's.
+            // It belongs to another rule, or to none.
             return Ok(stored);
         }
         match is_released {

@@ -32,7 +32,7 @@ use crate::metrics::ScanMetric;
 const PROPAGATION_ANNOTATION: &str = "cleanup.kyverno.io/propagation-policy";
 
 /// How often is looked what has expired.
-const TTL_TICK: Duration = Duration::from_millis(500);
+const TTL_TICK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How often is asked which kinds may be deleted.
 const RIGHTS_INTERVAL: Duration = Duration::from_secs(60);
@@ -57,7 +57,7 @@ pub(super) async fn run_ttl(parts: BackgroundParts, context: Arc<JobContext>) {
     let (sender, mut events) = mpsc::channel(MAX_TTL_EVENTS);
     let mut task = TtlTask { parts, context, watches: BTreeMap::new(), expiring: HashMap::new() };
     let mut asked: Option<Instant> = None;
-    let mut tick = tokio::time::interval(TTL_TICK);
+    let mut tick = tokio::time::interval(TTL_TICK_INTERVAL);
     while !task.parts.is_stopping.load(Ordering::Relaxed) {
         tokio::select! {
             Some((kind, event)) = events.recv() => task.take_event(&kind, event),

@@ -23,16 +23,16 @@ use super::{BackgroundParts, WorkerInput};
 use crate::metrics::ScanMetric;
 
 /// How often is looked what is due.
-const WORKER_TICK: Duration = Duration::from_millis(200);
+const WORKER_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How often is looked what is to be watched and told.
-const SLOW_WORKER_TICK: Duration = Duration::from_secs(1);
+const SLOW_WORKER_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often work is tried before it is given up until its trigger changes.
 const MAX_ATTEMPTS: u32 = 15;
 
 /// How old a version must be before it is noted as worked on: watches of other kinds may lag behind.
-const MARK_LAG: Duration = Duration::from_secs(10);
+const MARK_LAG_TIME: Duration = Duration::from_secs(10);
 
 /// How many objects a page has when downstreams are looked for.
 const SEARCH_PAGE_OBJECTS: u32 = 500;
@@ -85,7 +85,7 @@ impl Worker {
 
     /// Works until it is told to stop; what is under way is finished.
     pub(crate) async fn run(mut self) {
-        let mut tick = tokio::time::interval(WORKER_TICK);
+        let mut tick = tokio::time::interval(WORKER_INTERVAL);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while !self.parts.is_stopping.load(Ordering::Relaxed) {
             self.begin_jobs();
@@ -224,7 +224,7 @@ impl Worker {
     async fn tick(&mut self) {
         self.take_deferred();
         self.context.state().sweep();
-        if self.last_slow_tick.elapsed() < SLOW_WORKER_TICK {
+        if self.last_slow_tick.elapsed() < SLOW_WORKER_INTERVAL {
             return;
         }
         self.last_slow_tick = Instant::now();
@@ -266,7 +266,7 @@ impl Worker {
         }
         let mut due = None;
         while let Some((at, mark)) = self.marks.front().copied()
-            && now.saturating_duration_since(at) >= MARK_LAG
+            && now.saturating_duration_since(at) >= MARK_LAG_TIME
         {
             due = Some(mark);
             self.marks.pop_front();

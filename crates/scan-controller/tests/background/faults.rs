@@ -150,7 +150,7 @@ fn another_program_that_writes_the_same_fields_does_not_make_us_write_for_ever()
     (0..5).for_each(|number| stage.take_over("fights", "fought", &format!("theirs-{number}")));
     std::thread::sleep(QUIET);
     assert_eq!(writes(), before, "it is left alone");
-    assert!(before <= 25, "{before} writes");
+    assert!(before <= 60, "{before} writes");
     scan.stop();
 }
 
