@@ -42,9 +42,7 @@ pub(crate) use install::InstallArguments;
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
-pub(crate) use scan::{
-    ReportArguments, ReportKind, ReportManager, ReportSubjects, ScanArguments, ScanRuleArguments,
-};
+pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;

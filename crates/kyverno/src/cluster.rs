@@ -137,7 +137,7 @@ impl ResponseWording for Kyverno {
     }
 
     fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.kyverno_words("kyverno-admission"))
+        Some(occasion.policy_words("kyverno-admission"))
     }
 
     /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.

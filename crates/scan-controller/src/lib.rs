@@ -30,7 +30,7 @@ pub use background::BackgroundSettings;
 pub use controller::{ScanController, run_scan_controller};
 pub use metrics::ScanMetrics;
 pub use settings::ScanControllerSettings;
-pub use writer::{ClusterReportWriter, ReportGroup, ReportWriterSettings, WriteStep};
+pub use writer::{ClusterReportWriter, ReportGroup, ReportWriterSettings, WriteStep, report_managers};
 
 // The example of the README is a test.
 #[cfg(doctest)]

@@ -28,6 +28,7 @@ use bucket::TokenBucket;
 pub(crate) use follow::follow_reports;
 pub(crate) use ledger::ReportId;
 use ledger::{ReportLedger, ReportTask};
+pub use ours::report_managers;
 use send::WriteEnd;
 
 /// How long one write may take. With the renew deadline of the Lease it ends before another replica may write.

@@ -40,7 +40,7 @@ impl ResponseWording for MutatingPolicies {
     }
 
     fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.kyverno_words("kyverno-admission"))
+        Some(occasion.policy_words("kyverno-admission"))
     }
 
     fn status(&self, report: &RuleReport) -> Value {

@@ -60,7 +60,7 @@ impl ResponseWording for ValidatingPolicies {
     }
 
     fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.kyverno_words("kyverno-admission"))
+        Some(occasion.policy_words("kyverno-admission"))
     }
 
     /// `conditionStatus` has a condition for each part of Kyverno that must know the policy. Here one server does both, so

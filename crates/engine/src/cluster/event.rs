@@ -54,9 +54,9 @@ impl EventOccasion<'_> {
         object_title(kind, namespace, name)
     }
 
-    /// Returns the words of Kyverno, which its users' alerts look for. `component` is what reports.
+    /// Returns the words that alerts about policies look for. `component` is what reports.
     #[must_use]
-    pub fn kyverno_words(&self, component: &'static str) -> EventWords {
+    pub fn policy_words(&self, component: &'static str) -> EventWords {
         let title = self.subject_title();
         let (reason, word) = match self.kind {
             NoticeKind::Refused => ("PolicyViolation", "fail (blocked)"),
@@ -88,11 +88,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kyverno_names_the_rule_and_whether_it_blocked() {
+    fn an_event_names_the_rule_and_whether_it_blocked() {
         let subject = ObjectName { kind: "Namespace".into(), name: "shop".into(), ..ObjectName::default() };
         let words = |kind| {
             EventOccasion { kind, subject: &subject, rule: "labels", message: "no team", is_mutation: false }
-                .kyverno_words("kyverno-admission")
+                .policy_words("example-admission")
         };
         assert_eq!(words(NoticeKind::Refused).message, "Namespace shop: [labels] fail (blocked); no team");
         assert_eq!(words(NoticeKind::Refused).action, "Resource Blocked");

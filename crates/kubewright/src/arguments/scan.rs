@@ -2,9 +2,11 @@
 
 mod controller;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, value_parser};
-use kubewright_report::cluster_report::StatusFilter;
+use kubewright_report::cluster_report::{MANAGED_BY, StatusFilter};
 use kubewright_scan::Shard;
+use kubewright_scan_controller::report_managers;
 use kubewright_value::quantity::Quantity;
 
 use controller::ScanServeArguments;
@@ -157,10 +159,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "RESULT[,…]", default_value = "fail,warn,error,skip", value_parser = parse_statuses)]
     pub(crate) report_results: StatusFilter,
 
-    /// The label `app.kubernetes.io/managed-by` of reports: `kubewright`, or `kyverno` for programs that read only Kyverno's.
-    /// Not beside Kyverno, which deletes reports that it does not know
-    #[arg(long, value_enum, value_name = "NAME", default_value = "kubewright", hide_possible_values = true)]
-    pub(crate) reports_managed_by: ReportManager,
+    /// The label `app.kubernetes.io/managed-by` of reports, for programs that read only those of another program. Not beside
+    /// that program, which deletes reports that it does not know
+    #[arg(long, value_name = "NAME", default_value = MANAGED_BY, value_parser = PossibleValuesParser::new(report_managers()))]
+    pub(crate) reports_managed_by: String,
 
     /// The maximum number of reports; beyond it those of the most severe results are written
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
@@ -173,15 +175,6 @@ pub(crate) struct ReportArguments {
     /// The maximum number of writes of reports in a second
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..=1000))]
     pub(crate) writes_per_second: u32,
-}
-
-/// Whose reports other programs take ours for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportManager {
-    /// Our own.
-    Kubewright,
-    /// Those of Kyverno.
-    Kyverno,
 }
 
 /// Kinds of reports.

@@ -29,6 +29,12 @@ const COMPATIBLE_SOURCES: [(&str, &str); 7] = [
 /// The label of reports by which other programs find those of Kyverno.
 const COMPATIBLE_MANAGED_BY: &str = "kyverno";
 
+/// Returns the values that the label of our reports can have; the first is the usual one.
+#[must_use]
+pub fn report_managers() -> [&'static str; 2] {
+    [MANAGED_BY, COMPATIBLE_MANAGED_BY]
+}
+
 /// Returns whether `object` is a report that this program wrote.
 pub(super) fn is_ours(object: &Value) -> bool {
     let label = object.str_at(&["metadata", "labels", MANAGED_BY_LABEL]);

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{Config, GroupVersionResource, Login};
-use kubewright_report::cluster_report::ReportCaps;
+use kubewright_report::cluster_report::{MANAGED_BY, ReportCaps};
 use kubewright_scan_controller::lease::{LeaseSettings, SCAN_NOW_ANNOTATION};
 use kubewright_scan_controller::{
     BackgroundSettings, ReportWriterSettings, ScanControllerSettings, run_scan_controller,
@@ -13,7 +13,7 @@ use kubewright_value::{Map, Value};
 
 use super::super::serve::{seed_bytes, serve_failure};
 use super::rules::ScanDocuments;
-use crate::arguments::{ReportArguments, ReportManager, ScanArguments};
+use crate::arguments::{ReportArguments, ScanArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::live::LiveCluster;
 use crate::output::{ColorChoice, print_stderr};
@@ -123,7 +123,7 @@ impl ReportArguments {
             caps,
             writes_per_second,
             burst,
-            is_compatible: self.reports_managed_by == ReportManager::Kyverno,
+            is_compatible: self.reports_managed_by != MANAGED_BY,
         }
     }
 }
