@@ -66,7 +66,7 @@ pub struct Diagnostic {
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
     /// The words of the program that the rule language comes from, for those who look for them in an answer of a webhook.
-    pub upstream_words: Option<Box<str>>,
+    pub upstream_words: Option<Box<Text>>,
     /// The object that shows it, where that is another than what the place is in.
     pub subject: Option<Box<DiagnosticSubject>>,
 }
@@ -109,7 +109,7 @@ impl Diagnostic {
     /// Returns this diagnostic with the `words` in which the original program says it.
     #[must_use]
     pub fn upstream(mut self, words: impl Into<String>) -> Self {
-        self.upstream_words = Some(words.into().into_boxed_str());
+        self.upstream_words = Some(Box::new(words.into().into()));
         self
     }
 

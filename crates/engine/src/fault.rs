@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_value::{Document, Step, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use crate::{Code, Diagnostic};
 use kubewright_k8s::GroupVersionKind;
@@ -18,7 +18,7 @@ pub struct FieldError {
     /// The diagnostic code.
     pub code: &'static Code,
     /// The words of the program that the rule language comes from.
-    pub upstream_words: Option<Box<str>>,
+    pub upstream_words: Option<Box<Text>>,
 }
 
 impl FieldError {

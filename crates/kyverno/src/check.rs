@@ -127,7 +127,7 @@ impl PolicyChecks<'_> {
     /// Gives the last mistake the words in which Kyverno reports it.
     fn add_upstream_words(&mut self, words: String) {
         if let Some(last) = self.diagnostics.last_mut() {
-            last.upstream_words = Some(words.into_boxed_str());
+            last.upstream_words = Some(Box::new(words.into()));
         }
     }
 

@@ -81,7 +81,7 @@ pub(in crate::commands) fn instances_with_values(
         let whole = match values::merge_layers(maps, &settings, &none) {
             Ok(whole) => whole,
             Err(problem) => {
-                problems.push(problem);
+                problems.push(*problem);
                 continue;
             }
         };
@@ -111,7 +111,7 @@ impl<'l> LayeredInstance<'l> {
     fn ready(self, problems: &mut Vec<Diagnostic>) -> Instance {
         let mut merged = |layers: &[Document], what: &str| {
             values::merge_layers(layers, &[], &format!("(no {what} given)")).unwrap_or_else(|problem| {
-                problems.push(problem);
+                problems.push(*problem);
                 Document::made(kubewright_value::Value::Null, kubewright_value::Source::new(what, ""))
             })
         };

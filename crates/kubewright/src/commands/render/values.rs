@@ -52,7 +52,7 @@ pub(super) fn merge_layers(
     layers: &[Document],
     settings: &[PathSetting],
     none: &str,
-) -> Result<Document, Diagnostic> {
+) -> Result<Document, Box<Diagnostic>> {
     let is_full = |layer: &&Document| layer.value.as_object().is_some_and(|map| !map.is_empty());
     let layers: Vec<&Document> = layers.iter().filter(is_full).collect();
     if settings.is_empty() {
@@ -70,7 +70,7 @@ pub(super) fn merge_layers(
     }
     if !settings.is_empty() {
         setting::apply_settings(&mut value, settings.iter())
-            .map_err(|why| codes::about_path(&BAD_VALUES, "--set", why))?;
+            .map_err(|why| Box::new(codes::about_path(&BAD_VALUES, "--set", why)))?;
         names.push("--set".to_owned());
     }
     names.dedup();

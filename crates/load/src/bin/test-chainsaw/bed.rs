@@ -225,7 +225,7 @@ fn first_error(text: &str) -> String {
     let is_error =
         |line: &&str| line.contains("| ERROR") || line.contains("| ERRORS") || line.contains("Error:");
     let lines: Vec<&str> = text.lines().collect();
-    let at = lines.iter().position(|line| is_error(line)).unwrap_or_default();
+    let at = lines.iter().position(is_error).unwrap_or_default();
     let after = lines.iter().skip(at).take(5).map(|line| line.trim());
     after.collect::<Vec<_>>().join(" ").chars().take(300).collect()
 }

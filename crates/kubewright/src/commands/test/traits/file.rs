@@ -96,7 +96,7 @@ impl CaseManifests {
     pub(in crate::commands::test) fn read(
         all: &[Self],
         folder: &std::path::Path,
-    ) -> Result<Vec<Document>, Diagnostic> {
+    ) -> Result<Vec<Document>, Box<Diagnostic>> {
         let (mut documents, mut problems) = (Vec::new(), Vec::new());
         for given in all {
             match given {
@@ -112,7 +112,7 @@ impl CaseManifests {
         let objects = files::objects_of(documents, &mut problems);
         match problems.into_iter().next() {
             None => Ok(objects),
-            Some(problem) => Err(problem),
+            Some(problem) => Err(Box::new(problem)),
         }
     }
 }

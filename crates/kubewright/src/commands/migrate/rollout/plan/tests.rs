@@ -1,7 +1,5 @@
 //! Steps of a migration.
 
-#![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
-
 use kubewright_value::{Source, yaml};
 
 use super::*;
