@@ -17,8 +17,6 @@ fn state(generation: i64, rules: usize) -> RuleState {
         diagnostics: Vec::new(),
         admission_policy: None,
         admission_policy_state: None,
-        has_webhooks: true,
-        status: Value::default(),
     }
 }
 
