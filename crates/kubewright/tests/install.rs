@@ -138,7 +138,7 @@ fn manifests_are_applied_twice_and_deleted_without_a_trace() {
     unchanged(cluster, &before);
     configuration_of_the_server(cluster);
 
-    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &manifests).expect_success();
+    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &manifests).expect_success();
     cluster.wait_until("nothing is left", || traces(cluster).is_empty());
 }
 
@@ -322,6 +322,6 @@ fn the_server_may_do_what_it_must_and_nothing_else() {
     };
     let refused: Vec<_> = MAY.iter().filter(|question| !may(question)).collect();
     let allowed: Vec<_> = MAY_NOT.iter().filter(may).collect();
-    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &manifests).expect_success();
+    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &manifests).expect_success();
     assert!(refused.is_empty() && allowed.is_empty(), "refused {refused:#?}, allowed {allowed:#?}");
 }

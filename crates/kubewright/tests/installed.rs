@@ -22,17 +22,18 @@ fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
     TestCluster::shared().map(|cluster| (cluster, turn))
 }
 
-/// An installation, and one server that runs beside the cluster as its service account.
+/// An installation, with one server and one scanner that run beside the cluster as their service accounts.
 struct Installed {
     manifests: String,
-    server: Child,
+    programs: [Child; 2],
     log: PathBuf,
 }
 
 impl Installed {
     /// Puts everything in and waits until the webhooks are there.
     fn start(cluster: &TestCluster) -> Self {
-        let output = Command::new(BINARY).arg("install").output().expect("the binary starts");
+        let output =
+            Command::new(BINARY).args(["install", "--report-crds"]).output().expect("the binary starts");
         let manifests = String::from_utf8(output.stdout).expect("text");
         cluster.kubectl(&["apply", "-f", "-"], &manifests).expect_success();
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
@@ -45,10 +46,17 @@ impl Installed {
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .stdin(Stdio::null())
-            .stderr(File::create(&log).expect("a log"))
+            .stderr(File::options().create(true).append(true).open(&log).expect("a log"))
             .spawn()
             .expect("it starts");
-        let installed = Self { manifests, server, log };
+        let scanner = Command::new(BINARY)
+            .args(["scan", "--serve", "--health-address=127.0.0.1:0", "--kubeconfig"])
+            .arg(cluster.kubeconfig_of(NAMESPACE, "kubewright-scan"))
+            .stdin(Stdio::null())
+            .stderr(File::options().append(true).open(&log).expect("the log"))
+            .spawn()
+            .expect("it starts");
+        let installed = Self { manifests, programs: [server, scanner], log };
         cluster.wait_until("there are webhooks", || configurations(cluster).len() == 2);
         installed
     }
@@ -60,7 +68,9 @@ impl Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        let _ = (self.server.kill(), self.server.wait());
+        for program in &mut self.programs {
+            let _ = (program.kill(), program.wait());
+        }
         if std::thread::panicking() {
             eprintln!("{}", self.log());
         }
@@ -145,7 +155,7 @@ fn the_rights_of_the_manifests_are_enough_and_doctor_is_content() {
         installed.log().lines().filter(|line| line.contains("forbidden")).map(str::to_owned).collect();
     assert!(refused.is_empty(), "{refused:#?}");
     cluster.kubectl(&["delete", "-f", "-"], RULES).expect_success();
-    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
 }
 
@@ -227,7 +237,7 @@ fn a_fresh_installation_takes_rules_of_the_cluster_and_leaves_system_namespaces_
     set("=true");
     cluster.wait_until("kube-system is closed", || !create("kube-system").contains("marked"));
 
-    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
     cluster.kubectl(&["get", "namespace", "kube-system"], "").expect_success();
     assert!(
@@ -241,9 +251,9 @@ fn webhooks_go_when_the_namespace_goes_first() {
     let Some((cluster, _turn)) = cluster() else { return };
     let _kubelet = cluster.run_pods();
     let installed = Installed::start(cluster);
-    cluster.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=90s"], "").expect_success();
+    cluster.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=240s"], "").expect_success();
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
-    let delete = ["delete", "--ignore-not-found", "--timeout=90s", "-f", "-"];
+    let delete = ["delete", "--ignore-not-found", "--timeout=240s", "-f", "-"];
     cluster.kubectl(&delete, &installed.manifests).expect_success();
     assert_eq!(configurations(cluster), Vec::<String>::new());
 }
@@ -267,6 +277,6 @@ fn a_running_server_respects_that_the_door_is_held_open() {
     );
     rescue(&["--resume"]);
     cluster.wait_until("the server makes them again", || configurations(cluster).len() == 2);
-    cluster.kubectl(&["delete", "--timeout=90s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
     cluster.wait_until("they are gone for good", || configurations(cluster).is_empty());
 }

@@ -1,6 +1,5 @@
 //! Tests of formats and of trust. The fixtures were made with OpenSSL; their certificates are valid for a hundred years.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use kubewright_value::{Budget, Limits, Map, Text, Value};
 
