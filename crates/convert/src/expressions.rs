@@ -146,8 +146,7 @@ fn rule_formulas(
         | Method::Manifests(_)
         | Method::Generate(_)
         | Method::Mutate(_)
-        | Method::Images(_)
-        | Method::Unsupported { .. } => {
+        | Method::Images(_) => {
             let why = "the rule neither has a pattern nor conditions".to_owned();
             return Err(ConversionRefusal { why, path: rule.validate.path.clone() });
         }

@@ -283,12 +283,6 @@ impl Converter<'_> {
         let is_vap = matches!(self.target, ConversionTarget::ValidatingAdmissionPolicy { .. });
         let of_validate = |key: &str| child_path(&rule.validate.path, key);
         match &rule.validate.method {
-            Method::Unsupported { field } => {
-                return refuse_conversion(
-                    &format!("`{field}` is not a check"),
-                    &child_path(&rule.path, *field),
-                );
-            }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
                     "`podSecurity`: the Pod Security Standards cannot be written in CEL",

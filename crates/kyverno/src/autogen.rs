@@ -218,10 +218,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
 
 /// Returns whether a rule checks Pods as such, and no controller.
 fn sees_only_pods(rule: &RuleSource) -> bool {
-    if matches!(
-        rule.validate.method,
-        Method::Mutate(_) | Method::Generate(_) | Method::Images(_) | Method::Unsupported { .. }
-    ) {
+    if matches!(rule.validate.method, Method::Mutate(_) | Method::Generate(_) | Method::Images(_)) {
         return false;
     }
     let kinds = || {

@@ -311,7 +311,7 @@ fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditi
         // Checked with the rest of the rule.
         Method::Mutate(_) | Method::Generate(_) => {}
         Method::Images(found) => images::check_images(findings, found),
-        Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
+        Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) => {}
     }
 }
 

@@ -252,10 +252,7 @@ impl PolicyCompiler<'_> {
         // An exception for a part of a rule needs to know which part that is.
         let mut exceptions = self.exceptions(&broken.name);
         exceptions.retain(|exception| exception.pod_security.is_empty());
-        let check = match broken.is_unsupported {
-            true => ValidateCheck::Foreign(reason.into()),
-            false => ValidateCheck::Impossible(reason.into()),
-        };
+        let check = ValidateCheck::Impossible(reason.into());
         let judge = ValidateRule {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),

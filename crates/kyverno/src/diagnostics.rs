@@ -43,7 +43,6 @@ kubewright_engine::codes! {
     BAD_WEBHOOK "KW-K037" Error "an invalid webhook setting";
     UNKNOWN_OPERATION "KW-K038" Error "request.operation is compared with an unknown operation";
     UNQUOTED_TEXT "KW-K040" Warning "a number or boolean where text is wanted";
-    NOT_SUPPORTED "KW-K041" Warning "not supported yet";
     AUTOGEN_OFF "KW-K042" Warning "the rule checks Pods but not their controllers";
     DEPRECATED_OPERATOR "KW-K043" Warning "a deprecated operator";
     UNRESOLVED_BRACES "KW-K044" Warning "`{{` where variables are not resolved";

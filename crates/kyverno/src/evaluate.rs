@@ -71,8 +71,6 @@ pub(super) enum ValidateCheck {
     Images(Arc<ImageChecks>),
     /// A check that cannot run, and why.
     Impossible(Text),
-    /// Left to Kyverno itself; here it is an error that refuses no request.
-    Foreign(Text),
 }
 
 /// A value and its path in the document.
@@ -359,9 +357,6 @@ impl ValidateRule {
             ValidateCheck::Mutate(_) => CheckVerdict::Error(EvalError::new("mutate in a loop")),
             ValidateCheck::Images(_) => CheckVerdict::Error(EvalError::new("images in a loop")),
             ValidateCheck::Impossible(reason) => CheckVerdict::Error(EvalError::new(reason.as_str())),
-            ValidateCheck::Foreign(reason) => {
-                CheckVerdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
-            }
         }
     }
 
@@ -498,7 +493,7 @@ impl ValidateCheck {
             ValidateCheck::Manifests(manifests) => into.extend(manifests.branches()),
             ValidateCheck::Mutate(mutation) => mutation.branches(into),
             ValidateCheck::Images(images) => into.extend(images.branches()),
-            ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) | ValidateCheck::Foreign(_) => {}
+            ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) => {}
         }
     }
 }

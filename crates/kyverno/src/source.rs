@@ -65,8 +65,6 @@ pub struct BrokenRule {
     pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
-    /// Whether its type is not supported yet, so that it refuses no request.
-    pub is_unsupported: bool,
     /// The first error, as in its diagnostic.
     pub message: String,
     /// The whole rule, where it could be read and its mistake is of another sort.
@@ -174,7 +172,6 @@ impl RuleSource {
             exclude: self.exclude.clone(),
             failure_action: self.validate.failure_action,
             failure_action_overrides: self.validate.failure_action_overrides.clone(),
-            is_unsupported: matches!(self.validate.method, Method::Unsupported { .. }),
             message,
             rule: Some(Box::new(self)),
         }
@@ -223,11 +220,6 @@ pub enum Method {
     Mutate(Box<Mutate>),
     /// `verifyImages`
     Images(Box<images::ImagesSource>),
-    /// An unsupported method, by its field.
-    Unsupported {
-        /// The name of the field.
-        field: &'static str,
-    },
 }
 
 /// A check in CEL.
@@ -287,7 +279,7 @@ pub struct Foreach {
     pub context: Vec<ContextEntry>,
     /// `preconditions`, as it is written.
     pub preconditions: Option<Located<Value>>,
-    /// Never `Unsupported`.
+    /// How each element is checked.
     pub method: Method,
 }
 

@@ -1,6 +1,5 @@
 //! Tests of formats and of trust. The fixtures were made with OpenSSL; their certificates are valid for a hundred years.
 
-
 use kubewright_value::{Budget, Limits, Map, Text, Value};
 
 use crate::identity::WantedIdentity;

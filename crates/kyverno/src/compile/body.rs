@@ -51,7 +51,6 @@ pub(super) enum CheckParts {
     Mutate(Box<MutationParts>),
     Images(Box<ImageChecks>),
     Impossible(Text),
-    Foreign(Text),
 }
 
 pub(super) struct PatternParts {
@@ -162,9 +161,6 @@ impl PolicyCompiler<'_> {
                 }
                 CheckParts::Images(Box::new(checks))
             }
-            Method::Unsupported { field, .. } => {
-                CheckParts::Foreign(format!("not supported yet: {field}").into())
-            }
         }
     }
 
@@ -273,11 +269,10 @@ impl CheckParts {
             // It finds out itself where the object describes a Pod.
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
-            CheckParts::Generate(_) => ValidateCheck::Foreign("a generate rule checks nothing".into()),
+            CheckParts::Generate(_) => ValidateCheck::Impossible("a generate rule checks nothing".into()),
             CheckParts::Mutate(parts) => ValidateCheck::Mutate(Box::new(parts.build(workload))),
             CheckParts::Images(images) => ValidateCheck::Images(images.rebased(workload).into()),
             CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
-            CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
     }
 }

@@ -183,8 +183,7 @@ impl<'p> LintedRule<'p> {
             | CheckParts::Cel(_)
             | CheckParts::PodSecurity(_)
             | CheckParts::Manifests(_)
-            | CheckParts::Impossible(_)
-            | CheckParts::Foreign(_) => {}
+            | CheckParts::Impossible(_) => {}
         }
     }
 

@@ -71,7 +71,6 @@ fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<BrokenRu
         exclude: None,
         failure_action: None,
         failure_action_overrides: Vec::new(),
-        is_unsupported: false,
         message: message.to_owned(),
         rule: None,
     })
@@ -196,7 +195,6 @@ fn rule_of<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, pol
                 exclude: draft.exclude.map(recovery::recover_exclude),
                 failure_action,
                 failure_action_overrides,
-                is_unsupported: false,
                 message,
                 // A missing part would be missed wherever it is used.
                 rule: None,

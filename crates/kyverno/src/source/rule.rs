@@ -129,7 +129,7 @@ pub(super) fn read_rule<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFi
     RuleDraft { name, matching, exclude, rule }
 }
 
-/// Reads the check of the rule. A rule of another type is unsupported.
+/// Reads what the rule does.
 fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>) -> Option<Validate> {
     let types = ["validate", "mutate", "generate", "verifyImages"];
     let given: Vec<&'static str> = types.into_iter().filter(|key| is_filled(reader, rule, key)).collect();
@@ -154,10 +154,7 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
             let validate = Validate::bare(rule.path.clone(), Method::Images(Box::new(images)));
             Some(Validate { failure_action, ..validate })
         }
-        [other] => {
-            let method = unsupported_method(reader, other, &child_path(&rule.path, *other));
-            Some(Validate::bare(rule.path.clone(), method))
-        }
+        [_] => None,
         [first, second, ..] => {
             report_rule_type(reader, rule, format!("the rule has both `{first}` and `{second}`"));
             None
@@ -307,14 +304,6 @@ fn read_method<'d>(
             .map(|manifests| Method::Manifests(Box::new(manifests))),
         _ => None,
     }
-}
-
-fn unsupported_method(reader: &mut DocumentReader<'_>, field: &'static str, path: &[Step]) -> Method {
-    let location = reader.document.locate_key(path);
-    let message = format!("`{field}` is not supported yet");
-    let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
-    reader.report(diagnostic.help("the rule ends in an error for every object it matches"));
-    Method::Unsupported { field }
 }
 
 /// Reads a loop, and the loops in it; how deep they are is bounded by the depth of the document.

@@ -8,8 +8,6 @@ use kubewright_value::{Document, Text, Value};
 use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
-/// Types of rules that are not supported yet.
-const UNSUPPORTED_TYPES: &[&str] = &[];
 /// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] = &[
     "ValidatingPolicy",
@@ -281,16 +279,6 @@ fn document_rules(document: &Document) -> Vec<TestPolicyRule> {
 fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
     let name = rule.str_at(&["name"]).into();
-    if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
-        let unsupported = Some((*sort).to_owned());
-        return TestPolicyRule {
-            name,
-            sort: (*sort).into(),
-            unsupported,
-            lines,
-            ..TestPolicyRule::default()
-        };
-    }
     if let Some(sort) = ["mutate", "generate", "verifyImages"].into_iter().find(|sort| has(rule, sort)) {
         return TestPolicyRule { name, sort: sort.into(), lines, ..TestPolicyRule::default() };
     }
