@@ -26,9 +26,8 @@ impl MigrationStage {
     fn start() -> Option<Self> {
         let cluster = TestCluster::builder().api_server_only().start()?;
         let snapshot = Snapshot::empty();
-        let mut definitions: Vec<&str> =
+        let definitions: Vec<&str> =
             snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
-        definitions.push(include_str!("migrate/definitions.yaml"));
         let stage = Self { cluster };
         stage.apply(&definitions.join("\n---\n"));
         stage.apply(include_str!("migrate/objects.yaml"));
