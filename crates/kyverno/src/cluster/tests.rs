@@ -283,18 +283,3 @@ fn a_policy_that_captures_the_time_is_compiled_periodically() {
     assert!(stale(&condition("{{ time_add(time_now(), '{{ request.object.spec.ttl }}') }}")));
     assert!(!stale(&condition("it is not time_now()")));
 }
-
-#[test]
-fn unsupported_rule_refuses_no_request() {
-    let policy = document(
-        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
-         match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \
-         generate: {apiVersion: v1, kind: ConfigMap, name: m, namespace: n}\n",
-    );
-    let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
-    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
-    let rules = dialect().compile(&policy, &[]).rules;
-    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &DecisionSettings::default());
-    assert_eq!(decision.with_status(RuleStatus::Error).count(), 1, "it is not hidden");
-    assert!(decision.is_allowed);
-}
