@@ -83,6 +83,8 @@ pub(super) struct KyvernoTestDocument {
     pub(super) resources: Vec<String>,
     /// Objects that rules look up or change, besides the resources.
     pub(super) others: Vec<String>,
+    /// Whether rows name the sources of copies: what these files do not have does not exist.
+    pub(super) has_sources: bool,
     /// Files of objects that rules look up.
     pub(super) cluster_resources: Vec<String>,
     /// Payloads: documents that are not Kubernetes objects.
@@ -173,6 +175,7 @@ fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
     // The objects that a rule clones exist beside those under review.
+    let before_sources = others.len();
     for sources in reader.each("results", |row| row.texts("cloneSourceResource")) {
         others.extend(sources.into_iter().filter(|path| !others.contains(path)).collect::<Vec<_>>());
     }
@@ -180,6 +183,7 @@ fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -
         name: reader.text("name").or(name),
         policies: reader.required_texts("policies", "a test file"),
         resources: reader.texts("resources"),
+        has_sources: others.len() > before_sources,
         others,
         cluster_resources: reader.texts("clusterResources"),
         payloads,

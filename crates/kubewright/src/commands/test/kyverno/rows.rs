@@ -8,7 +8,7 @@ use kubewright_engine::{
 };
 use kubewright_k8s::Operation;
 use kubewright_report::{CaseRule, TestCaseResult, path_text};
-use kubewright_value::Location;
+use kubewright_value::{Location, Value};
 
 use super::super::coverage::ExercisedRules;
 use super::chain::DecisionChain;
@@ -34,6 +34,13 @@ struct RuleVerdict {
     rule: Option<RuleId>,
     /// `file:line` and the path.
     place: String,
+    operation: Operation,
+}
+
+/// What a rule does to another object than the one it is evaluated for.
+struct TargetOutcome {
+    object: Value,
+    status: RuleStatus,
     operation: Operation,
 }
 
@@ -74,10 +81,39 @@ impl<'a> KyvernoTestRun<'a> {
         for wanted in &row.resources {
             results.push(match self.objects.find(wanted, row.kind.as_deref()) {
                 Ok(objects) => self.judge(row, (place, &part), &objects, expected),
-                Err(message) => failed_row(row, &part, wanted, &message),
+                Err(message) => match self.target(row, place, wanted) {
+                    Some(target) => target_result(row, &part, wanted, &target, expected),
+                    None => failed_row(row, &part, wanted, &message),
+                },
             });
         }
         results
+    }
+
+    /// Returns what the policy does to an object that is not evaluated itself, because of one that is.
+    fn target(&mut self, row: &ResultRow, place: usize, wanted: &WantedResource) -> Option<TargetOutcome> {
+        let policy = self.policies.get(place)?;
+        let kind = wanted.kind.as_deref().or(row.kind.as_deref());
+        let is_wanted = |object: &Value| {
+            let text = |path: &[&str]| object.str_at(path).to_owned();
+            text(&["metadata", "name"]) == wanted.name
+                && wanted.namespace.as_ref().is_none_or(|name| text(&["metadata", "namespace"]) == *name)
+                && kind.is_none_or(|kind| text(&["kind"]) == kind)
+        };
+        let objects = self.objects;
+        for object in objects.judged.iter().filter(|object| policy.judges(object.payload)) {
+            for (request, decision) in self.chain.decide(row, place, object) {
+                let of_row =
+                    decision.outcomes.iter().filter(|one| policy.is_meant(row.rule.as_deref(), &one.rule));
+                for outcome in of_row {
+                    if let Some(write) = outcome.writes.iter().find(|write| is_wanted(&write.object)) {
+                        let (object, status) = (write.object.clone(), outcome.status);
+                        return Some(TargetOutcome { object, status, operation: request.operation });
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// Returns the index of the policy that a row selects.
@@ -384,6 +420,24 @@ fn failed_row(
         message: message.to_owned(),
         ..TestCaseResult::default()
     }
+}
+
+/// Returns the result of a row about a target.
+fn target_result(
+    row: &ResultRow,
+    part: &TestPolicyRule,
+    wanted: &WantedResource,
+    target: &TargetOutcome,
+    expected: Option<&ExpectedObjects>,
+) -> TestCaseResult {
+    let mut message = expected.and_then(|expected| expected.mismatch(&target.object)).unwrap_or_default();
+    if target.status.name() != row.result {
+        message = format!("expected {}, got {}", row.result, target.status);
+    }
+    let is_ok = message.is_empty();
+    let actual = target.status.to_string();
+    let operation = Some(target.operation);
+    TestCaseResult { actual, is_ok, operation, ..failed_row(row, part, wanted, &message) }
 }
 
 /// Returns `result`, about `object`.

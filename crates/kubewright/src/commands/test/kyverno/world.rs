@@ -41,7 +41,7 @@ pub(super) fn build_test_world(
     }
     let world = FileWorld::new(found, answers, values);
     // Without cluster resources, an empty list would be mistaken for an answer.
-    let has_cluster = !file.cluster_resources.is_empty();
+    let has_cluster = !file.cluster_resources.is_empty() || file.has_sources;
     if has_cluster {
         return (world, user);
     }
