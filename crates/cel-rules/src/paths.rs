@@ -22,7 +22,7 @@ pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> CelPathChange {
     Some((1, path.map(Text::new).collect()))
 }
 
-/// Returns a text as messages show it after [`rebase_path`].
+/// Returns a text as messages show it after its path is rebased.
 #[must_use]
 pub fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     if to == PodTemplatePath::Pod {
