@@ -1,15 +1,16 @@
 //! MutatingPolicies in a cluster.
 
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, EventOccasion, EventWords, PolicyRule, ResponseParts,
-    ResponseWording, RuleOutcome, RuleReport, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, EventOccasion, EventWords, ResponseParts, ResponseWording,
+    RuleOutcome, RuleReport, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::Value;
 
 use super::MutatingPolicies;
 use crate::vpol::cluster::{
-    API_GROUP, READ_VERSION, condition_status, mutating_policy_definitions, policy_response,
+    API_GROUP, READ_VERSION, UPSTREAM_WEBHOOKS, condition_status, mutating_policy_definitions,
+    policy_response,
 };
 
 impl ClusterResources for MutatingPolicies {
@@ -29,8 +30,8 @@ impl ClusterResources for MutatingPolicies {
         &WATCHED
     }
 
-    fn policy_rules(&self) -> &'static [PolicyRule] {
-        &[]
+    fn upstream_webhooks(&self) -> &'static [&'static str] {
+        &UPSTREAM_WEBHOOKS
     }
 }
 

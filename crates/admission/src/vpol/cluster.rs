@@ -25,6 +25,12 @@ use autogen_status::autogen_status;
 /// The group of all kinds, and the version in which they are read.
 pub(crate) const API_GROUP: &str = "policies.kyverno.io";
 pub(crate) const READ_VERSION: &str = "v1beta1";
+/// The webhook configurations of Kyverno: where one exists, policies are left to it.
+pub(crate) const UPSTREAM_WEBHOOKS: [&str; 3] = [
+    "kyverno-resource-validating-webhook-cfg",
+    "kyverno-resource-mutating-webhook-cfg",
+    "kyverno-policy-validating-webhook-cfg",
+];
 
 impl ClusterResources for ValidatingPolicies {
     /// Also those of kinds that no server runs yet, so that they can be stored.
@@ -42,6 +48,10 @@ impl ClusterResources for ValidatingPolicies {
             of("policyexceptions", "PolicyException", WatchRole::Exception),
         ];
         &WATCHED
+    }
+
+    fn upstream_webhooks(&self) -> &'static [&'static str] {
+        &UPSTREAM_WEBHOOKS
     }
 
     fn policy_rules(&self) -> &'static [PolicyRule] {
