@@ -95,6 +95,11 @@
   - apiGroups: [authorization.k8s.io]
     resources: [subjectaccessreviews]
     verbs: [create]
+  # Webhooks of the original program, to detect that it is installed too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
 {{- end }}
 {{- if has "mpol" .Values.dialects }}
   # Rules (mpol) and their status.
@@ -117,5 +122,10 @@
     resources: [policyexceptions]
     verbs: [get, list, watch]
 {{- end }}
+  # Webhooks of the original program, to detect that it is installed too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
 {{- end }}
 {{- end }}

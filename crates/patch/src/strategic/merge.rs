@@ -224,7 +224,6 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
         };
         let is_made = !matches!(current, Some(Value::Object(_)));
         let is_empty = part.is_empty_object();
-        let absent = current.as_ref().map(|_| Value::Null);
         let value = match current {
             Some(object @ Value::Object(_)) => object,
             None | Some(Value::Null) => Value::object(Map::new()),
@@ -232,10 +231,6 @@ impl<'m, S: MergeSchema> StrategicMerge<'m, S> {
             Some(other) => return Err(self.wrong_type(part, other.kind())),
         };
         let merged = self.entries(value, part, merge)?;
-        // A patch that only removes has nothing to remove here.
-        if is_made && !is_empty && merged.as_object().is_some_and(Map::is_empty) {
-            return Ok(absent);
-        }
         if is_made {
             self.is_changed = true;
             // What is in it has been told.

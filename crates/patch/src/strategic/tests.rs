@@ -69,16 +69,9 @@ fn objects_are_united_and_null_removes() {
     check("{a: {b: 1}}", "{a: {b: null}}", "{a: {}}");
     check("{a: null}", "{b: 1}", "{a: null, b: 1}");
     check("{a: null}", "{a: null}", "{}");
-    check("{}", "{a: {b: null}}", "{}");
+    check("{}", "{a: {b: null}}", "{a: {}}");
     check("{}", "{a: {}}", "{a: {}}");
     check("{a: {b: 1}}", "{a: {}}", "{a: {b: 1}}");
-}
-
-#[test]
-fn a_patch_that_only_removes_makes_nothing() {
-    check("{a: 1}", "{b: {c: null}}", "{a: 1}");
-    check("{a: 1}", "{b: {c: {d: null}}}", "{a: 1}");
-    check("{a: 1}", "{b: {}}", "{a: 1, b: {}}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl MutationTranslator<'_> {
                     operations.push(add(&self.value(value, &field.path)?));
                 }
                 (PatchPart::Map(inner), FieldAnchor::None) => {
-                    if has_additions(inner) && !self.is_always_there(&keys) {
+                    if !self.is_always_there(&keys) {
                         operations.push(format!("({reader}.hasValue() ? [] : {})", add("{}")));
                     }
                     self.json_map(inner, &PatchedPlace { keys, reader }, operations)?;
@@ -219,15 +219,6 @@ impl MutationTranslator<'_> {
             _ => refuse_conversion(&format!("the operation `{name}`"), at),
         }
     }
-}
-
-/// Returns whether `fields` put anything into the object, and do not only remove from it.
-fn has_additions(fields: &[PatchField]) -> bool {
-    fields.iter().any(|field| match &field.part {
-        PatchPart::Scalar(value) => !value.is_null(),
-        PatchPart::Map(inner) => has_additions(inner),
-        PatchPart::List(_) => true,
-    })
 }
 
 /// Returns the operations that make what is missing on the way to the last of `segments`.

@@ -46,7 +46,8 @@ fn role_rules(objects: &[Value]) -> Vec<(String, Value)> {
     let roles = objects.iter().filter(|object| kind(object).ends_with("Role"));
     roles
         .flat_map(|role| {
-            let rules = role.get("rules").and_then(Value::as_array).unwrap();
+            // Those of an aggregated role are granted by others.
+            let rules = role.get("rules").and_then(Value::as_array).unwrap_or_default();
             rules.iter().map(|rule| (kind(role).to_owned(), rule.clone()))
         })
         .collect()
