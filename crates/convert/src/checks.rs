@@ -58,19 +58,6 @@ impl ConvertedChecks {
         self.validations.iter().zip(moved).map(one).collect()
     }
 
-    /// Returns the expression for "the old object violates the checks", where they read the object alone.
-    fn violated_before(&self) -> Option<String> {
-        let written = self.validations.iter().map(|one| one.get("expression").and_then(Value::as_str));
-        let of_old = |text: &str| rebase::for_old_object(text).map(|text| format!("({text})"));
-        let held: Option<Vec<String>> = written.map(|text| of_old(text?)).collect();
-        let asked: Option<Vec<String>> = self.conditions.iter().map(|(_, text)| of_old(text)).collect();
-        let violated = match held?.as_slice() {
-            [one] => format!("!{one}"),
-            several => format!("!({})", several.join(" && ")),
-        };
-        Some(asked?.into_iter().chain([violated]).collect::<Vec<_>>().join(" && "))
-    }
-
     /// Returns the same with every expression changed, those evaluated first by `early`.
     fn changed(
         &self,
@@ -152,7 +139,7 @@ impl Converter<'_> {
             let message = message.filter(|message| !message.contains("{{") && !message.is_empty());
             validations = validations.into_iter().map(|one| with_default_message(one, message)).collect();
         }
-        let mut checks = ConvertedChecks {
+        let checks = ConvertedChecks {
             variables: pairs(&cel.variables),
             conditions: pairs(&rule.cel_preconditions),
             validations,
@@ -161,7 +148,8 @@ impl Converter<'_> {
             operations: Operation::ALL.to_vec(),
             reach: TemplateReach::Description,
             early_reach: Some(TemplateReach::Description),
-            was_violated: None,
+            // A rule in CEL also refuses updates of objects that violated it before.
+            was_violated: Some("false".to_owned()),
         };
         if !has_operations(&rule.matching) {
             self.note(
@@ -171,10 +159,6 @@ impl Converter<'_> {
                 "deletions are judged too, and `object` is null there, as in the source; `operations` in its `match` \
                  would say what is meant",
             );
-        }
-        // Kyverno's own admission policies do not allow existing violations.
-        if self.target.is_successor() {
-            checks.was_violated = checks.violated_before();
         }
         Ok(checks)
     }

@@ -119,25 +119,6 @@ fn replace_root(text: &str, from: &str, to: &str) -> String {
     moved
 }
 
-/// Returns `expression` for the old object; `None` where it reads anything else than the object.
-pub(super) fn for_old_object(expression: &str) -> Option<String> {
-    let mut text = String::with_capacity(expression.len() + 16);
-    let mut rest = 0;
-    for (start, root) in find_object_names(expression) {
-        if root != "object" {
-            return None;
-        }
-        text.push_str(expression.get(rest..start)?);
-        text.push_str("oldObject");
-        rest = start + root.len();
-    }
-    text.push_str(expression.get(rest..)?);
-    let looks_elsewhere = ["request", "variables", "params", "namespaceObject", "authorizer"]
-        .iter()
-        .any(|name| expression.contains(name));
-    (!looks_elsewhere).then_some(text)
-}
-
 /// Returns whether `expression` is the one that [`TARGET_VARIABLE`] replaces.
 fn is_target(expression: &str) -> bool {
     TARGET_OBJECT.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
