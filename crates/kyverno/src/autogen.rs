@@ -172,7 +172,7 @@ fn is_rewritten(rule: &RuleSource) -> bool {
     let has_way = match &rule.validate.method {
         // A signature covers the whole object.
         Method::Manifests(_) => false,
-        // The targets are the same whoever makes the Pod.
+        // A controller of the Pod would lead to the same targets.
         Method::Mutate(mutate) => mutate.targets.is_empty(),
         _ => true,
     };

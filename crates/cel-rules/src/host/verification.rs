@@ -32,7 +32,7 @@ struct VerifiedContent {
 }
 
 impl VerifiedImages {
-    /// Returns whether `image` was verified with success; nothing where nobody tried.
+    /// Returns whether `image` was verified with success; `None` if it was not tried.
     #[must_use]
     pub fn result_for(&self, image: &str) -> Option<bool> {
         let content = self.0.borrow();

@@ -1,7 +1,7 @@
 //! Records of verified images, in annotations of the object.
 //!
 //! The validating phase trusts only the record of its own policy and rule. At admission the mutating phase replaces that
-//! record, or takes it away, so that whoever writes the object cannot write it too. Outside of admission an object is
+//! record, or takes it away, so that the requester cannot forge it. Outside of admission an object is
 //! taken as it was stored.
 
 use kubewright_engine::EvalError;

@@ -166,7 +166,7 @@ fn downstreams_go_with_their_policy_or_rule_unless_they_are_orphaned() {
     assert_eq!(stage.data("life-orphans", "freed", "value"), "one", "what was freed stays");
     scan.stop();
 
-    // A policy that is deleted while nobody looks.
+    // A policy that is deleted while no controller runs.
     stage.delete("clusterpolicy", "", "rules");
     let scan = ready(&stage);
     stage.within("a downstream goes though the policy went unseen", SOON, || {
@@ -218,7 +218,7 @@ fn existing_triggers_count_where_the_policy_says_so() {
     assert_eq!(writes, 3, "one write each");
     scan.stop();
 
-    // Edits and deletions while nobody looks.
+    // Edits and deletions while no controller runs.
     stage.kubectl(&[
         "patch",
         "configmap",
@@ -293,7 +293,7 @@ fn copies_follow_their_sources() {
     stage.within("and nothing is wrong any more", SOON, || stage.problem_of("copies").starts_with("True"));
     scan.stop();
 
-    // A source that goes while nobody looks.
+    // A source that goes while no controller runs.
     stage.delete("configmap", "sources", "settings");
     let scan = ready(&stage);
     stage.within("copies go with their source at the start", SOON, || {
