@@ -188,6 +188,20 @@ impl TestCluster {
         }
     }
 
+    /// Waits until every CustomResourceDefinition is established, for at most a minute.
+    ///
+    /// # Errors
+    /// The last answer of `kubectl wait`.
+    pub fn await_definitions(&self) -> Result<(), ClusterError> {
+        let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
+        let mut answer = None;
+        // `kubectl wait` gives up on a definition that has no conditions yet.
+        if poll_until(|| answer.insert(self.kubectl(&established, "")).is_success()) {
+            return Ok(());
+        }
+        Err(ClusterError::failed(answer.map(|answer| answer.to_string()).unwrap_or_default()))
+    }
+
     pub(crate) fn bring_up(&self, nodes: usize) -> Result<(), ClusterError> {
         for plan in &self.plans {
             self.launch(plan.component)?;

@@ -94,13 +94,10 @@ pub fn install_kyverno_definitions(cluster: &TestCluster) -> Result<(), ClusterE
     let definitions = fs::read_to_string(&path).map_err(ClusterError::at("read", &path))?;
     // Not a plain `apply`: the annotation that it adds would be too large for some of them.
     let applied = cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions);
-    let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
-    for output in [applied, cluster.kubectl(&established, "")] {
-        if !output.is_success() {
-            return Err(ClusterError::failed(output.to_string()));
-        }
+    if !applied.is_success() {
+        return Err(ClusterError::failed(applied.to_string()));
     }
-    Ok(())
+    cluster.await_definitions()
 }
 
 /// Its namespace and the two ConfigMaps that its chart would make; an empty one leaves every default.

@@ -19,10 +19,8 @@ fn cluster() -> Option<&'static TestCluster> {
     READY.get_or_init(|| {
         for api in ReportApi::ALL {
             cluster.kubectl(&["apply", "-f", "-"], api.definitions()).expect_success();
+            cluster.await_definitions().expect("established definitions");
             for is_namespaced in [true, false] {
-                let name = format!("crd/{}.{}", api.resource(is_namespaced), api.group());
-                let wait = ["wait", "--for=condition=Established", &name, "--timeout=30s"];
-                cluster.kubectl(&wait, "").expect_success();
                 let list = format!("{}.{}", api.resource(is_namespaced), api.group());
                 cluster.wait_until("reports can be listed", || {
                     cluster.kubectl(&["get", &list, "-A"], "").is_success()

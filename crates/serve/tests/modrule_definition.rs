@@ -16,8 +16,7 @@ fn cluster() -> Option<&'static TestCluster> {
     READY.get_or_init(|| {
         let definitions = definitions();
         cluster.kubectl(&["apply", "-f", "-"], &definitions).expect_success();
-        let wait = ["wait", "--for=condition=Established", "crd/modrules.api.kubemod.io", "--timeout=30s"];
-        cluster.kubectl(&wait, "").expect_success();
+        cluster.await_definitions().expect("established definitions");
         cluster.wait_until("rules can be stored", || {
             let rule = rule("{type: Reject, match: [{select: '$.kind'}]}");
             cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &rule).is_success()

@@ -212,9 +212,7 @@ impl<'c> ApiServer<'c> {
             let _ = self.send(Method::POST, path, json::to_string(definition));
         }
         if !definitions.is_empty() {
-            let _ = self
-                .cluster
-                .kubectl(&["wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"], "");
+            self.cluster.await_definitions().expect("established definitions");
         }
     }
 

@@ -41,8 +41,7 @@ impl<'c> Installation<'c> {
         let is_kept = |document: &&str| !NOT_INSTALLED.iter().any(|kind| document.contains(kind));
         let manifests: Vec<&str> = printed.split("\n---\n").filter(is_kept).collect();
         cluster.kubectl(&["apply", "-f", "-"], &manifests.join("\n---\n")).expect_success();
-        let established = ["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"];
-        cluster.kubectl(&established, "").expect_success();
+        cluster.await_definitions().expect("established definitions");
         let balancer = Balancer::start().expect("an address");
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
         Self { cluster, balancer, kubeconfig, replicas: Vec::new(), started: 0, flags: Vec::new() }

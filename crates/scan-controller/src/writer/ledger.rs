@@ -64,6 +64,8 @@ pub(crate) struct ReportLedger {
     left_out: HashSet<ReportId>,
     dirty: BTreeSet<ReportId>,
     deletions: BTreeSet<ReportId>,
+    /// The reports that are being written, and whether the watch has said meanwhile that they are gone.
+    in_flight: HashMap<ReportId, bool>,
     bytes: usize,
     parts: usize,
     /// Whether `left_out` may be wrong.
@@ -208,13 +210,29 @@ impl ReportLedger {
         }
     }
 
+    /// Notes that a write of `id` begins, which `written` or `end_write` ends.
+    pub(crate) fn begin_write(&mut self, id: ReportId) {
+        self.in_flight.insert(id, false);
+    }
+
+    /// Notes that the write of `id` has ended.
+    pub(crate) fn end_write(&mut self, id: &ReportId) {
+        self.in_flight.remove(id);
+    }
+
     /// Notes what a write of ours has left under `id`. What should be there may have changed while it was under way: then
-    /// the report is written or deleted again.
+    /// the report is written or deleted again. So is one whose deletion the watch saw before the write was answered.
     pub(crate) fn written(&mut self, id: ReportId, report: Option<TrackedReport>) {
         let is_stored = report.is_some();
+        let is_gone = self.in_flight.remove(&id).unwrap_or_default();
         self.set_stored(id.clone(), report);
         match self.wanted_first(&id) {
-            Some(first) => self.compare(&first),
+            Some(first) => {
+                if is_gone {
+                    self.set_stored(id, None);
+                }
+                self.compare(&first);
+            }
             None if is_stored && id.name != SUMMARY_REPORT_NAME => drop(self.deletions.insert(id)),
             None => {}
         }
@@ -222,6 +240,9 @@ impl ReportLedger {
 
     /// Notes what a watch says about `id`; what should be there is compared with it.
     pub(crate) fn observe(&mut self, id: &ReportId, report: Option<TrackedReport>) {
+        if let Some(is_gone) = self.in_flight.get_mut(id) {
+            *is_gone = report.is_none();
+        }
         if self.stored.get(id) == report.as_ref() {
             return;
         }

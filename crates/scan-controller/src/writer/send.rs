@@ -56,6 +56,13 @@ impl ClusterReportWriter {
     }
 
     pub(super) async fn write_one(&self, api: ReportApi, id: &ReportId, report: &ReportObject) -> WriteEnd {
+        self.state().ledger.begin_write(id.clone());
+        let end = self.try_write(api, id, report).await;
+        self.state().ledger.end_write(id);
+        end
+    }
+
+    async fn try_write(&self, api: ReportApi, id: &ReportId, report: &ReportObject) -> WriteEnd {
         let mut is_known = self.state().ledger.stored(id).is_some();
         for _ in 0..MAX_CONFLICTS {
             if !self.may_write().await {

@@ -22,12 +22,7 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
             .custom_resource_definitions()
             .join("\n---\n");
         cluster.kubectl(&["apply", "-f", "-"], &definitions).expect_success();
-        for kind in KINDS {
-            let name = format!("crd/{kind}.kyverno.io");
-            cluster
-                .kubectl(&["wait", "--for=condition=Established", &name, "--timeout=30s"], "")
-                .expect_success();
-        }
+        cluster.await_definitions().expect("established definitions");
         cluster.wait_until("policies can be stored", || {
             KINDS.iter().all(|kind| cluster.kubectl(&["get", kind, "-A"], "").is_success())
         });

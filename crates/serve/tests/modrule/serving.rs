@@ -68,8 +68,7 @@ fn serve(cluster: &'static TestCluster) {
         .flat_map(|language| language.custom_resource_definitions())
         .collect();
     cluster.kubectl(&["apply", "-f", "-"], &definitions.join("\n---\n")).expect_success();
-    let wait = ["wait", "--for=condition=Established", "crd/modrules.api.kubemod.io", "--timeout=30s"];
-    cluster.kubectl(&wait, "").expect_success();
+    cluster.await_definitions().expect("established definitions");
     cluster.wait_until("rules can be stored", || {
         cluster.kubectl(&["create", "-f", "-"], &format!("{BROKEN}\n---\n{ANY}")).is_success()
     });

@@ -99,7 +99,7 @@ impl TestBed {
         {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
         }
-        bed.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"], "")?;
+        bed.cluster.await_definitions().map_err(|error| error.to_string())?;
         let kinds = bed.kubectl(&["api-resources", "--categories=kyverno", "-o", "name"], "")?;
         let rule_kinds = kinds.split_whitespace().collect::<Vec<_>>().join(",");
         Ok(Self { rule_kinds, ..bed })

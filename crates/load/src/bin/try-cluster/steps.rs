@@ -77,9 +77,7 @@ pub(crate) fn install_definitions(cluster: &TestCluster, programs: &TrialProgram
     apply_manifests(cluster, &String::from_utf8_lossy(&output.stdout))?;
     apply_manifests(cluster, REPORT_DEFINITIONS)?;
     apply_manifests(cluster, SCANNER_NAMESPACE)?;
-    let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
-    let waited = cluster.kubectl(&established, "");
-    if waited.is_success() { Ok(()) } else { Err(waited.to_string()) }
+    cluster.await_definitions().map_err(|error| error.to_string())
 }
 
 /// The rules as one YAML stream.

@@ -175,6 +175,20 @@ fn a_report_that_is_not_wanted_any_more_when_it_is_written_is_deleted() {
 }
 
 #[test]
+fn a_report_that_is_deleted_before_its_creation_is_answered_is_written_again() {
+    let mut ledger = ReportLedger::new(ReportCaps::default());
+    let web = results(1, "high", 1);
+    want(&mut ledger, &web);
+    assert!(matches!(ledger.next_task(), Some(ReportTask::Write(..))));
+    ledger.begin_write(id_of(&web));
+    ledger.observe(&id_of(&web), stored(&web));
+    ledger.observe(&id_of(&web), None);
+    ledger.written(id_of(&web), stored(&web));
+    assert_eq!(run(&mut ledger, std::slice::from_ref(&web)), [format!("write {}", id_of(&web).name)]);
+    assert!(ledger.is_done());
+}
+
+#[test]
 fn a_report_that_is_wanted_again_when_it_is_deleted_is_written() {
     let web = results(1, "high", 1);
     // While it is deleted, the object breaks the rule again.
