@@ -5,7 +5,7 @@ mod zone;
 use std::cmp::Ordering;
 use std::fmt;
 
-use kubewright_golib::time::{CivilDate, GoTime};
+use kubewright_golib::time::{CivilDate, GoTime, RFC3339, parse_time};
 use kubewright_value::duration::Duration;
 
 const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
@@ -47,7 +47,7 @@ impl Timestamp {
     /// Parses an RFC 3339 timestamp.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let time = kubewright_golib::time::parse_time("2006-01-02T15:04:05Z07:00", text).ok()?;
+        let time = parse_time(RFC3339, text).ok()?;
         Self::new(time.nanoseconds).map(|made| Self { offset: time.offset, ..made })
     }
 

@@ -5,7 +5,6 @@ mod impersonation;
 mod kubeconfig;
 mod login;
 mod proxy;
-mod timestamp;
 
 use std::env;
 use std::fs;

@@ -467,7 +467,10 @@ fn facts_about_kubernetes_and_the_client_need_no_engine() {
         names.filter(|name| name.starts_with("kubewright")).collect()
     };
     assert_eq!(dependencies("kubewright-k8s"), ["kubewright-value"]);
-    assert_eq!(dependencies("kubewright-cluster"), ["kubewright-k8s", "kubewright-value"]);
+    assert_eq!(
+        dependencies("kubewright-cluster"),
+        ["kubewright-golib", "kubewright-k8s", "kubewright-value"]
+    );
 }
 
 /// Extensions by which a word in backticks is the name of a file.

@@ -18,6 +18,21 @@ pub struct PemBlock<'t> {
 
 const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
+/// How many characters a line of a written block has.
+const LINE_LENGTH: usize = 64;
+
+/// Returns the block of `der` with the given label, in lines of 64 characters.
+#[must_use]
+pub fn write_block(label: &str, der: &[u8]) -> String {
+    let text = BASE64.encode(der);
+    let mut block = format!("{BEGIN}{label}{DASHES}\n");
+    for line in text.as_bytes().chunks(LINE_LENGTH) {
+        block.extend(line.iter().map(|byte| char::from(*byte)));
+        block.push('\n');
+    }
+    block.push_str(&format!("-----END {label}{DASHES}\n"));
+    block
+}
 
 /// Returns the first block that is well formed: it begins and ends on a line of its own.
 #[must_use]

@@ -25,6 +25,9 @@ pub struct GoTime {
     pub zone: Text,
 }
 
+/// The layout of RFC 3339, such as `2026-01-31T12:00:00Z`. A fraction of a second is read as well.
+pub const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
+
 const SECOND: i128 = 1_000_000_000;
 const DAY: i64 = 86_400;
 

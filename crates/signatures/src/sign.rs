@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_golib::pem;
+use kubewright_golib::pem::{all_blocks, write_block};
 use kubewright_value::{Map, Text, Value, json};
 use p256::SecretKey;
 use p256::ecdsa::signature::Signer as _;
@@ -27,7 +27,7 @@ impl ImageSigningKey {
     /// # Errors
     /// When it is another sort of key. The message never has the key in it.
     pub fn from_pem(text: &str) -> Result<Self, String> {
-        let blocks = pem::all_blocks(text)?;
+        let blocks = all_blocks(text)?;
         let block = blocks.into_iter().find(|block| block.label != "EC PARAMETERS");
         let block = block.ok_or("there is no PEM block in it")?;
         let key = match block.label {
@@ -42,10 +42,7 @@ impl ImageSigningKey {
     #[must_use]
     pub fn public_pem(&self) -> String {
         let point = self.0.verifying_key().to_sec1_point(false);
-        let text = encode_base64(&[P256_INFO_PREFIX, point.as_bytes()].concat());
-        let lines: Vec<&str> =
-            (0..text.len()).step_by(64).filter_map(|at| text.get(at..text.len().min(at + 64))).collect();
-        format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"))
+        write_block("PUBLIC KEY", &[P256_INFO_PREFIX, point.as_bytes()].concat())
     }
 
     /// Returns the signature of `message`, in DER. The same message always has the same one (RFC 6979).

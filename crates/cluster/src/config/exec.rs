@@ -5,13 +5,13 @@ mod process;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use kubewright_golib::time::{RFC3339, parse_time};
 use kubewright_value::{Map, Value, json};
 
 use self::process::run_process;
 use super::login::LoginCredentials;
-use super::timestamp::parse_rfc3339;
 use crate::Error;
 
 /// How long a plugin may take.
@@ -107,7 +107,7 @@ impl Exec {
             return Err("it gave neither a token nor a certificate".to_owned());
         }
         let expiry = status("expirationTimestamp").map(|time| {
-            parse_rfc3339(&time).ok_or_else(|| format!("its `expirationTimestamp` `{time}` is not a time"))
+            read_expiry(&time).ok_or_else(|| format!("its `expirationTimestamp` `{time}` is not a time"))
         });
         Ok(LoginCredentials { authorization, certificate, expiry: expiry.transpose()? })
     }
@@ -128,6 +128,12 @@ impl Exec {
         request.insert("spec".into(), spec.into());
         request.into()
     }
+}
+
+/// Reads a time in RFC 3339, in which credentials say when they expire.
+fn read_expiry(text: &str) -> Option<SystemTime> {
+    let seconds = u64::try_from(parse_time(RFC3339, text).ok()?.unix()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 #[cfg(test)]

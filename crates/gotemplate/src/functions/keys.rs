@@ -5,7 +5,6 @@
 
 mod certificate;
 mod der;
-mod pem;
 mod private_key;
 mod rsa;
 mod stream;

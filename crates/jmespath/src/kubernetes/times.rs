@@ -1,15 +1,13 @@
 //! Timestamps such as `2024-05-01T10:00:00Z`. Evaluation reads no clock: functions that need the
 //! current time get it from the caller.
 
-use kubewright_golib::time::{self, GoTime};
+use kubewright_golib::time::{self, GoTime, RFC3339};
 use kubewright_value::duration::Duration;
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{
     ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, JmesPathFunctions, define_builtin,
 };
-
-const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
 
 /// The time from year 1, from which truncation counts, to 1970.
 const YEAR_ONE_NANOSECONDS: i128 = 62_135_596_800 * 1_000_000_000;

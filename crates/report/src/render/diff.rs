@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 
 use kubewright_engine::{ObjectWrite, SECRET_MARK, WriteVerb};
+use kubewright_patch::textdiff::{LineChangeKind, diff_hunks};
 use kubewright_value::{Map, Value};
-use similar::{ChangeTag, TextDiff};
 
 use super::{Renderer, ReportWriter, yaml_text};
 use crate::{ObjectRow, OutcomeRow, Paint, Report, visible};
@@ -99,23 +99,21 @@ fn own_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
 #[must_use]
 pub fn hunks(before: &str, after: &str, paint: Paint) -> String {
     let mut text = String::new();
-    let difference = TextDiff::from_lines(before, after);
-    for group in difference.grouped_ops(CONTEXT_LINES) {
-        let changes: Vec<_> = group.iter().flat_map(|op| difference.iter_changes(op)).collect();
-        let place = changes.iter().find(|change| change.tag() != ChangeTag::Equal).map(|change| {
-            let lines = if change.tag() == ChangeTag::Delete { before } else { after };
-            parents(lines, change.old_index().or(change.new_index()).unwrap_or(0))
+    for hunk in diff_hunks(before, after, CONTEXT_LINES) {
+        let place = hunk.changes.iter().find(|change| change.kind != LineChangeKind::Kept).map(|change| {
+            let lines = if change.kind == LineChangeKind::Removed { before } else { after };
+            parents(lines, change.index)
         });
         let place =
             place.filter(|place| !place.is_empty()).map_or_else(String::new, |place| format!("{place} "));
         text.push_str(&paint.cyan(&format!("@@ {place}@@")));
         text.push('\n');
-        for change in changes {
-            let line = change.value().trim_end_matches('\n');
-            text.push_str(&match change.tag() {
-                ChangeTag::Equal => format!(" {line}"),
-                ChangeTag::Delete => paint.red(&format!("-{line}")),
-                ChangeTag::Insert => paint.green(&format!("+{line}")),
+        for change in hunk.changes {
+            let line = format!("{}{}", change.kind.sign(), change.line);
+            text.push_str(&match change.kind {
+                LineChangeKind::Kept => line,
+                LineChangeKind::Removed => paint.red(&line),
+                LineChangeKind::Added => paint.green(&line),
             });
             text.push('\n');
         }

@@ -92,3 +92,18 @@ fn a_plugin_that_does_not_end_is_killed() {
     assert_eq!(failure.text, "it did not end within 1 s: waiting");
     assert!(started.elapsed() < Duration::from_secs(20));
 }
+
+#[test]
+fn an_expiry_is_read_in_its_zone_and_wrong_ones_are_none() {
+    let check = |text: &str, want: Option<u64>| {
+        let time = want.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(super::read_expiry(text), time, "{text}");
+    };
+    check("2026-11-16T18:39:01.123456Z", Some(1_794_854_341));
+    check("2026-11-16T18:39:01+01:00", Some(1_794_850_741));
+    for text in
+        ["", "now", "2026-11-16", "2026-13-16T18:39:01Z", "1969-12-31T23:59:59Z", "2026-11-16T1é:39:01Z"]
+    {
+        check(text, None);
+    }
+}

@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
-use kubewright_golib::pem::first_block;
+use kubewright_golib::pem::{first_block, write_block};
 use sha1::{Digest as _, Sha1};
 
 use kubewright_golib::time::GoTime;
 
+use super::der;
 use super::private_key::PrivateKey;
-use super::{der, pem};
 
 const SECONDS_OF_DAY: i64 = 86_400;
 
@@ -113,7 +113,7 @@ pub(super) fn issue(
     ]);
     let signature = der::encode_bit_string(&signer.sign(&body));
     let certificate = der::encode_sequence(&[body, signer.signature_algorithm(), signature]);
-    Ok(pem::write_pem("CERTIFICATE", &certificate))
+    Ok(write_block("CERTIFICATE", &certificate))
 }
 
 fn encode_extensions(

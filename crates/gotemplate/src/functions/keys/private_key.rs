@@ -1,11 +1,11 @@
 //! Private keys of the kinds that Sprig knows: made, read from PEM, written, and signing.
 
 use ed25519_dalek::Signer as _;
-use kubewright_golib::pem::{PemBlock, first_block};
+use kubewright_golib::pem::{PemBlock, first_block, write_block};
 
+use super::der;
 use super::rsa::RsaKey;
 use super::stream::ByteStream;
-use super::{der, pem};
 
 /// Object identifiers, in DER.
 const RSA_ENCRYPTION: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
@@ -92,7 +92,7 @@ impl PrivateKey {
     /// Returns the key as Sprig writes it.
     pub(super) fn to_pem(&self) -> String {
         match self {
-            Self::Rsa(key) => pem::write_pem("RSA PRIVATE KEY", &key.to_pkcs1()),
+            Self::Rsa(key) => write_block("RSA PRIVATE KEY", &key.to_pkcs1()),
             Self::Ecdsa(key) => {
                 let public = key.verifying_key().to_sec1_point(false);
                 let content = der::encode_sequence(&[
@@ -101,7 +101,7 @@ impl PrivateKey {
                     der::encode_element(0xa0, &CURVE_P256),
                     der::encode_element(0xa1, &der::encode_bit_string(public.as_bytes())),
                 ]);
-                pem::write_pem("EC PRIVATE KEY", &content)
+                write_block("EC PRIVATE KEY", &content)
             }
             Self::Ed25519(key) => {
                 let secret = der::encode_element(der::OCTET_STRING, key.as_bytes());
@@ -110,7 +110,7 @@ impl PrivateKey {
                     der::encode_sequence(&[ED25519.to_vec()]),
                     der::encode_element(der::OCTET_STRING, &secret),
                 ]);
-                pem::write_pem("PRIVATE KEY", &content)
+                write_block("PRIVATE KEY", &content)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Whether the scanner runs, one replica of it is active, and its reports can be stored.
 
-use kubewright_golib::time::parse_time;
+use kubewright_golib::time::{RFC3339, parse_time};
 use kubewright_report::cluster_report::LEFT_OUT_OBJECTS_ANNOTATION;
 use kubewright_value::Value;
 
@@ -8,7 +8,6 @@ use super::finding::DoctorFindings;
 use super::view::{ClusterView, served_report_api, view_text};
 
 /// The layout of times in Kubernetes objects, as Go writes it.
-const RFC_3339: &str = "2006-01-02T15:04:05Z07:00";
 
 /// After how many seconds without renewal the Lease counts as lost. It lasts 15 s.
 const LEASE_GRACE_SECONDS: i64 = 30;
@@ -56,7 +55,7 @@ fn check_scan_lease(view: &ClusterView, findings: &mut DoctorFindings) {
         Ok(Some(lease)) => lease,
     };
     let holder = view_text(lease, &["spec", "holderIdentity"]);
-    let renewed = parse_time(RFC_3339, view_text(lease, &["spec", "renewTime"]));
+    let renewed = parse_time(RFC3339, view_text(lease, &["spec", "renewTime"]));
     match renewed.map(|time| view.now.saturating_sub(time.unix())) {
         Ok(age) if !holder.is_empty() && age <= LEASE_GRACE_SECONDS => {
             findings.ok("scan leader", format!("`{holder}` is active"));

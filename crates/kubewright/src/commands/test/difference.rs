@@ -1,7 +1,7 @@
 //! The difference between an expected and an actual object.
 
+use kubewright_patch::textdiff::diff_hunks;
 use kubewright_value::{Map, Value};
-use similar::{ChangeTag, TextDiff};
 
 use crate::output::yaml_text;
 
@@ -14,15 +14,9 @@ const MAX_COMPARED_DEPTH: usize = 100;
 pub(super) fn object_difference_lines(title: &str, expected: &Value, actual: &Value) -> String {
     let (expected, actual) =
         (yaml_text(&ordered_as(expected, actual, MAX_COMPARED_DEPTH)), yaml_text(actual));
-    let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
     let mut lines = vec![format!("{title} (- expected, + got)")];
-    for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
-        let mark = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        lines.push(format!("  {mark}{}", change.value().trim_end()));
+    for change in diff_hunks(&expected, &actual, 1).iter().flat_map(|hunk| &hunk.changes) {
+        lines.push(format!("  {}{}", change.kind.sign(), change.line.trim_end()));
     }
     if lines.len() > MAX_DIFFERENCE_LINES {
         lines.truncate(MAX_DIFFERENCE_LINES);
