@@ -138,6 +138,7 @@ pub type FieldTypes = &'static [(&'static str, CelKind)];
 
 /// The macros that an environment has besides the standard ones.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct MacroSet {
     /// `cel.bind(x, 1, x + x)`
     pub bindings: bool,

@@ -9,6 +9,7 @@ use super::cost::CostExceeded;
 /// An error in the text of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct CelCompileError {
     /// The message: what was found and what was expected.
     pub message: String,
@@ -53,6 +54,7 @@ impl CelCompileError {
 /// An error of evaluating an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct CelError {
     /// The message.
     pub message: String,

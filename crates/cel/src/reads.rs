@@ -14,6 +14,7 @@ pub const ANY_STEP: &str = "*";
 
 /// A path that an expression reads from a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldRead {
     /// The variable that the path starts with.
     pub variable: Text,

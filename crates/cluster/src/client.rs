@@ -73,6 +73,7 @@ impl Default for CallLimits {
 
 /// All objects at one address.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ObjectList {
     /// The objects, each with its `apiVersion` and `kind`.
     pub items: Vec<Value>,

@@ -83,6 +83,7 @@ impl ConversionTarget {
 
 /// The result of converting a policy.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Conversion {
     /// `name` or `namespace/name`.
     pub policy: Text,
@@ -98,6 +99,7 @@ pub struct Conversion {
 
 /// The documents that replace some rules of a policy.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ConvertedPolicy {
     /// Their names.
     pub rules: Vec<Text>,
@@ -120,6 +122,7 @@ pub struct UnconvertedRule {
 
 /// A remark on a converted rule.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ConversionNote {
     /// The rule.
     pub rule: Text,

@@ -52,6 +52,7 @@ struct RegexInner {
 /// The reason why a pattern is not a Go regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct RegexError {
     /// The error in Go's words.
     pub message: String,

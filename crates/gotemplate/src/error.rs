@@ -8,6 +8,7 @@ use kubewright_value::{Position, Text};
 ///
 /// Displays as Go does: `template: name:1:3: executing "name" at <x>: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GoTemplateError {
     /// When it happened.
     pub kind: GoTemplateErrorKind,

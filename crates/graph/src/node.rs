@@ -21,6 +21,7 @@ impl Id {
 
 /// One object, or one that references name and that is not in the input.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct GraphNode {
     /// As the object writes it. For an absent one the usual version of its group, for a virtual one empty.
     pub api_version: Text,

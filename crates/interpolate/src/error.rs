@@ -8,6 +8,7 @@ use kubewright_cel::CelErrorKind;
 /// An error in the text of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct InterpolationProblem {
     /// The path of the string, from the root of the template.
     pub path: Vec<Step>,
@@ -24,6 +25,7 @@ pub struct InterpolationProblem {
 /// An error of rendering a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct RenderError {
     /// The path of the string, from the root of the template.
     pub path: Vec<Step>,

@@ -9,6 +9,7 @@ use kubewright_cel::{UnclosedExpression, closing_brace};
 
 /// The location of an expression in a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExpressionSpan {
     /// The bytes of `${…}`.
     pub whole: Range<usize>,
@@ -19,6 +20,7 @@ pub struct ExpressionSpan {
 /// An expression without an end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct UnfinishedExpression {
     /// The message.
     pub message: String,

@@ -91,6 +91,7 @@ pub enum JmesPathParseErrorKind {
 /// An error of evaluating an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct JmesPathError {
     /// The message.
     pub message: String,

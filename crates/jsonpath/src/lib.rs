@@ -60,6 +60,7 @@ pub struct JsonPathSelector {
 
 /// A value that a [`JsonPathSelector`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SelectedValue {
     /// The keys that wildcards, filters, ranges, unions and `..` went through, in order.
     pub keys: Vec<CapturedKey>,
@@ -70,6 +71,7 @@ pub struct SelectedValue {
 /// The reason why a text is not an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct JsonPathSyntaxError {
     /// The value found and the one expected.
     pub message: String,
@@ -82,6 +84,7 @@ pub struct JsonPathSyntaxError {
 /// The error of evaluating an expression on an object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct JsonPathError {
     /// A description of the error.
     pub message: String,

@@ -112,6 +112,7 @@ impl FieldValue {
 
 /// A step of a path that names a field which does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownField {
     /// The index of the step in the path.
     pub at: usize,

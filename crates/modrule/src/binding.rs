@@ -14,6 +14,7 @@ const DOCUMENTED_NODE_ANNOTATION: &str = "ref.kubemod.io/node";
 
 /// The fields of a Binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PodBinding {
     /// The pod that is bound.
     pub pod: ObjectName,

@@ -75,6 +75,7 @@ impl WantedText {
 
 /// The result of a criterion.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CriterionResult<'v> {
     /// Whether the criterion is met.
     pub is_met: bool,

@@ -30,6 +30,7 @@ const TIMEOUT_MESSAGE: &str = "the rules took too long";
 
 /// The result of a dry run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DryRun {
     /// The JSON Patch to the object.
     pub patch: Vec<patch::JsonPatchOperation>,
@@ -45,6 +46,7 @@ pub struct DryRun {
 
 /// The result of one rule.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RuleRun {
     /// The rule: `namespace/name`.
     pub rule: String,

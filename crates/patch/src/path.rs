@@ -97,6 +97,7 @@ pub struct PathChange {
 /// The reason why a text is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct PathError {
     /// The value found and the one expected.
     pub message: String,
@@ -111,6 +112,7 @@ pub struct PathError {
 /// An error of an operation on a document.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct PathPatchError {
     /// The sort of failure.
     pub kind: PathPatchErrorKind,

@@ -128,6 +128,7 @@ pub struct ElementKey {
 /// Why a patch cannot be merged.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{kind} at {}", shown_path(path))]
+#[non_exhaustive]
 pub struct StrategicError {
     /// The kind of the error.
     pub kind: StrategicErrorKind,

@@ -35,6 +35,7 @@ impl LineChangeKind {
 
 /// A line of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LineChange<'t> {
     /// Whether it is in both texts.
     pub kind: LineChangeKind,
@@ -46,6 +47,7 @@ pub struct LineChange<'t> {
 
 /// Lines that differ, with those around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DiffHunk<'t> {
     /// The index of the first line and the number of lines, in the first text.
     pub before: (usize, usize),

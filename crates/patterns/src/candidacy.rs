@@ -13,6 +13,7 @@ use super::pattern::{KindRef, Pattern, Role};
 
 /// An object that is of the kind of a resource.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Candidacy {
     /// The id of the resource.
     pub role: Text,
@@ -26,6 +27,7 @@ pub struct Candidacy {
 
 /// A condition that was evaluated.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ConditionCheck {
     /// The list that it is in: `matchAll`, `matchAny`, `matchNone`.
     pub list: &'static str,

@@ -10,6 +10,7 @@ use super::points::Points;
 
 /// A resource of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResourceSummary {
     /// Its kinds, in words.
     pub kinds: Vec<Text>,
@@ -19,6 +20,7 @@ pub struct ResourceSummary {
 
 /// A relationship of a pattern.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RelationshipSummary {
     /// Its id.
     pub id: Text,

@@ -24,6 +24,7 @@ pub struct PatternFindings {
 
 /// One match of a pattern.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PatternFinding {
     /// The pattern's name.
     pub pattern: Text,
@@ -49,6 +50,7 @@ pub struct PatternFinding {
 
 /// Whether a relationship holds, and through what.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The id of the relationship.
     pub entry: Text,
@@ -123,6 +125,7 @@ impl Confidence {
 
 /// The evaluation of one leader.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LeaderTrace {
     /// The leader.
     pub leader: Id,
@@ -141,6 +144,7 @@ pub struct LeaderTrace {
 
 /// One relationship that was evaluated for a leader.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TraceStep {
     /// The id of the relationship.
     pub entry: Text,

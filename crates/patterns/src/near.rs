@@ -21,6 +21,7 @@ use selector::{differs, pod_labels_of, selector_field};
 
 /// The near misses of a relationship that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NearMisses {
     /// The id of the resource that is missing at the other end.
     pub role: Text,
@@ -38,6 +39,7 @@ pub struct NearMisses {
 
 /// An object that nearly matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NearMiss {
     /// The object.
     pub id: Id,
@@ -64,6 +66,7 @@ pub enum MissReason {
 
 /// A label that is not as a selector wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LabelDifference {
     /// The label.
     pub label: Text,

@@ -2,6 +2,7 @@
 
 /// A built-in pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shipped {
     /// Its name, which is that of its folder.
     pub name: &'static str,

@@ -9,6 +9,7 @@ use crate::Severity;
 
 /// One thing that is wrong, at a line of a file.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Annotation<'a> {
     /// How bad it is.
     pub level: AnnotationLevel,

@@ -58,6 +58,7 @@ pub struct FindingOptions<'s> {
 
 /// The findings of patterns in a set of objects.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ReportedFindings<'s> {
     /// The objects.
     pub context: FindingContext<'s>,
@@ -73,6 +74,7 @@ pub struct ReportedFindings<'s> {
 
 /// What came of one pattern.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct PatternRun<'s> {
     /// The pattern.
     pub pattern: &'s Pattern,
@@ -88,6 +90,7 @@ pub struct PatternRun<'s> {
 
 /// One finding.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FindingRow<'s> {
     /// The pattern.
     pub pattern: &'s Pattern,

@@ -60,6 +60,7 @@ pub struct ObjectRow {
 /// A position in a file, without the file's text. Sorts by file, then by line. Line 0 is the file as a whole, or a
 /// resource of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct FilePosition {
     /// The name of the file.
     pub file: Text,

@@ -14,6 +14,7 @@ pub struct RecordingWorld<'w> {
 
 /// One query of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct RecordedInput {
     /// The query.
     pub query: Query,

@@ -69,6 +69,7 @@ struct ScannedPolicy {
 
 /// Objects that are to be judged again because rules about them have changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct RescanTarget {
     /// The kind, whatever its group; nothing for every kind.
     pub kind: Option<Text>,

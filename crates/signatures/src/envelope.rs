@@ -20,6 +20,7 @@ const MAX_ENVELOPE_SIGNATURES: usize = 16;
 
 /// An in-toto statement.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Statement {
     /// The digests of what it is about, as `sha256:…`.
     pub digests: Vec<Text>,
@@ -33,6 +34,7 @@ pub struct Statement {
 
 /// A statement and its signatures, as far as they could be read.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SignedStatement {
     /// The statement.
     pub statement: Statement,

@@ -20,6 +20,7 @@ pub(crate) const LOG_ANNOTATION: &str = "dev.sigstore.cosign/bundle";
 
 /// A signature of an image, as far as it could be read.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ImageSignature {
     /// What was signed, and by whom.
     pub item: SignedItem,

@@ -12,6 +12,7 @@ use crate::sct;
 
 /// Something with a signature.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SignedItem {
     /// The bytes that the signature covers.
     pub message: Vec<u8>,

@@ -17,6 +17,7 @@ const MAX_DESCRIBED_READS: usize = 4;
 
 /// The result of an assertion about a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AssertionResult {
     /// Whether it holds.
     pub holds: bool,
@@ -26,6 +27,7 @@ pub struct AssertionResult {
 
 /// A part of a trait, and whether a test exercised it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TraitPart {
     /// The description: `patch 2: add /spec/replicas`.
     pub what: String,

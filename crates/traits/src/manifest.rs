@@ -51,6 +51,7 @@ pub enum ManifestOrigin {
 
 /// The author of a write: an instance, and the `creates` item or operation in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct ManifestWriter {
     /// The number of the instance.
     pub instance: u32,

@@ -52,6 +52,7 @@ pub struct ShorthandOptions {
 
 /// A mistake in a schema.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SchemaProblem {
     /// The path, relative to the root passed to the reader.
     pub path: Vec<Step>,
@@ -67,6 +68,7 @@ pub struct SchemaProblem {
 
 /// A range of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextRange {
     /// The start.
     pub position: Position,
@@ -76,6 +78,7 @@ pub struct TextRange {
 
 /// A value that violates the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ValueViolation {
     /// The path of the value.
     pub path: Vec<Step>,

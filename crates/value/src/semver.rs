@@ -13,6 +13,7 @@ pub use range::{RangeError, VersionRange};
 
 /// A semantic version. Two that differ only in build metadata are equal.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Version {
     /// The first number.
     pub major: u64,

@@ -382,6 +382,7 @@ pub(crate) fn position_count(value: &Value) -> usize {
 
 /// The result of reading a text: the documents that could be read, and the problems of the text.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct ParsedStream {
     /// In the order of the text.
     pub documents: Vec<Document>,
@@ -391,6 +392,7 @@ pub struct ParsedStream {
 
 /// Something wrong with a text.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ParseProblem {
     /// The sort of problem; decides its diagnostic code.
     pub kind: ParseProblemKind,

@@ -39,6 +39,7 @@ const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 /// The reason why a text is not YAML.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} at {position}")]
+#[non_exhaustive]
 pub struct YamlError {
     /// The sort of problem.
     pub kind: ParseProblemKind,

@@ -26,6 +26,7 @@ const METADATA_WATCH: &str = "application/json;as=PartialObjectMetadata;g=meta.k
 
 /// What is known at the end of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListEnd {
     /// The version from which a watch goes on.
     pub version: Text,

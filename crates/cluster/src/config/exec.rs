@@ -22,6 +22,7 @@ const INTERACTIVE_EXEC_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// An exec credential plugin.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Exec {
     /// The program.
     pub command: PathBuf,

@@ -9,6 +9,7 @@ use crate::Error;
 
 /// Whom the client acts as; the API server allows it by the verb `impersonate`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Impersonation {
     /// The name of the user; empty where the client acts as itself.
     pub user: String,

@@ -32,6 +32,7 @@ pub enum Login {
 
 /// A certificate and its key.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ClientIdentity {
     /// The certificate, and those that lead from it to its authority.
     pub certificate: PemSource,

@@ -8,6 +8,7 @@ pub(super) use environment::proxy_from_environment;
 
 /// A proxy, such as `http://user:password@proxy.example.com:3128`.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProxyServer {
     /// How the proxy is spoken to.
     pub scheme: ProxyScheme,

@@ -16,6 +16,7 @@ pub struct PathWriters<W> {
 
 /// A value that one writer wrote and another one overwrote or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OverwrittenPlace<W> {
     /// The place at the time it was overwritten.
     pub place: Vec<Step>,

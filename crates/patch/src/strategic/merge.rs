@@ -25,6 +25,7 @@ pub struct StrategicMerge<'m, S: MergeSchema> {
 
 /// One change of an object.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct MergeStep<'s> {
     /// The path in the object.
     pub at: &'s [Step],

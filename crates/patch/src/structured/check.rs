@@ -13,6 +13,7 @@ const MAX_TYPE_PROBLEMS: usize = 20;
 
 /// A part of a value that does not have its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TypeProblem {
     /// The path, such as `.spec.containers[name="a"].args`; empty for the whole value.
     pub path: String,

@@ -8,6 +8,7 @@ use super::super::finding::PatternFinding;
 
 /// A finding that is new, different or gone.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FindingChange {
     /// The name of the pattern.
     pub pattern: Text,
@@ -28,6 +29,7 @@ impl FindingChange {
 
 /// A finding and since when it is there.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LiveFinding {
     /// The finding. Its ids are those of the graph, and valid until the next change to it.
     pub finding: PatternFinding,
@@ -39,6 +41,7 @@ pub struct LiveFinding {
 
 /// An object of a finding, as reports name it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct FindingObject {
     /// The API version, with the group.
     pub api_version: Text,
@@ -78,6 +81,7 @@ impl FindingObject {
 
 /// A pattern whose findings are not known completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IncompletePattern {
     /// The name of the pattern.
     pub pattern: Text,
@@ -98,6 +102,7 @@ pub enum IncompleteReason {
 
 /// How much was looked for again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RedetectionCounts {
     /// Searches for a pattern in the whole graph.
     pub patterns: u64,

@@ -47,6 +47,7 @@ pub struct ReportWeight {
 
 /// Which reports stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReportSelection {
     /// The positions of the weights whose reports stay, in ascending order.
     pub kept: Vec<usize>,

@@ -8,6 +8,7 @@ use super::{DIGEST_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, REPORT_NAME_PREFIX,
 
 /// A stored report, as its metadata describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoredReport {
     /// The API group that it belongs to.
     pub api: ReportApi,

@@ -25,6 +25,7 @@ const HEAD_RESERVE_BYTES: usize = 128;
 
 /// A report that is ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReportObject {
     /// The API group that it belongs to.
     pub api: ReportApi,

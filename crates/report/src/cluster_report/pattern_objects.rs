@@ -50,6 +50,7 @@ impl PatternObjectKind {
 
 /// A finding as it is sent by server-side apply.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PatternObject {
     /// The kind.
     pub kind: PatternObjectKind,
@@ -67,6 +68,7 @@ pub struct PatternObject {
 
 /// A stored K8sPattern or Smell.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoredPatternObject {
     /// The kind.
     pub kind: PatternObjectKind,

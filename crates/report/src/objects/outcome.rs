@@ -13,6 +13,7 @@ use crate::text::plural;
 
 /// What one rule said about one object.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct OutcomeRow {
     /// The rule.
     pub rule: Arc<RuleId>,

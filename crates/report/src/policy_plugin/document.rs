@@ -33,6 +33,7 @@ pub enum PluginPolicyKind {
 
 /// A policy or pattern, as the UI shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PluginPolicy {
     /// How exceptions from it are made.
     pub policy_kind: PluginPolicyKind,

@@ -15,6 +15,7 @@ const MAX_REQUESTED_NAME_BYTES: usize = 253;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PluginError {
     /// The HTTP status.
     pub status: u16,

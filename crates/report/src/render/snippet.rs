@@ -85,6 +85,7 @@ pub fn line_window(line: &str, column: usize, length: usize) -> (String, usize, 
 
 /// How many diagnostics of each severity there are.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct DiagnosticCounts {
     /// Errors.
     pub errors: usize,

@@ -9,6 +9,7 @@ use crate::ObjectKey;
 
 /// A policy whose rules write objects in the background.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BackgroundPolicy {
     /// The policy.
     pub key: ObjectKey,

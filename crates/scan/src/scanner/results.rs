@@ -14,6 +14,7 @@ use kubewright_value::Text;
 
 /// The results of an object that are not as they were.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChangedResults {
     /// The object.
     pub scope: ReportScope,
@@ -25,6 +26,7 @@ pub struct ChangedResults {
 
 /// True totals, also of outcomes without rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScanTotals {
     /// How many objects rules are about.
     pub objects: usize,
@@ -34,6 +36,7 @@ pub struct ScanTotals {
 
 /// A rule in the totals, as rows name it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct RuleTotals {
     /// The rule language.
     pub dialect: &'static str,

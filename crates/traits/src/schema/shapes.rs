@@ -14,6 +14,7 @@ use kubewright_dialect_kit::fields::{article, child_path};
 
 /// The schemas that a document declares.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Sections {
     /// The parameters of the developer.
     pub parameters: Option<Schema>,

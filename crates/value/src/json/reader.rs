@@ -15,6 +15,7 @@ use crate::{
 /// The reason why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} at {position}")]
+#[non_exhaustive]
 pub struct JsonError {
     /// The sort of problem.
     pub kind: ParseProblemKind,
