@@ -185,7 +185,11 @@ pub(crate) fn condition_status(report: &RuleReport) -> Value {
     if !report.is_ready {
         ready.insert("message".into(), report.message.as_str().into());
     }
-    let is_generated = report.admission_policy.as_ref().is_some_and(|state| state.is_generated);
+    let native = report.admission_policy.as_ref();
+    if let Some(state) = native.filter(|state| report.is_ready && !state.message.is_empty()) {
+        ready.insert("message".into(), state.message.as_str().into());
+    }
+    let is_generated = native.is_some_and(|state| state.is_generated);
     let mut status = Map::from([("conditionStatus", ready.into()), ("generated", is_generated.into())]);
     for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
         if key != UNREPORTED_FIELD {
