@@ -165,7 +165,12 @@ impl ScanThread {
         }
         for change in &changed {
             match &change.results {
-                Some(results) => self.context.writer.set_results(results),
+                Some(results) => {
+                    self.context.writer.set_results(results);
+                    if let Some(violations) = &self.context.violations {
+                        violations.add(results, seconds_since_1970());
+                    }
+                }
                 None => self.context.writer.remove_results(&change.scope, change.source),
             }
         }

@@ -135,6 +135,7 @@ impl TestBed {
             "--report-results=pass,fail,warn,error,skip",
             "--writes-per-second=200",
             "--admission-rules",
+            "--violation-events",
         ]);
         let beside =
             |name, command| self.cluster.run_beside(name, command).map_err(|error| error.to_string());
