@@ -87,7 +87,8 @@ impl ScanTerm {
             Arc::clone(&fence),
             Arc::clone(&metrics),
         );
-        let events = settings.has_violation_events.then(|| ViolationEvents::new(settings.reports.is_compatible));
+        let events =
+            settings.has_violation_events.then(|| ViolationEvents::new(settings.reports.is_compatible));
         let (violations, notices) = events.map(|(events, notices)| (Arc::new(events), notices)).unzip();
         let context = ScanContext {
             client: client.clone(),

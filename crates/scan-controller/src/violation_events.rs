@@ -104,7 +104,12 @@ impl ViolationEvents {
 
 impl ViolationState {
     /// Returns what is to be told about a row: nothing where the rule is content, or it was told already.
-    fn notices_of(&mut self, scope: &ReportScope, row: &ReportResult, component: &'static str) -> Vec<Notice> {
+    fn notices_of(
+        &mut self,
+        scope: &ReportScope,
+        row: &ReportResult,
+        component: &'static str,
+    ) -> Vec<Notice> {
         let Some(kind) = violation_kind(row.result) else { return Vec::new() };
         let Some((rule, document)) = self.rule_of(row) else { return Vec::new() };
         let key = (scope.uid.clone(), row.policy.clone(), row.rule.clone());

@@ -188,4 +188,3 @@ fn status_path(watched: &[WatchedResource], name: &ObjectName) -> Option<ApiPath
         GroupVersionResource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
     Some(ApiPath { subresource: "status".into(), ..path })
 }
-

@@ -1,6 +1,8 @@
 use kubewright_engine::RuleStatus;
 use kubewright_report::OutcomeCounts;
-use kubewright_report::cluster_report::{ObjectResults, ReportResult, ReportScope, ReportSource, StatusFilter};
+use kubewright_report::cluster_report::{
+    ObjectResults, ReportResult, ReportScope, ReportSource, StatusFilter,
+};
 use kubewright_serve::Notice;
 use kubewright_value::{Document, json};
 use tokio::sync::mpsc::Receiver;
@@ -58,8 +60,10 @@ fn told((events, notices): &mut (ViolationEvents, Receiver<Notice>), results: &O
 #[test]
 fn a_new_violation_is_told_about_the_policy_and_about_the_object_once() {
     let mut events = events();
-    let expected =
-        ["kyverno-scan ClusterPolicy: Pod shop/a: [r] fail; no team", "kyverno-scan Pod: policy p/r fail: no team"];
+    let expected = [
+        "kyverno-scan ClusterPolicy: Pod shop/a: [r] fail; no team",
+        "kyverno-scan Pod: policy p/r fail: no team",
+    ];
     assert_eq!(told(&mut events, &results("Pod", RuleStatus::Fail, 1000)), expected);
     assert_eq!(told(&mut events, &results("Pod", RuleStatus::Fail, 1000)), Vec::<String>::new());
     // It was fine in between.

@@ -9,12 +9,16 @@ use std::time::{Duration, Instant};
 use kubewright_controlplane::{ClusterProgram, ControlPlaneComponent, Kubelet, TestCluster, programs};
 use kubewright_load::free_address;
 
+use super::installations::{Installation, InstalledProgram};
 use super::suites::ChainsawSuite;
 use super::table::{SuiteResult, Verdict};
 
 /// The reports that suites look at.
 const REPORT_DEFINITIONS: &str =
     include_str!("../../../../report/src/cluster_report/definitions/wgpolicy.yaml");
+
+const OPENREPORTS_DEFINITIONS: &str =
+    include_str!("../../../../report/src/cluster_report/definitions/openreports.yaml");
 
 /// Kinds that suites look for and nothing writes here.
 const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml");
@@ -94,8 +98,9 @@ impl TestBed {
         let definitions = Command::new(&kubewright).args(["install", "--crds"]).output();
         let definitions = definitions.map_err(|error| format!("{}: {error}", kubewright.display()))?;
         let bed = Self { cluster, _kubelet: kubelet, kubewright, chainsaw, rule_kinds: String::new() };
+        let definitions = String::from_utf8_lossy(&definitions.stdout);
         for manifests in
-            [&String::from_utf8_lossy(&definitions.stdout), REPORT_DEFINITIONS, WORK_KINDS, KYVERNO_NAMESPACE]
+            [&definitions, REPORT_DEFINITIONS, OPENREPORTS_DEFINITIONS, WORK_KINDS, KYVERNO_NAMESPACE]
         {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
         }
@@ -105,11 +110,12 @@ impl TestBed {
         Ok(Self { rule_kinds, ..bed })
     }
 
-    /// Starts the webhook and the scanner, and waits until both configurations of the webhook are there.
-    pub(crate) fn run_kubewright(&self) -> Result<RunningPrograms<'_>, String> {
+    /// Starts the webhook and the scanner as `installation` says, and waits until both configurations of the webhook are
+    /// there.
+    pub(crate) fn run_kubewright(&self, installation: &Installation) -> Result<RunningPrograms<'_>, String> {
         let address = || free_address().map(|address| address.to_string()).map_err(|error| error.to_string());
         let (webhook, health, scan_health) = (address()?, address()?, address()?);
-        let serve = self.kubewright_command(&[
+        let serve = [
             "serve",
             "--namespace=kyverno",
             "--address",
@@ -121,8 +127,8 @@ impl TestBed {
             "--exceptions-from=*",
             "--generate-vap",
             "--success-events",
-        ]);
-        let scan = self.kubewright_command(&[
+        ];
+        let scan = [
             "scan",
             "--serve",
             "--lease-namespace=kyverno",
@@ -136,7 +142,9 @@ impl TestBed {
             "--writes-per-second=200",
             "--admission-rules",
             "--violation-events",
-        ]);
+        ];
+        let serve = self.kubewright_command(&installation.flags(InstalledProgram::Serve, &serve));
+        let scan = self.kubewright_command(&installation.flags(InstalledProgram::Scan, &scan));
         let beside =
             |name, command| self.cluster.run_beside(name, command).map_err(|error| error.to_string());
         let mut running = RunningPrograms { programs: vec![beside("serve", serve)?, beside("scan", scan)?] };
@@ -152,7 +160,7 @@ impl TestBed {
         Ok(running)
     }
 
-    fn kubewright_command(&self, arguments: &[&str]) -> Command {
+    fn kubewright_command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.kubewright);
         command.env_clear().args(arguments).arg("--kubeconfig").arg(self.cluster.kubeconfig());
         command
