@@ -622,3 +622,6 @@ pub(super) fn is_background_controller(user: &Value) -> bool {
     let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }
+
+#[cfg(test)]
+mod tests;
