@@ -1,7 +1,7 @@
 //! Events about objects that a rule has begun to object to: one about the rule object, and one about the object.
 //!
-//! Only what is new is told: a row of a report knows since when it is so, also after a restart. The queue is bounded and
-//! written slowly, because the first scan of a cluster can find more than anyone reads.
+//! Only what begins while the scan runs is told: what its first pass finds is in the reports, and may have been told before.
+//! The queue is bounded and written slowly, because a new rule can find more than anyone reads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,8 +74,8 @@ impl ViolationEvents {
         }
     }
 
-    /// Takes up the changed results of an object. `now` is in seconds since 1970.
-    pub(crate) fn add(&self, results: &ObjectResults, now: i64) {
+    /// Takes up the changed results of an object. `now` is in seconds since 1970. What the first pass finds is only remembered.
+    pub(crate) fn add(&self, results: &ObjectResults, now: i64, is_first_pass: bool) {
         if results.source != ReportSource::Rules || results.scope.kind == "Event" {
             return;
         }
@@ -84,7 +84,8 @@ impl ViolationEvents {
             if row.since.saturating_add(MAX_ROW_AGE_SECONDS) < now {
                 continue;
             }
-            for notice in state.notices_of(&results.scope, row, self.component) {
+            let notices = state.notices_of(&results.scope, row, self.component);
+            for notice in notices.into_iter().filter(|_| !is_first_pass) {
                 // The report says the same.
                 let _ = self.notices.try_send(notice);
             }

@@ -118,14 +118,20 @@ impl ClusterExtensions for ValidatingPolicies {
 /// The field by which compiling tells the status which resources no scan can list. It is not stored.
 const UNREPORTED_FIELD: &str = "unreportedResources";
 
-/// Returns the permissions for subresources of `policy`, of which nothing is stored, so that no report can be about them.
+/// Returns the permissions for resources of `policy` of which nothing is stored, so that no report can be about them:
+/// subresources, and resources that are not in the core group, which nothing can be added to.
 fn unreported_resources(policy: &CelPolicySource) -> String {
     let mut missing = Vec::new();
     for rule in policy.constraints.iter().flat_map(|constraints| &constraints.rules) {
         let versions =
             || rule.groups.iter().flat_map(|group| rule.versions.iter().map(move |one| (group, one)));
-        for resource in rule.resources.iter().filter(|resource| resource.value.contains('/')) {
-            for (group, version) in versions() {
+        for resource in &rule.resources {
+            let is_missing = |group: &str| {
+                let real = kubewright_k8s::group_of_resource(&resource.value);
+                resource.value.contains('/')
+                    || (group.is_empty() && real.is_some_and(|real| !real.is_empty()))
+            };
+            for (group, version) in versions().filter(|(group, _)| is_missing(group)) {
                 for verb in ["get", "list", "watch"] {
                     missing.push(format!("{verb} {group}/{version}, Resource={}: ", resource.value));
                 }

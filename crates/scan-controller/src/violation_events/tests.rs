@@ -48,7 +48,7 @@ fn results(kind: &str, result: RuleStatus, since: i64) -> ObjectResults {
 
 /// What is told about `results` at the second 1000.
 fn told((events, notices): &mut (ViolationEvents, Receiver<Notice>), results: &ObjectResults) -> Vec<String> {
-    events.add(results, 1000);
+    events.add(results, 1000, false);
     let mut texts = Vec::new();
     while let Ok(notice) = notices.try_recv() {
         let words = notice.words.expect("words");
@@ -75,6 +75,13 @@ fn what_was_so_before_is_not_told() {
     assert_eq!(told(&mut events(), &results("Pod", RuleStatus::Fail, 900)), Vec::<String>::new());
     assert_eq!(told(&mut events(), &results("Pod", RuleStatus::Pass, 1000)), Vec::<String>::new());
     assert_eq!(told(&mut events(), &results("Event", RuleStatus::Fail, 1000)), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_first_pass_finds_is_not_told() {
+    let mut events = events();
+    events.0.add(&results("Pod", RuleStatus::Fail, 1000), 1000, true);
+    assert_eq!(told(&mut events, &results("Pod", RuleStatus::Fail, 1000)), Vec::<String>::new());
 }
 
 #[test]
