@@ -5,6 +5,7 @@ pub(crate) mod cluster;
 pub(crate) mod compile;
 pub(crate) mod exceptions;
 pub(crate) mod extract;
+mod native;
 pub(crate) mod source;
 
 pub(crate) use exceptions::CompiledPolicyException;

@@ -105,16 +105,25 @@ impl ExpressionScope<'_> {
 
     /// Returns an entry that the cluster shares, or the part of it that a projection makes.
     fn shared(&self, name: &str, projection: &str) -> Result<Value, CelFailure> {
-        let found = self.known(Query::Shared(name.into()))?.unwrap_or_default();
-        if projection.is_empty() || found.is_null() {
-            return Ok(found);
+        if projection.is_empty() {
+            return Ok(self.known(Query::Shared(name.into()))?.unwrap_or_default());
         }
+        // A cluster answers by the name of the part; a test may give the entry with its parts.
+        let part = Query::Shared(format!("{name}.{projection}").into());
+        let whole = match self.world.get(&part) {
+            QueryAnswer::Unknown | QueryAnswer::Absent => self.world.get(&Query::Shared(name.into())),
+            _ => return Ok(self.known(part)?.unwrap_or_default()),
+        };
         let missing = || format!("projection \"{projection}\" not found in global context entry \"{name}\"");
-        match &found {
-            Value::Object(parts) => {
+        match whole {
+            QueryAnswer::Found(Value::Object(parts)) => {
                 parts.get(projection).cloned().ok_or_else(|| CelFailure::value(missing()))
             }
-            _ => Err(CelFailure::value(format!("{}: stored value is not an object", missing()))),
+            QueryAnswer::Found(Value::Null) | QueryAnswer::Absent => Ok(Value::Null),
+            QueryAnswer::Found(_) => {
+                Err(CelFailure::value(format!("{}: stored value is not an object", missing())))
+            }
+            _ => Ok(self.known(part)?.unwrap_or_default()),
         }
     }
 

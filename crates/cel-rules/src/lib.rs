@@ -191,6 +191,18 @@ impl CelChecks {
 }
 
 impl NamedCondition {
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the expression as it is written.
+    #[must_use]
+    pub fn expression_text(&self) -> &str {
+        &self.expression.text
+    }
+
     /// Returns it without its place, which is none of the policy's.
     #[must_use]
     pub fn of_another_document(mut self) -> Self {

@@ -377,7 +377,7 @@ impl<'a> DecisionRun<'a> {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
-        let mut effect = attempt.evaluate(self, rule, program);
+        let (mut effect, properties) = attempt.evaluate(self, rule, program);
         self.spend(rule, &mut attempt);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
@@ -396,8 +396,9 @@ impl<'a> DecisionRun<'a> {
             effect => vec![effect],
         };
         let each = effects.into_iter().map(|effect| self.outcome_of(rule, effect));
-        let mut outcomes: Vec<RuleOutcome> =
-            each.map(|outcome| RuleOutcome { is_judged: true, ..outcome }).collect();
+        let mut outcomes: Vec<RuleOutcome> = each
+            .map(|outcome| RuleOutcome { is_judged: true, properties: properties.clone(), ..outcome })
+            .collect();
         if let Some(first) = outcomes.first_mut() {
             *first = attempt.traced(first.clone(), rule);
         }
@@ -489,6 +490,7 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         is_refusal: false,
         exceptions: Vec::new(),
         metadata: Arc::clone(&rule.metadata),
+        properties: Vec::new(),
         trace: None,
     }
 }
@@ -510,20 +512,22 @@ impl RuleAttempt {
         Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
     }
 
-    /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object.
+    /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object. Returns the properties of its
+    /// outcome too.
     fn evaluate(
         &mut self,
         run: &mut DecisionRun<'_>,
         rule: &Rule,
         program: &dyn RuleProgram,
-    ) -> Result<Effect, EvalError> {
+    ) -> (Result<Effect, EvalError>, Vec<(Text, Text)>) {
         let mut evaluation = self.evaluation(run, rule);
-        match rule.action {
+        let effect = match rule.action {
             RuleAction::Mutate => program.evaluate(&mut run.object, &mut evaluation),
             RuleAction::Validate | RuleAction::Generate | RuleAction::Delete => {
                 program.evaluate(&mut run.object.clone(), &mut evaluation)
             }
-        }
+        };
+        (effect, evaluation.properties)
     }
 
     /// Returns `outcome` with the trace of the rule, if traces are kept.

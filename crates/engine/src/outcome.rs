@@ -43,6 +43,8 @@ pub struct RuleOutcome {
     pub exceptions: Vec<Text>,
     /// What the rule's author says about it.
     pub metadata: Arc<RuleMetadata>,
+    /// What the rule says about this object for reports, by name; it wins over what `metadata` has.
+    pub properties: Vec<(Text, Text)>,
     /// The trace, if traces are kept.
     pub trace: Option<Box<TraceNode>>,
 }

@@ -222,6 +222,8 @@ pub struct Evaluation<'a> {
     pub tracer: &'a mut Tracer,
     /// Answers that all rules of the decision share.
     pub(crate) cache: &'a DecisionCache,
+    /// Further properties of the outcome for reports, by name; they win over those of the rule.
+    pub properties: Vec<(Text, Text)>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -234,7 +236,7 @@ impl<'a> Evaluation<'a> {
         tracer: &'a mut Tracer,
         cache: &'a DecisionCache,
     ) -> Self {
-        Self { request, world, budget, tracer, cache }
+        Self { request, world, budget, tracer, cache, properties: Vec::new() }
     }
 
     /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.

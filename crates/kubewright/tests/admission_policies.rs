@@ -228,3 +228,59 @@ fn an_exception_is_written_into_it_or_takes_it_back(cluster: &TestCluster) {
     cluster.kubectl(&["delete", "policyexception", "one", "-n", "exempt"], "").expect_success();
     await_generated(cluster);
 }
+
+/// A ValidatingPolicy about Deployments that asks for a ValidatingAdmissionPolicy, with further fields of its spec.
+fn validating_policy(more: &str) -> String {
+    format!(
+        "{{apiVersion: policies.kyverno.io/v1beta1, kind: ValidatingPolicy, metadata: {{name: replicas}}, spec: {{autogen: \
+         {{validatingAdmissionPolicy: {{enabled: true}}}}, matchConstraints: {{resourceRules: [{{apiGroups: [apps], apiVersions: \
+         [v1], operations: [CREATE], resources: [deployments]}}]}}, {more}validations: [{{expression: 'object.spec.replicas <= \
+         3', message: 'too many'}}]}}}}"
+    )
+}
+
+#[test]
+fn a_validating_policy_that_asks_is_enforced_by_the_api_server_for_as_long_as_it_can() {
+    let Some((cluster, _replicas)) = installed() else { return };
+    let cluster = &cluster;
+    let (policy, binding) =
+        ("validatingadmissionpolicy/vpol-replicas", "validatingadmissionpolicybinding/vpol-replicas-binding");
+    let is_generated = || field(cluster, "validatingpolicy/replicas", ".status.generated") == "true";
+    apply(cluster, &validating_policy(""));
+    cluster.wait_until("the API server enforces the policy", is_generated);
+    let owner = field(cluster, policy, ".metadata.ownerReferences[0].kind");
+    assert_eq!(owner, "ValidatingPolicy");
+    assert_eq!(field(cluster, binding, ".spec.validationActions"), r#"["Deny"]"#);
+    cluster.wait_until("the webhook has left it", || !asked_about(cluster).contains("deployments"));
+    assert!(ask(cluster).stderr.contains("ValidatingAdmissionPolicy 'vpol-replicas'"), "{}", ask(cluster));
+
+    let exception = "{apiVersion: policies.kyverno.io/v1beta1, kind: PolicyException, metadata: {name: many, namespace: exempt}, \
+         spec: {policyRefs: [{name: replicas, kind: ValidatingPolicy}], matchConditions: [{name: one, expression: \
+         \"object.metadata.name == 'many'\"}]}}";
+    apply(cluster, exception);
+    cluster.wait_until("the exempt object passes", || ask(cluster).is_success());
+    assert!(is_there(cluster, policy));
+    let condition = field(cluster, policy, ".spec.matchConditions[0].expression");
+    assert_eq!(condition, "!(object.metadata.name == 'many')");
+    cluster
+        .kubectl(&["delete", "policyexceptions.policies.kyverno.io", "many", "-n", "exempt"], "")
+        .expect_success();
+    cluster.wait_until("it is refused again", || !ask(cluster).is_success());
+
+    // The API server does not know what the cluster shares: the webhook takes over before the objects go.
+    let entry = "{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: accounts}, spec: \
+         {kubernetesResource: {version: v1, resource: serviceaccounts, namespace: exempt}, projections: [{name: count, jmesPath: \
+         length(@)}]}}";
+    apply(cluster, entry);
+    let variables = "variables: [{name: unused, expression: \"globalContext.Get('accounts', 'count') == 1 && \
+         globalContext.Get('nothing', 'count') == null\"}], matchConditions: [{name: known, expression: \
+         \"globalContext.Get('accounts', 'count') == 1 && globalContext.Get('nothing', '') == null\"}], ";
+    apply(cluster, &validating_policy(variables));
+    cluster.wait_until("both are gone", || !is_there(cluster, policy) && !is_there(cluster, binding));
+    let message = || field(cluster, "validatingpolicy/replicas", ".status.conditionStatus.message");
+    cluster.wait_until("it is told why", || message().contains("the API server cannot evaluate it"));
+    await_webhook(cluster);
+
+    cluster.kubectl(&["delete", "validatingpolicy", "replicas"], "").expect_success();
+    cluster.wait_until("nothing is enforced", || ask(cluster).is_success());
+}

@@ -165,7 +165,8 @@ fn cel_verdict(finding: CheckResult) -> Option<CheckVerdict> {
         CheckResult::Violated(Violation { message, template, path, at })
         | CheckResult::Failed(Violation { message, template, path, at })
         | CheckResult::Unsaid(Violation { message, template, path, at }) => {
-            CheckVerdict::Fail(RuleViolation { message, template, path, from: PathOrigin::Object, at })
+            let from = PathOrigin::Object;
+            CheckVerdict::Fail(RuleViolation { template, path, from, at, ..RuleViolation::new(message) })
         }
         CheckResult::Error(error) => CheckVerdict::Error(error),
     })

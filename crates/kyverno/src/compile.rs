@@ -172,7 +172,8 @@ impl PolicyCompiler<'_> {
         position: u32,
     ) -> kubewright_engine::Rule {
         let judge = self.judge(variant, parts, broken);
-        self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone())
+        let properties = constant_properties(&judge, variant.rule);
+        self.finish(judge, position, &variant.rule.name.path, properties)
     }
 
     /// Returns the rule that verifies images and pins digests, before anything is validated and after all other changes.
@@ -183,8 +184,8 @@ impl PolicyCompiler<'_> {
         position: u32,
     ) -> kubewright_engine::Rule {
         let (judge, program) = (self.judge(variant, parts, None), self.judge(variant, parts, None));
-        let rule =
-            self.finish(judge, position, &variant.rule.name.path, variant.rule.report_properties.clone());
+        let properties = constant_properties(&judge, variant.rule);
+        let rule = self.finish(judge, position, &variant.rule.name.path, properties);
         kubewright_engine::Rule {
             action: RuleAction::Mutate,
             phase: AdmissionPhase::Mutating,
@@ -234,8 +235,22 @@ impl PolicyCompiler<'_> {
             is_scored: self.policy.annotations.is_scored,
             gate: Arc::clone(&self.gate),
             skips_background_requests: rule.skips_background_requests,
+            properties: self.variable_properties(rule, workload),
             matcher,
         }
+    }
+
+    /// Returns the properties of rows in reports that have variables.
+    fn variable_properties(
+        &self,
+        rule: &RuleSource,
+        workload: PodTemplatePath,
+    ) -> Vec<(Text, VariableTemplate)> {
+        let read = |(name, text): &(Text, Text)| {
+            let (template, _) = VariableTemplate::parse(&text.clone().into(), &self.dialect.functions);
+            template.constant().is_none().then(|| (name.clone(), template.rebased(workload)))
+        };
+        rule.report_properties.iter().filter_map(read).collect()
     }
 
     /// Returns the substitute of an invalid rule, where its match is known. It refuses as the rule itself would on an
@@ -272,6 +287,7 @@ impl PolicyCompiler<'_> {
             is_scored: true,
             gate: Arc::clone(&self.gate),
             skips_background_requests: false,
+            properties: Vec::new(),
         };
         Some(self.finish(judge, position, &broken.path, Vec::new()))
     }
@@ -363,4 +379,10 @@ impl PolicySource {
             Some(namespace) => format!("{namespace}/{}", self.name.value).into(),
         }
     }
+}
+
+/// Returns the properties of rows in reports that are the same for every object.
+fn constant_properties(judge: &ValidateRule, rule: &RuleSource) -> Vec<(Text, Text)> {
+    let is_constant = |(name, _): &&(Text, Text)| judge.properties.iter().all(|(other, _)| other != name);
+    rule.report_properties.iter().filter(is_constant).cloned().collect()
 }

@@ -24,6 +24,7 @@ use super::message::RuleMessage;
 use super::mutate::Mutation;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
+use super::template::VariableTemplate;
 use super::trace;
 use super::verify_images::{ImageChecks, RecordKey};
 use kubewright_dialect_kit::notes::TraceNotes;
@@ -46,6 +47,8 @@ pub(super) struct ValidateRule {
     pub(super) gate: Arc<cel::CelPreconditions>,
     /// Whether requests of Kyverno's own background controller are skipped.
     pub(super) skips_background_requests: bool,
+    /// The properties of rows in reports that have variables.
+    pub(super) properties: Vec<(Text, VariableTemplate)>,
 }
 
 /// The context, preconditions and check of a rule or of one of its loops.
@@ -139,6 +142,8 @@ pub(super) struct RuleViolation {
     pub(super) from: PathOrigin,
     /// In the document of the rule; empty when it is the whole rule.
     pub(super) at: Vec<Step>,
+    /// Properties of the row in reports.
+    pub(super) properties: Vec<(Text, Text)>,
 }
 
 /// Where the path of a failure starts.
@@ -160,6 +165,7 @@ impl RuleViolation {
             path: Vec::new(),
             from: PathOrigin::Element,
             at: Vec::new(),
+            properties: Vec::new(),
         }
     }
 }
@@ -186,6 +192,7 @@ impl RuleProgram for ValidateRule {
             return effect;
         }
         let result = self.run(&subject, evaluation, &mut notes);
+        self.add_properties(&subject, evaluation);
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         let effect = match result {
             ValidateRun::Excepted(effect) => Ok(effect),
@@ -209,6 +216,20 @@ enum ValidateRun {
 }
 
 impl ValidateRule {
+    /// Adds the properties of the row in reports. One that cannot be resolved is left out: it decides nothing.
+    fn add_properties(&self, object: &Value, evaluation: &mut Evaluation<'_>) {
+        if self.properties.is_empty() {
+            return;
+        }
+        let mut context = VariableContext::new(evaluation, object, &self.id);
+        context.declare(&self.body.entries);
+        let resolved = |(name, template): &(Text, VariableTemplate)| {
+            Some((name.clone(), template.resolve_text(&mut context).ok()?))
+        };
+        let properties: Vec<(Text, Text)> = self.properties.iter().filter_map(resolved).collect();
+        evaluation.properties.extend(properties);
+    }
+
     /// Returns `error`, which lets the request pass where a violation would.
     fn tolerated(&self, error: EvalError, evaluation: &mut Evaluation<'_>) -> EvalError {
         let is_tolerated =
@@ -408,7 +429,7 @@ impl ValidateRule {
                     _ => PathOrigin::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                CheckVerdict::Fail(RuleViolation { message, template, path, from, at })
+                CheckVerdict::Fail(RuleViolation { template, path, from, at, ..RuleViolation::new(message) })
             }
         }
     }
@@ -444,7 +465,8 @@ impl ValidateRule {
             CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
             CheckVerdict::Error(error) => return Err(error),
-            CheckVerdict::Fail(RuleViolation { message, template, path, at, .. }) => {
+            CheckVerdict::Fail(RuleViolation { message, template, path, at, properties, .. }) => {
+                evaluation.properties.extend(properties);
                 let template = if template.is_empty() { self.message.text().into() } else { template };
                 let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
@@ -600,3 +622,6 @@ pub(super) fn is_background_controller(user: &Value) -> bool {
     let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,8 @@ pub(super) use exclude::CompiledExclusion;
 pub(super) use version::StandardsVersion;
 
 use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen};
-use kubewright_value::{Budget, Exhausted, Step, Text, Value};
+use kubewright_golib::image::ImageReference;
+use kubewright_value::{Budget, Exhausted, Step, Text, Value, json};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::message::RuleMessage;
@@ -25,7 +26,7 @@ use check::PodSecurityCheck;
 use finding::{PodSecurityViolation, PodSpecRoot};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use kubewright_k8s::PodTemplatePath;
-use pod::Pod;
+use pod::{Container, Pod};
 
 /// How much is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,11 +87,13 @@ impl Profile {
         match self.violations(object, exceptions, budget, notes) {
             Err(error) => Some(CheckVerdict::Error(error)),
             Ok(PodSpecLookup::Excepted) => None,
-            Ok(PodSpecLookup::Violations(violations, _)) if violations.is_empty() => {
+            Ok(PodSpecLookup::Violations { violations, .. }) if violations.is_empty() => {
                 Some(CheckVerdict::Pass(message.passed.clone()))
             }
-            Ok(PodSpecLookup::Violations(violations, workload)) => {
-                Some(CheckVerdict::Fail(self.failure(&violations, workload, message)))
+            Ok(PodSpecLookup::Violations { violations, workload, images }) => {
+                let failure = self.failure(&violations, workload, message);
+                let properties = self.properties(&violations, &images);
+                Some(CheckVerdict::Fail(RuleViolation { properties, ..failure }))
             }
         }
     }
@@ -107,13 +110,14 @@ impl Profile {
         })?;
         let pod = Pod::read(object, workload, budget)?;
         let mut violations = self.run(&pod);
+        let images = violations.iter().map(|violation| (violation.check, violation.images(&pod))).collect();
         self.tell(&violations, PodSpecRoot(workload), notes);
         for (i, exclusion) in self.exclusions.iter().enumerate() {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
             notes.say(|| pod_security_note(exclusion.title(i), seen, exclusion.path()));
         }
         if violations.is_empty() {
-            return Ok(PodSpecLookup::Violations(violations, workload));
+            return Ok(PodSpecLookup::Violations { violations, workload, images: Vec::new() });
         }
         for exclusion in exceptions {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
@@ -123,7 +127,7 @@ impl Profile {
         Ok(if violations.is_empty() {
             PodSpecLookup::Excepted
         } else {
-            PodSpecLookup::Violations(violations, workload)
+            PodSpecLookup::Violations { violations, workload, images }
         })
     }
 
@@ -169,12 +173,40 @@ impl Profile {
         violations.iter().for_each(|violation| violation.write(&mut text, root));
         let first = violations.iter().flat_map(|violation| &violation.findings).next();
         RuleViolation {
-            message: text,
-            template: Text::default(),
             path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
             from: PathOrigin::Object,
             at: self.path.clone(),
+            ..RuleViolation::new(text)
         }
+    }
+
+    /// Returns the properties of the row in reports, by Kyverno's names.
+    fn properties(
+        &self,
+        violations: &[PodSecurityViolation<'_>],
+        images: &[(PodSecurityCheck, Vec<&str>)],
+    ) -> Vec<(Text, Text)> {
+        let ids: Vec<&str> = violations.iter().map(|violation| violation.check.id()).collect();
+        let control = |violation: &PodSecurityViolation<'_>| {
+            let images = images.iter().find(|(check, _)| *check == violation.check);
+            let images = images.map(|(_, images)| images.as_slice()).unwrap_or_default();
+            let full = |image: &&str| {
+                let parsed = ImageReference::parse(image);
+                parsed.map_or_else(|_| json::quote(image), |image| json::quote(&image.to_string()))
+            };
+            let images: Vec<String> = images.iter().map(full).collect();
+            let images =
+                if images.is_empty() { "null".to_owned() } else { format!("[{}]", images.join(",")) };
+            let name = violation.check.control().map_or("", Control::name);
+            format!(r#"{{"ID":"{}","Name":"{name}","Images":{images}}}"#, violation.check.id())
+        };
+        let controls: Vec<String> = violations.iter().map(control).collect();
+        vec![
+            ("standard".into(), self.level.name().into()),
+            ("version".into(), self.version_text.clone()),
+            ("controls".into(), ids.join(",").into()),
+            ("controlsJSON".into(), format!("[{}]", controls.join(",")).into()),
+        ]
     }
 
     fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut TraceNotes) {
@@ -209,8 +241,23 @@ impl Profile {
 
 /// The violations that a rule finds in an object.
 enum PodSpecLookup<'o> {
-    Violations(Vec<PodSecurityViolation<'o>>, PodTemplatePath),
+    Violations {
+        violations: Vec<PodSecurityViolation<'o>>,
+        workload: PodTemplatePath,
+        /// The images of each check that was not met, whatever is excused.
+        images: Vec<(PodSecurityCheck, Vec<&'o str>)>,
+    },
     Excepted,
+}
+
+impl<'o> PodSecurityViolation<'o> {
+    /// Returns the images of the containers that it is about.
+    fn images(&self, pod: &Pod<'o>) -> Vec<&'o str> {
+        let is_found = |container: &&Container<'o>| {
+            self.findings.iter().any(|finding| finding.place.container() == Some(container.name))
+        };
+        pod.containers.iter().filter(is_found).map(|container| container.image).collect()
+    }
 }
 
 impl PodSecurityViolation<'_> {

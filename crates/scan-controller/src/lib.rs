@@ -23,6 +23,7 @@ mod settings;
 mod status;
 mod store_changes;
 mod term;
+mod violation_events;
 mod watches;
 mod writer;
 

@@ -27,6 +27,7 @@ use crate::rescan::RescanQueue;
 use crate::rule_source::LoadedRules;
 use crate::scan_input::ScanInput;
 use crate::status::ScanStatus;
+use crate::violation_events::ViolationEvents;
 use crate::watches::KindWatches;
 use crate::{ClusterReportWriter, ScanMetrics};
 
@@ -51,6 +52,8 @@ pub(crate) struct ScanContext {
     pub(crate) log: Arc<Log>,
     /// Findings of patterns as objects.
     pub(crate) pattern_objects: Arc<WantedPatternObjects>,
+    /// Events about new violations, where they are asked for.
+    pub(crate) violations: Option<Arc<ViolationEvents>>,
     /// The namespace of findings about objects without one.
     pub(crate) namespace: String,
     /// The period of full passes.

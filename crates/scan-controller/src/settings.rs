@@ -31,6 +31,8 @@ pub struct ScanControllerSettings {
     pub has_cluster_rules: bool,
     /// Whether rules that run at admission only judge stored objects too.
     pub runs_admission_rules: bool,
+    /// Whether Events are written about objects that a rule begins to object to.
+    pub has_violation_events: bool,
     /// Which rule languages and exceptions count, what rules may look up, and the log. Other settings of the webhook are
     /// not used.
     pub lookups: ServeSettings,
@@ -48,6 +50,7 @@ impl Default for ScanControllerSettings {
             rules: Vec::new(),
             has_cluster_rules: true,
             runs_admission_rules: false,
+            has_violation_events: false,
             lookups: ServeSettings::default(),
         }
     }

@@ -31,6 +31,7 @@ use crate::scan_input::{MAX_WAITING_INPUTS, ScanInput};
 use crate::scan_thread::{ScanContext, ScanThread};
 use crate::status::ScanStatus;
 use crate::store_changes::follow_store_changes;
+use crate::violation_events::{ViolationEvents, run_violation_events};
 use crate::{ClusterReportWriter, ScanControllerSettings, ScanMetrics};
 
 /// How long caches are waited for before the scan begins without them.
@@ -86,6 +87,9 @@ impl ScanTerm {
             Arc::clone(&fence),
             Arc::clone(&metrics),
         );
+        let events =
+            settings.has_violation_events.then(|| ViolationEvents::new(settings.reports.is_compatible));
+        let (violations, notices) = events.map(|(events, notices)| (Arc::new(events), notices)).unzip();
         let context = ScanContext {
             client: client.clone(),
             scanner: Arc::new(RwLock::new(Scanner::new(settings.scan.clone()))),
@@ -97,6 +101,7 @@ impl ScanTerm {
             metrics: Arc::clone(&metrics),
             log,
             pattern_objects: Arc::default(),
+            violations: violations.clone(),
             namespace: settings.lease.namespace.clone(),
             interval: settings.interval,
             is_stopping: Arc::new(AtomicBool::new(false)),
@@ -123,7 +128,7 @@ impl ScanTerm {
         let events = ControllerEvents::new(client.clone(), settings.lease.clone());
         let reporting = tokio::spawn(run_reporting(context.clone(), Arc::clone(&served), events));
         let (stores, scanner) = (Arc::clone(&source.stores), Arc::clone(&context.scanner));
-        let tasks = [
+        let mut tasks = vec![
             tokio::spawn(follow_rules(rules, inputs.clone())),
             tokio::spawn(run_pattern_objects(context.clone(), Arc::clone(&discovery))),
             tokio::spawn(follow_discovery(
@@ -136,6 +141,11 @@ impl ScanTerm {
             tokio::spawn(follow_requests(fence.requested_scan(), inputs.clone())),
             tokio::spawn(follow_store_changes(stores, Arc::clone(&context.lookup), scanner, inputs.clone())),
         ];
+        if let (Some(violations), Some(notices)) = (violations, notices) {
+            let identity = settings.lease.identity.clone();
+            let (client, fence) = (context.client.clone(), Arc::clone(&fence));
+            tasks.push(tokio::spawn(run_violation_events(violations, notices, client, fence, identity)));
+        }
         let (is_stopping, changed) = (Arc::clone(&context.is_stopping), Arc::clone(&context.changed));
         let scan = ScanThread::new(context, Handle::current(), inputs);
         let thread = std::thread::Builder::new().name("scan".to_owned()).spawn(move || scan.run(received))?;

@@ -11,7 +11,7 @@ mod stage;
 use std::time::Duration;
 
 use kubewright_value::Value;
-use stage::{Stage, policy};
+use stage::{Stage, policy, second_policy};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -170,4 +170,41 @@ fn another_replica_takes_over_and_only_one_writes() {
     stage.within("the third one takes over", 40 * SECOND, || stage.rows("late").len() == 1);
     assert_eq!(three.metric("kubewright_leader"), 1);
     three.stop();
+}
+
+#[test]
+fn a_new_violation_has_an_event_about_the_policy_and_one_about_the_object() {
+    let Some(stage) = Stage::start() else { return };
+    stage.apply(&policy("require-team", "team is missing", ""));
+    stage.namespace("shop", "{}");
+    stage.service("shop", "web", "{}");
+    stage.service("shop", "api", "{team: a}");
+    let scan = stage.scan_with("one", |settings| settings.has_violation_events = true);
+    let events = || {
+        let text = |event: &Value, path: &[&str]| event.str_at(path).to_owned();
+        let events = stage.list("", "v1", "events").into_iter();
+        let mut events: Vec<String> = events
+            .filter(|event| text(event, &["reportingComponent"]) == "kubewright.dev/scan")
+            .filter(|event| text(event, &["reason"]) == "PolicyViolation")
+            .map(|event| {
+                let about = |key: &str| text(&event, &["involvedObject", key]);
+                format!("{} {} {}", about("apiVersion"), about("kind"), about("name"))
+            })
+            .collect();
+        events.sort();
+        events
+    };
+    stage.within("the first pass is in a report", 30 * SECOND, || stage.rows("web").len() == 1);
+    stage.service("shop", "api", "{}");
+    let told = ["kyverno.io/v1 ClusterPolicy require-team", "v1 Service api"];
+    stage.within("what is new is told", 30 * SECOND, || events() == told);
+    // What is so already is not told again, whoever looks.
+    stage.within("it is in a report", 30 * SECOND, || stage.rows("api").len() == 1);
+    scan.stop();
+    let scan = stage.scan_with("two", |settings| settings.has_violation_events = true);
+    stage.within("it is ready", 30 * SECOND, || scan.is_ready());
+    stage.apply(&second_policy("web"));
+    stage.within("another rule has its own", 30 * SECOND, || events().len() == 4);
+    assert_eq!(events().last().map(String::as_str), Some("v1 Service web"));
+    scan.stop();
 }

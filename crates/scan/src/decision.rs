@@ -135,6 +135,7 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         is_refusal: false,
         exceptions: Vec::new(),
         metadata: Arc::clone(&rule.metadata),
+        properties: Vec::new(),
         trace: None,
     }
 }

@@ -3,6 +3,8 @@
 //! Equal notices within a minute are one Event with a count. The rate of writes is limited; notices that come faster
 //! are counted meanwhile. Of a Secret only the name is written, never the message of a rule.
 
+mod write;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -28,9 +30,9 @@ const MAX_EVENT_BURST: f64 = 50.0;
 /// How long the text of an Event may be, in bytes; the API server refuses more.
 const MAX_EVENT_MESSAGE_BYTES: usize = 1024;
 
-/// What was told and is to be written.
+/// Events that were told and are to be written.
 #[derive(Debug)]
-pub(crate) struct EventQueue {
+pub struct EventQueue {
     /// Who tells: a name that no other replica has.
     instance: String,
     things: HashMap<EventKey, PendingEvent>,
@@ -61,13 +63,22 @@ struct PendingEvent {
     written: u64,
 }
 
-/// A rule object, as an Event points to it.
+/// What an Event is about, as it points to it: a rule object, or the object that was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Regarding {
+pub struct Regarding {
     /// Its `apiVersion`.
-    pub(crate) api_version: Text,
+    pub api_version: Text,
     /// Its `metadata.uid`.
-    pub(crate) uid: Text,
+    pub uid: Text,
+}
+
+impl Regarding {
+    /// Returns how Events point to `object`.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let text = |keys: &[&str]| Text::new(object.str_at(keys));
+        Self { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
+    }
 }
 
 /// Something to be done.
@@ -85,7 +96,9 @@ pub(crate) struct EventWrite {
 }
 
 impl EventQueue {
-    pub(crate) fn new(instance: &str, now: Instant) -> Self {
+    /// Returns an empty queue of the process called `instance`.
+    #[must_use]
+    pub fn new(instance: &str, now: Instant) -> Self {
         Self {
             instance: instance.to_owned(),
             things: HashMap::new(),
@@ -96,7 +109,7 @@ impl EventQueue {
     }
 
     /// Takes up what was told; false where there is no room for it.
-    pub(crate) fn add(&mut self, notice: &Notice, now: Instant, time: SystemTime) -> bool {
+    pub fn add(&mut self, notice: &Notice, now: Instant, time: SystemTime) -> bool {
         let thing = EventKey {
             document: notice.document.clone(),
             subject: notice.subject.clone(),
@@ -259,7 +272,8 @@ pub(crate) fn event_message(notice: &Notice) -> String {
 }
 
 /// Returns whether nothing of the object may be told.
-pub(crate) fn is_secret(subject: &ObjectName) -> bool {
+#[must_use]
+pub fn is_secret(subject: &ObjectName) -> bool {
     subject.kind == "Secret" && subject.group.is_empty()
 }
 

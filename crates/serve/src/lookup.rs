@@ -140,7 +140,7 @@ impl ClusterLookup {
             }
             Query::Shared(name) => {
                 let call = |call: ApiCall| async move { self.call(&call, deadline).await };
-                self.entries.get(name, deadline, call).await.map(Some)
+                self.entries.get(name, deadline, call).await
             }
         }
     }

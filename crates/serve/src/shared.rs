@@ -85,22 +85,22 @@ impl SharedEntries {
         }
     }
 
-    /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made
-    /// from.
+    /// Returns the entry called `name`, or a part of it called `entry.part`; nothing where there is no such entry. `call` makes
+    /// the calls that entries are made from.
     ///
     /// # Errors
-    /// When there is no such entry, or its data cannot be read.
+    /// When the data of the entry cannot be read.
     pub(crate) async fn get<F>(
         &self,
         name: &str,
         deadline: Instant,
         call: impl FnOnce(kubewright_engine::ApiCall) -> F,
-    ) -> Result<Value, String>
+    ) -> Result<Option<Value>, String>
     where
         F: Future<Output = Result<Option<Value>, String>>,
     {
         let (name, part) = name.split_once('.').unwrap_or((name, ""));
-        let (language, entry) = self.entry(name)?;
+        let Some((language, entry)) = self.entry(name)? else { return Ok(None) };
         let root = match &entry.from {
             SharedDataSource::Objects(_) => {
                 await_sync(&entry.store, deadline).await?;
@@ -119,24 +119,25 @@ impl SharedEntries {
             }
         };
         if part.is_empty() {
-            return Ok(root);
+            return Ok(Some(root));
         }
         let parts = language.shared_data_parts(&entry.document, &root)?;
         let found = parts.into_iter().find(|(name, _)| name == part);
-        found.map(|(_, value)| value).ok_or_else(|| format!("projection \"{part}\" not found"))
+        let found = found.map(|(_, value)| value);
+        found.map(Some).ok_or_else(|| format!("projection \"{part}\" not found"))
     }
 
-    /// Returns the entry called `name` as the cluster has it now.
-    fn entry(&self, name: &str) -> Result<(&dyn ClusterSupport, Arc<SharedEntry>), String> {
+    /// Returns the entry called `name` as the cluster has it now, if it has one.
+    fn entry(&self, name: &str) -> Result<Option<(&dyn ClusterSupport, Arc<SharedEntry>)>, String> {
         if let Some((watched, object)) = self.objects.find(name)? {
             let mut languages = self.dialects.iter().filter_map(|dialect| dialect.cluster_support());
             if let Some(language) = languages.find(|language| language.watched_resources().contains(&watched))
             {
-                return Ok((language, self.kept(language, name, object)?));
+                return Ok(Some((language, self.kept(language, name, object)?)));
             }
         }
         self.all().remove(name);
-        Err(format!("there is no global context entry `{name}`"))
+        Ok(None)
     }
 
     fn kept(

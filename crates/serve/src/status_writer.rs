@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 use kubewright_cluster::{CallLimits, Client, Error, GroupVersionResource, PatchType, jitter};
 use kubewright_engine::{RuleReport, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
-use kubewright_value::{Text, Value};
+use kubewright_value::Value;
 use tokio::sync::mpsc::Receiver;
 
-use crate::events::{EventQueue, EventWrite, Regarding};
+use crate::events::{EventQueue, Regarding};
 use crate::statuses::{self, RecordedFailures};
 use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
 
@@ -139,18 +139,8 @@ impl StatusWriter {
 
     async fn write_events(&mut self) {
         let stores = Arc::clone(&self.stores);
-        let find = |rule: &ObjectName| event_regarding(&stores.object(rule).unwrap_or_default());
-        let mut is_away = false;
-        for write in self.events.due(Instant::now(), find) {
-            // An API server that does not answer is not asked for each of them.
-            let written =
-                if is_away { Err(None) } else { write_event(&self.client, &write).await.map_err(Some) };
-            is_away |= matches!(&written, Err(Some(error)) if error.code().is_none());
-            // What is refused is lost, which is no reason to do anything else.
-            if written.is_err_and(|error| error.is_none_or(|error| is_event_retryable(&error))) {
-                self.events.again(&write);
-            }
-        }
+        let find = |rule: &ObjectName| Regarding::of(&stores.object(rule).unwrap_or_default());
+        self.events.write_due(&self.client, find).await;
     }
 
     /// Writes the status of one rule object, if it has another one.
@@ -191,28 +181,10 @@ impl StatusWriter {
     }
 }
 
-/// Returns whether the same Event may be written later.
-fn is_event_retryable(error: &Error) -> bool {
-    error.code().is_none_or(|code| matches!(code, 404 | 429) || code >= 500)
-}
-
-async fn write_event(client: &Client, write: &EventWrite) -> Result<Value, Error> {
-    let events = GroupVersionResource::new("", "v1", "events");
-    if write.is_new {
-        return client.create(&events.within(&write.namespace), &write.object).await;
-    }
-    client.patch(&events.named(&write.namespace, &write.name), PatchType::Merge, &write.object).await
-}
-
 /// Returns the address of the status of the rule object called `name`.
 fn status_path(watched: &[WatchedResource], name: &ObjectName) -> Option<ApiPath> {
     let of = watched.iter().find(|of| of.group == name.group && of.kind == name.kind)?;
     let path =
         GroupVersionResource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
     Some(ApiPath { subresource: "status".into(), ..path })
-}
-
-fn event_regarding(object: &Value) -> Regarding {
-    let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).map(Text::new).unwrap_or_default();
-    Regarding { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
 }

@@ -123,7 +123,7 @@ impl ImagePolicyProgram {
         }
         let is_lenient = self.base.checks.leniency != Leniency::None;
         match apply_exceptions(&self.base.exceptions, is_lenient, &subject, evaluation, notes)? {
-            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported)),
+            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported, evaluation)),
             ExceptionEffect::Partly(_) => {}
         }
         let images = self.images(object, &subject, evaluation, notes)?;

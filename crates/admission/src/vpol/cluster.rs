@@ -118,14 +118,20 @@ impl ClusterExtensions for ValidatingPolicies {
 /// The field by which compiling tells the status which resources no scan can list. It is not stored.
 const UNREPORTED_FIELD: &str = "unreportedResources";
 
-/// Returns the permissions for subresources of `policy`, of which nothing is stored, so that no report can be about them.
+/// Returns the permissions for resources of `policy` of which nothing is stored, so that no report can be about them:
+/// subresources, and resources that are not in the core group, which nothing can be added to.
 fn unreported_resources(policy: &CelPolicySource) -> String {
     let mut missing = Vec::new();
     for rule in policy.constraints.iter().flat_map(|constraints| &constraints.rules) {
         let versions =
             || rule.groups.iter().flat_map(|group| rule.versions.iter().map(move |one| (group, one)));
-        for resource in rule.resources.iter().filter(|resource| resource.value.contains('/')) {
-            for (group, version) in versions() {
+        for resource in &rule.resources {
+            let is_missing = |group: &str| {
+                let real = kubewright_k8s::group_of_resource(&resource.value);
+                resource.value.contains('/')
+                    || (group.is_empty() && real.is_some_and(|real| !real.is_empty()))
+            };
+            for (group, version) in versions().filter(|(group, _)| is_missing(group)) {
                 for verb in ["get", "list", "watch"] {
                     missing.push(format!("{verb} {group}/{version}, Resource={}: ", resource.value));
                 }
@@ -185,7 +191,11 @@ pub(crate) fn condition_status(report: &RuleReport) -> Value {
     if !report.is_ready {
         ready.insert("message".into(), report.message.as_str().into());
     }
-    let is_generated = report.admission_policy.as_ref().is_some_and(|state| state.is_generated);
+    let native = report.admission_policy.as_ref();
+    if let Some(state) = native.filter(|state| report.is_ready && !state.message.is_empty()) {
+        ready.insert("message".into(), state.message.as_str().into());
+    }
+    let is_generated = native.is_some_and(|state| state.is_generated);
     let mut status = Map::from([("conditionStatus", ready.into()), ("generated", is_generated.into())]);
     for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
         if key != UNREPORTED_FIELD {

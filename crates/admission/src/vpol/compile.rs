@@ -13,6 +13,7 @@ use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text, Value};
 
 use super::exceptions::CompiledPolicyException;
+use super::native::{NativeInputs, native_rule};
 use super::source::{self, EvaluationTarget};
 use super::{NAME, autogen, cluster};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
@@ -66,11 +67,13 @@ pub(super) fn compile_validating_policy(
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
     let (mut webhooks, mut status) = (Vec::new(), Value::Null);
+    let mut has_controllers = false;
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, settings.controllers.as_deref());
         let controllers = settings.controllers.as_deref();
         let controllers = autogen::generate_controller_policies(&draft.policy, controllers);
         status = cluster::status_fields(document, &draft.policy, &controllers);
+        has_controllers = !controllers.is_empty();
         if settings.is_admission {
             let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
             webhooks = cluster::admission_webhooks(
@@ -91,7 +94,9 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    CompiledPolicy { webhooks, status, ..draft.compiled(rules) }
+    let native =
+        native_rule(&NativeInputs { document, settings: &settings, exceptions: &excused, has_controllers });
+    CompiledPolicy { webhooks, status, native, ..draft.compiled(rules) }
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.

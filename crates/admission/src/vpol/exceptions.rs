@@ -192,6 +192,16 @@ impl CompiledPolicyException {
     pub(crate) fn is_about(&self, name: &str, kind: &str) -> bool {
         self.policies.iter().any(|(policy, of)| policy == name && of == kind)
     }
+
+    /// Returns `namespace/name`, or the name alone.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the conditions under which it excuses an object wholly; nothing where it only allows values.
+    pub(super) fn whole_conditions(&self) -> Option<&[NamedCondition]> {
+        (self.images.is_empty() && self.values.is_empty()).then_some(self.conditions.as_slice())
+    }
 }
 
 /// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy

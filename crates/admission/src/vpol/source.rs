@@ -5,7 +5,7 @@ mod exception;
 pub(super) use exception::read_policy_exception as read_exception;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Text, Value};
 
 use crate::source::{
     CelPolicySource, FIELD_CODES, ValidationActions, read_common_fields, read_validation_actions,
@@ -22,6 +22,8 @@ pub(crate) struct ValidatingPolicySettings {
     pub(crate) is_background: bool,
     /// `autogen.podControllers.controllers`, if given.
     pub(crate) controllers: Option<Vec<Located<Text>>>,
+    /// `autogen.validatingAdmissionPolicy.enabled`: whether the API server is to enforce the policy itself.
+    pub(crate) asks_for_native: bool,
 }
 
 /// The input of a policy.
@@ -117,6 +119,12 @@ pub(crate) fn read_validating_policy_settings<'d>(
         is_admission: true,
         is_background: true,
         controllers: read_controllers(reader, spec),
+        asks_for_native: reader
+            .document
+            .value
+            .at(&["spec", "autogen", "validatingAdmissionPolicy", "enabled"])
+            .and_then(Value::as_bool)
+            .unwrap_or_default(),
     };
     let Some(evaluation) = reader.object(spec, "evaluation") else { return settings };
     reader.only(&evaluation, &["mode", "admission", "background"]);

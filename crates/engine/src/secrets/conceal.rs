@@ -71,6 +71,10 @@ fn conceal_outcome(
         .filter(|(one, two)| one.exceptions == two.exceptions)
         .map(|(one, _)| one.exceptions.clone())
         .unwrap_or_default();
+    outcome.properties = alike
+        .filter(|(one, two)| one.properties == two.properties)
+        .map(|(one, _)| one.properties.clone())
+        .unwrap_or_default();
     // The names of what is written may be made of values too; the objects themselves go where values may go.
     let titles = alike.filter(|(one, two)| one.written == two.written).map(|(one, _)| one.written.clone());
     outcome.written = titles.unwrap_or_else(|| vec![SECRET_MARK.into(); outcome.writes.len()]);

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Exhausted, Step, Text, Value};
+use kubewright_value::{Exhausted, Step, Value};
 
-use super::{CheckVerdict, PathOrigin, RuleViolation, step_error};
+use super::{CheckVerdict, RuleViolation, step_error};
 use crate::context::VariableContext;
 use crate::message::{PatternOutcome, RuleMessage};
 use crate::pattern::{self, Mismatch, ValidatePattern};
@@ -64,11 +64,9 @@ impl OnePattern {
 
     fn failure(&self, message: String, mismatch: Mismatch) -> RuleViolation {
         RuleViolation {
-            message,
-            template: Text::default(),
             path: mismatch.path,
-            from: PathOrigin::Element,
             at: [self.path.as_slice(), &mismatch.at].concat(),
+            ..RuleViolation::new(message)
         }
     }
 

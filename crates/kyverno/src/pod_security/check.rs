@@ -103,6 +103,30 @@ impl PodSecurityCheck {
         })
     }
 
+    /// Returns the name that Kubernetes has for it.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::AllowPrivilegeEscalation => "allowPrivilegeEscalation",
+            Self::AppArmorProfile => "appArmorProfile",
+            Self::CapabilitiesBaseline => "capabilities_baseline",
+            Self::CapabilitiesRestricted => "capabilities_restricted",
+            Self::HostNamespaces => "hostNamespaces",
+            Self::HostPathVolumes => "hostPathVolumes",
+            Self::HostPorts => "hostPorts",
+            Self::HostProbesAndLifecycle => "hostProbesAndHostLifecycle",
+            Self::Privileged => "privileged",
+            Self::ProcMount => "procMount",
+            Self::RestrictedVolumes => "restrictedVolumes",
+            Self::RunAsNonRoot => "runAsNonRoot",
+            Self::RunAsUser => "runAsUser",
+            Self::SeLinuxOptions => "seLinuxOptions",
+            Self::SeccompBaseline => "seccompProfile_baseline",
+            Self::SeccompRestricted => "seccompProfile_restricted",
+            Self::Sysctls => "sysctls",
+            Self::WindowsHostProcess => "windowsHostProcess",
+        }
+    }
+
     /// Returns its name in traces: the control and, where that has two checks, the level.
     pub(super) fn title(self) -> String {
         let level = match self {

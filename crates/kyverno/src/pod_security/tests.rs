@@ -354,3 +354,26 @@ fn versions_are_latest_or_of_kubernetes() {
         assert_eq!(StandardsVersion::parse(text), None, "{text}");
     }
 }
+
+#[test]
+fn a_violation_has_properties_for_reports_with_the_images_of_all_bad_containers() {
+    let exception = "{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: e, namespace: default}, spec: \
+         {exceptions: [{policyName: p, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}, podSecurity: \
+         [{controlName: Privileged Containers, images: ['busybox:*']}]}}";
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {hostNetwork: true, containers: \
+         [{name: a, image: busybox:1, securityContext: {privileged: true}}, {name: b, image: example.com/b, securityContext: {privileged: true}}]}}";
+    let engine = engine("{level: baseline, version: v1.29}", exception);
+    let outcomes = decide(&engine, yaml::parse(pod).unwrap(), Operation::Create);
+    let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    let properties: Vec<String> =
+        outcome.properties.iter().map(|(name, text)| format!("{name}={text}")).collect();
+    assert_eq!(
+        properties,
+        [
+            "standard=baseline",
+            "version=v1.29",
+            "controls=hostNamespaces,privileged",
+            r#"controlsJSON=[{"ID":"hostNamespaces","Name":"Host Namespaces","Images":null},{"ID":"privileged","Name":"Privileged Containers","Images":["docker.io/busybox:1","example.com/b:latest"]}]"#,
+        ]
+    );
+}

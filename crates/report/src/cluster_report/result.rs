@@ -131,6 +131,7 @@ impl ReportResult {
 #[must_use]
 pub fn result_of_outcome(outcome: &RuleOutcome, since: i64) -> ReportResult {
     let mut result = ReportResult::of_rule(&outcome.rule, &outcome.metadata, &outcome.exceptions);
+    result.properties.extend(outcome.properties.iter().cloned());
     if !outcome.path.is_empty() {
         result.properties.push(("path".into(), path_text(&outcome.path).into()));
     }

@@ -141,6 +141,9 @@ impl ScanThread {
         self.flush();
         let targets = self.scanner_mut().replace_rules(Arc::clone(&rules.rules));
         self.rules = Some(Arc::clone(rules));
+        if let Some(violations) = &self.context.violations {
+            violations.set_rules(&rules.documents);
+        }
         let begun: BTreeSet<KindKey> = self.reconcile_watches().into_iter().collect();
         let kinds: Vec<KindKey> =
             self.watches.judged().filter(|kind| !begun.contains(*kind)).cloned().collect();

@@ -165,7 +165,13 @@ impl ScanThread {
         }
         for change in &changed {
             match &change.results {
-                Some(results) => self.context.writer.set_results(results),
+                Some(results) => {
+                    self.context.writer.set_results(results);
+                    if let Some(violations) = &self.context.violations {
+                        let is_first_pass = !self.context.status.is_complete();
+                        violations.add(results, seconds_since_1970(), is_first_pass);
+                    }
+                }
                 None => self.context.writer.remove_results(&change.scope, change.source),
             }
         }

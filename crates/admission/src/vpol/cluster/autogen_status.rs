@@ -2,7 +2,7 @@
 //! the path of the Pod template into expressions. What runs is made from the parsed policy and not from this.
 
 use kubewright_cel_rules::rebase_text;
-use kubewright_k8s::{Operation, PodTemplatePath};
+use kubewright_k8s::{Operation, PodTemplatePath, kind_of_resource};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::source::ResourceRule;
@@ -15,7 +15,10 @@ pub(super) fn autogen_status(document: &Document, generated: &[ControllerPolicy]
     for policy in generated {
         let (Some(workload), Some(spec)) = (policy.workload, spec) else { continue };
         let name = policy.name.strip_prefix("autogen-").unwrap_or(policy.name);
-        let config = Map::from([("spec", Value::from(generated_spec(spec, workload, policy)))]);
+        let config = Map::from([
+            ("spec", Value::from(generated_spec(spec, workload, policy))),
+            ("targets", targets(&policy.constraints.rules)),
+        ]);
         configs.insert(name.into(), config.into());
     }
     if configs.is_empty() { Map::new().into() } else { Map::from([("configs", configs.into())]).into() }
@@ -60,6 +63,28 @@ fn resource_rules(rules: &[ResourceRule]) -> Value {
         ]))
     };
     Value::array(groups.into_iter().map(entry).collect())
+}
+
+/// Returns the kinds that the policy is for, each with its resource.
+fn targets(rules: &[ResourceRule]) -> Value {
+    let first = |list: &[Text]| list.first().cloned().unwrap_or_default();
+    let mut targets: Vec<(Text, Text, Text, Text)> = Vec::new();
+    for rule in rules {
+        for resource in &rule.resources {
+            let Some(kind) = kind_of_resource(&resource.value) else { continue };
+            targets.push((first(&rule.groups), kind.into(), resource.value.clone(), first(&rule.versions)));
+        }
+    }
+    targets.sort();
+    let target = |(group, kind, resource, version): (Text, Text, Text, Text)| {
+        Value::from(Map::from([
+            ("group", group.into()),
+            ("kind", kind.into()),
+            ("resource", resource.into()),
+            ("version", version.into()),
+        ]))
+    };
+    Value::array(targets.into_iter().map(target).collect())
 }
 
 fn rebased(value: &Value, workload: PodTemplatePath) -> Value {

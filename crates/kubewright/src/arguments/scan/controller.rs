@@ -32,6 +32,10 @@ pub(crate) struct ScanServeArguments {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = at_least_one, requires = "serve")]
     pub(crate) background_writes: usize,
 
+    /// Write an Event about the policy, and one about the object, when a rule begins to object to it
+    #[arg(long, requires = "serve")]
+    pub(crate) violation_events: bool,
+
     /// The Lease that says which replica scans
     #[arg(long, value_name = "NAME", default_value = "kubewright-scan", value_parser = check_dns_label)]
     pub(crate) lease_name: String,

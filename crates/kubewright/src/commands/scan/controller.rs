@@ -100,6 +100,7 @@ fn controller_settings(
         rules: documents.rules,
         has_cluster_rules: !rules.no_cluster_rules,
         runs_admission_rules: rules.admission_rules,
+        has_violation_events: arguments.controller.violation_events,
         lookups: ServeSettings {
             options,
             exception_namespaces: rules.exceptions_from.clone(),

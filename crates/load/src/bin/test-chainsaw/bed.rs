@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use kubewright_controlplane::{ClusterProgram, ControlPlaneComponent, Kubelet, TestCluster, programs};
 use kubewright_load::free_address;
 
+use super::installations::{Installation, InstalledProgram};
 use super::suites::ChainsawSuite;
 use super::table::{SuiteResult, Verdict};
 
@@ -16,12 +17,21 @@ use super::table::{SuiteResult, Verdict};
 const REPORT_DEFINITIONS: &str =
     include_str!("../../../../report/src/cluster_report/definitions/wgpolicy.yaml");
 
+const OPENREPORTS_DEFINITIONS: &str =
+    include_str!("../../../../report/src/cluster_report/definitions/openreports.yaml");
+
 /// Kinds that suites look for and nothing writes here.
 const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml");
 
 /// The namespace in which suites expect Kyverno, with its ConfigMap, which some of them change.
 const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
     {apiVersion: v1, kind: ConfigMap, metadata: {name: kyverno, namespace: kyverno}, data: {generateSuccessEvents: 'true'}}\n";
+
+/// A Deployment as clusters have it that were not made for a test: suites expect that a scan finds something in the cluster. It
+/// needs no Pods.
+const SYSTEM_DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: coredns, namespace: kube-system, \
+    labels: {k8s-app: kube-dns}}, spec: {replicas: 0, selector: {matchLabels: {k8s-app: kube-dns}}, template: {metadata: \
+    {labels: {k8s-app: kube-dns}}, spec: {containers: [{name: coredns, image: registry.k8s.io/coredns/coredns:v1.12.0}]}}}}";
 
 /// What the API server must have for the suites: privileged Pods, and MutatingAdmissionPolicies in every version.
 const API_SERVER_FLAGS: [&str; 3] = [
@@ -94,9 +104,15 @@ impl TestBed {
         let definitions = Command::new(&kubewright).args(["install", "--crds"]).output();
         let definitions = definitions.map_err(|error| format!("{}: {error}", kubewright.display()))?;
         let bed = Self { cluster, _kubelet: kubelet, kubewright, chainsaw, rule_kinds: String::new() };
-        for manifests in
-            [&String::from_utf8_lossy(&definitions.stdout), REPORT_DEFINITIONS, WORK_KINDS, KYVERNO_NAMESPACE]
-        {
+        let definitions = String::from_utf8_lossy(&definitions.stdout);
+        for manifests in [
+            &definitions,
+            REPORT_DEFINITIONS,
+            OPENREPORTS_DEFINITIONS,
+            WORK_KINDS,
+            KYVERNO_NAMESPACE,
+            SYSTEM_DEPLOYMENT,
+        ] {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
         }
         bed.cluster.await_definitions().map_err(|error| error.to_string())?;
@@ -105,11 +121,12 @@ impl TestBed {
         Ok(Self { rule_kinds, ..bed })
     }
 
-    /// Starts the webhook and the scanner, and waits until both configurations of the webhook are there.
-    pub(crate) fn run_kubewright(&self) -> Result<RunningPrograms<'_>, String> {
+    /// Starts the webhook and the scanner as `installation` says, and waits until both configurations of the webhook are
+    /// there.
+    pub(crate) fn run_kubewright(&self, installation: &Installation) -> Result<RunningPrograms<'_>, String> {
         let address = || free_address().map(|address| address.to_string()).map_err(|error| error.to_string());
         let (webhook, health, scan_health) = (address()?, address()?, address()?);
-        let serve = self.kubewright_command(&[
+        let serve = [
             "serve",
             "--namespace=kyverno",
             "--address",
@@ -121,8 +138,8 @@ impl TestBed {
             "--exceptions-from=*",
             "--generate-vap",
             "--success-events",
-        ]);
-        let scan = self.kubewright_command(&[
+        ];
+        let scan = [
             "scan",
             "--serve",
             "--lease-namespace=kyverno",
@@ -135,7 +152,10 @@ impl TestBed {
             "--report-results=pass,fail,warn,error,skip",
             "--writes-per-second=200",
             "--admission-rules",
-        ]);
+            "--violation-events",
+        ];
+        let serve = self.kubewright_command(&installation.flags(InstalledProgram::Serve, &serve));
+        let scan = self.kubewright_command(&installation.flags(InstalledProgram::Scan, &scan));
         let beside =
             |name, command| self.cluster.run_beside(name, command).map_err(|error| error.to_string());
         let mut running = RunningPrograms { programs: vec![beside("serve", serve)?, beside("scan", scan)?] };
@@ -151,7 +171,7 @@ impl TestBed {
         Ok(running)
     }
 
-    fn kubewright_command(&self, arguments: &[&str]) -> Command {
+    fn kubewright_command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.kubewright);
         command.env_clear().args(arguments).arg("--kubeconfig").arg(self.cluster.kubeconfig());
         command

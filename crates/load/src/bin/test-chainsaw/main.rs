@@ -4,6 +4,7 @@
 //! runs one suite at a time. Between suites everything is removed that a suite has left behind.
 
 mod bed;
+mod installations;
 mod skip_list;
 mod suites;
 mod table;
@@ -17,6 +18,7 @@ use std::thread;
 use clap::Parser;
 
 use bed::{ChainsawRun, TestBed};
+use installations::{Installation, installation_for, read_installations};
 use skip_list::SkipList;
 use suites::ChainsawSuite;
 use table::{SuiteResult, SuiteTable, Verdict};
@@ -39,6 +41,10 @@ struct ChainsawArguments {
     /// Suites that are skipped, with reasons
     #[arg(long, default_value = "conformance/chainsaw-skipped.yaml")]
     skipped: PathBuf,
+
+    /// Suites for which the programs are started with other flags
+    #[arg(long, default_value = "conformance/chainsaw-installations.yaml")]
+    installations: PathBuf,
 
     /// The file with the number of suites of each folder that must pass
     #[arg(long)]
@@ -71,6 +77,7 @@ fn main() -> ExitCode {
 /// Returns whether no folder has fewer passes than its floor, or, without a floor, whether nothing failed.
 fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
     let skips = SkipList::read(&arguments.skipped)?;
+    let installations = read_installations(&arguments.installations)?;
     // Scripts of suites write beside themselves, so they get a copy.
     let corpus = suites::copy_suites(&arguments.corpus, &arguments.logs.join("corpus"))?;
     let all = suites::find_suites(&corpus, &arguments.only)?;
@@ -82,7 +89,7 @@ fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
     for suite in all {
         match skips.reason_for(&suite) {
             Some(reason) => table.add(SuiteResult::skipped(suite.name, reason)),
-            None => queue.push_back(suite),
+            None => queue.push_back((installation_for(&installations, &suite), suite)),
         }
     }
     let workers = arguments.workers.clamp(1, queue.len().max(1));
@@ -109,14 +116,20 @@ fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
 /// Runs suites of the queue until there are none.
 fn work_off(
     arguments: &ChainsawArguments,
-    queue: &Mutex<VecDeque<ChainsawSuite>>,
+    queue: &Mutex<VecDeque<(Installation, ChainsawSuite)>>,
     table: &Mutex<SuiteTable>,
 ) -> Result<(), String> {
     let bed = TestBed::start()?;
-    let mut running = bed.run_kubewright()?;
+    let mut current = Installation::default();
+    let mut running = bed.run_kubewright(&current)?;
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(suite) = next else { return Ok(()) };
+        let Some((installation, suite)) = next else { return Ok(()) };
+        if installation != current {
+            drop(running);
+            running = bed.run_kubewright(&installation)?;
+            current = installation;
+        }
         let run = ChainsawRun { suite: &suite, patience: &arguments.patience, logs: &arguments.logs };
         let result = bed.run_suite(&run)?;
         let is_failed = result.verdict == Verdict::Failed;

@@ -6,6 +6,14 @@ use std::path::{Path, PathBuf};
 /// The file that makes a folder a suite.
 const SUITE_FILE: &str = "chainsaw-test.yaml";
 
+/// What Kyverno's webhook configurations are called, and what ours are: a suite that asserts that there is one, and nothing of
+/// its contents, asserts ours.
+const OWN_NAMES: [(&str, &str); 3] = [
+    ("kyverno-resource-validating-webhook-cfg", "kubewright"),
+    ("kyverno-resource-mutating-webhook-cfg", "kubewright"),
+    ("webhook.kyverno.io/managed-by: kyverno", "app.kubernetes.io/name: kubewright"),
+];
+
 /// One suite.
 pub(crate) struct ChainsawSuite {
     /// Its folder below `chainsaw`, such as `validate/clusterpolicy/standard/any`.
@@ -38,12 +46,20 @@ pub(crate) fn copy_suites(corpus: &Path, copy: &Path) -> Result<PathBuf, String>
             if path.is_dir() {
                 folders.push(path);
             } else {
-                fs::copy(&path, to.join(entry.file_name())).map_err(|error| failed(&path, error))?;
+                copy_file(&path, &to.join(entry.file_name())).map_err(|error| failed(&path, error))?;
             }
         }
     }
     provide_templates(&copy.join("chainsaw"))?;
     Ok(copy.to_owned())
+}
+
+/// Copies a file of a suite with our names in place of Kyverno's.
+fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::copy(from, to)?;
+    let Ok(text) = fs::read_to_string(from) else { return Ok(()) };
+    let own = OWN_NAMES.iter().fold(text.clone(), |text, (theirs, own)| text.replace(theirs, own));
+    if own == text { Ok(()) } else { fs::write(to, own) }
 }
 
 /// Gives suites the templates of the corpus where they name ones that are not there: folders of suites are moved without
@@ -52,7 +68,10 @@ fn provide_templates(root: &Path) -> Result<(), String> {
     for suite in suites_below(root)? {
         let text = fs::read_to_string(suite.folder.join(SUITE_FILE)).unwrap_or_default();
         let names = text.lines().filter_map(|line| line.trim().strip_prefix("template: "));
-        for wanted in names.map(|name| suite.folder.join(name.trim())).filter(|wanted| !wanted.exists()) {
+        for wanted in names
+            .map(|name| suite.folder.join(name.trim().trim_start_matches('/')))
+            .filter(|wanted| !wanted.exists())
+        {
             let Some(name) = wanted.file_name() else { continue };
             let common = root.join("_step-templates").join(name);
             if let Some(folder) = wanted.parent().filter(|_| common.is_file()) {
