@@ -219,8 +219,7 @@ impl Building {
             name,
             generation: generation_of(document),
             dialect: dialect.name(),
-            // Others run in the background, and not here.
-            rules: rules.iter().filter(|rule| rule.action.is_at_admission()).count(),
+            rules: rules.len(),
             has_webhooks: webhooks.iter().any(|webhook| !webhook.rules.is_empty()),
             status,
             diagnostics,

@@ -39,6 +39,8 @@ pub struct ServerState {
     pub lookup: Box<dyn Lookup>,
     /// The client of the cluster, if there is one.
     pub client: Option<kubewright_cluster::Client>,
+    /// The kinds that the cluster serves, as far as that is known.
+    pub served: ArcSwap<kubewright_cluster::DiscoveredResources>,
     /// The roles of the requesting user.
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
@@ -132,6 +134,7 @@ impl ServerState {
             world: Box::new(ClosedWorld::default()),
             lookup: Box::new(NoCluster),
             client: None,
+            served: ArcSwap::default(),
             roles: Box::new(NoCluster),
             admission_policies: ArcSwap::default(),
             webhook_progress: WebhookProgress::default(),

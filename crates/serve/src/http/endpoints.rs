@@ -37,7 +37,9 @@ fn checked_rule_object(state: &ServerState, call: &WebhookCall) -> HttpResponse 
         Err(bad) => return unreadable_review(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
-    let checked = catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &review.raw)));
+    let served = state.served.load_full();
+    let checked =
+        catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &served, &review.raw)));
     let Ok(response) = checked else { return panicked(state) };
     if !response.is_allowed {
         let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
