@@ -3,6 +3,9 @@
 //! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
 //! repaired or removed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
@@ -19,7 +22,7 @@ const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 #[must_use]
 pub fn validate_rule_object(
     snapshot: &Snapshot,
-    served: &DiscoveredResources,
+    served: &ServedKinds,
     request: &Value,
 ) -> AdmissionResponse {
     let checking = RuleObjectCheck { snapshot, served };
@@ -40,8 +43,34 @@ pub fn validate_rule_object(
 /// What rule objects are checked with.
 struct RuleObjectCheck<'c> {
     snapshot: &'c Snapshot,
-    /// The kinds that there are; nothing where that is not known.
-    served: &'c DiscoveredResources,
+    served: &'c ServedKinds,
+}
+
+/// The kinds that there are, and whether a rule object named another.
+#[derive(Debug, Default)]
+pub struct ServedKinds {
+    resources: Arc<DiscoveredResources>,
+    is_missing: AtomicBool,
+}
+
+impl ServedKinds {
+    /// Returns the kinds of `resources`.
+    #[must_use]
+    pub fn of(resources: Arc<DiscoveredResources>) -> Self {
+        Self { resources, is_missing: AtomicBool::new(false) }
+    }
+
+    /// Returns whether a rule object named a kind that is not known, or not yet.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.is_missing.load(Ordering::Relaxed)
+    }
+
+    fn is_namespaced(&self, group: &str, kind: &str) -> Option<bool> {
+        let found = self.resources.of_kind(group, kind);
+        self.is_missing.fetch_or(found.is_none(), Ordering::Relaxed);
+        found.map(|found| found.is_namespaced)
+    }
 }
 
 /// What is wrong with a rule object.
@@ -100,7 +129,7 @@ fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<Ru
     });
     let mut stored: Vec<Diagnostic> =
         snapshot.languages().flat_map(|language| language.storing_problems(&document)).collect();
-    let scopes = |group: &str, kind: &str| checking.served.of_kind(group, kind).map(|found| found.is_namespaced);
+    let scopes = |group: &str, kind: &str| checking.served.is_namespaced(group, kind);
     stored.extend(snapshot.languages().flat_map(|language| language.scope_problems(&document, &scopes)));
     if compiled.is_none() && stored.is_empty() {
         return None;

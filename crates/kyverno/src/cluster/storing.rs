@@ -95,9 +95,19 @@ pub(super) fn misplaced_downstreams(document: &Document, is_namespaced: &KindSco
         let Method::Generate(generate) = &rule.validate.method else { continue };
         for one in &generate.downstreams {
             problems.extend(misplaced_downstream(document, one, is_namespaced));
+            problems.extend(policy.namespace.as_ref().and_then(|_| variable_namespace(document, one)));
         }
     }
     problems
+}
+
+/// Returns that a Policy takes the namespace of what it makes from a variable: it has only its own.
+fn variable_namespace(document: &Document, one: &DownstreamSource) -> Option<Diagnostic> {
+    let namespace = one.namespace.as_ref().filter(|namespace| namespace.value.contains("{{"))?;
+    let message = format!("`{}` may be another namespace than that of the policy", namespace.value);
+    let help = "a Policy generates in its own namespace: name it, or use a ClusterPolicy";
+    let location = document.locate(&namespace.path);
+    Some(Diagnostic::new(&code::GENERATE_ELSEWHERE, message, location).help(help))
 }
 
 fn misplaced_downstream(

@@ -130,7 +130,6 @@ impl WebhookReconciler {
         let bundle = self.state.certificates.bundle().borrow().clone();
         let is_told = self.state.settings.injected_from.is_none();
         let (resources, mut pause) = self.discover().await?;
-        self.state.served.store(Arc::clone(&resources));
         let found = self.find_originals().await;
         let snapshot = self.state.snapshot.load_full();
         let wanted = self.wanted(&snapshot, bundle.as_deref().filter(|_| is_told), &found);
