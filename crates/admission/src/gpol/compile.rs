@@ -91,10 +91,16 @@ fn compile_steps(
             }
         });
     }
-    compiler.annotations(&policy.annotations, &environment);
+    let annotations = compiler.annotations(&policy.annotations, &environment);
     let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Conditions };
-    let mut checks =
-        CelChecks { conditions, variables, leniency, wording: Wording::Policy, ..CelChecks::default() };
+    let mut checks = CelChecks {
+        conditions,
+        variables,
+        annotations,
+        leniency,
+        wording: Wording::Policy,
+        ..CelChecks::default()
+    };
     checks = checks.finished();
     checks.needs_namespace |= steps.iter().any(GenerateStep::reads_namespace);
     draft.finish_expressions(compiler);
