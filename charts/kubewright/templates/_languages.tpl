@@ -42,6 +42,20 @@
   - apiGroups: [kyverno.io]
     resources: [policies/status]
     verbs: [patch]
+  # Rules (kyverno) and their status.
+  - apiGroups: [kyverno.io]
+    resources: [clustercleanuppolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [kyverno.io]
+    resources: [clustercleanuppolicies/status]
+    verbs: [patch]
+  # Rules (kyverno) and their status.
+  - apiGroups: [kyverno.io]
+    resources: [cleanuppolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [kyverno.io]
+    resources: [cleanuppolicies/status]
+    verbs: [patch]
   # Data that rules share.
   - apiGroups: [kyverno.io]
     resources: [globalcontextentries]
@@ -115,6 +129,60 @@
     verbs: [get, list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedmutatingpolicies/status]
+    verbs: [patch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [policies.kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
+  # Webhooks of the original program, to detect that it is installed too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
+{{- end }}
+{{- if has "gpol" .Values.dialects }}
+  # Rules (gpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [generatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [generatingpolicies/status]
+    verbs: [patch]
+  # Rules (gpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedgeneratingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedgeneratingpolicies/status]
+    verbs: [patch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [policies.kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
+  # Webhooks of the original program, to detect that it is installed too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
+{{- end }}
+{{- if has "dpol" .Values.dialects }}
+  # Rules (dpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [deletingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [deletingpolicies/status]
+    verbs: [patch]
+  # Rules (dpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespaceddeletingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespaceddeletingpolicies/status]
     verbs: [patch]
 {{- if .Values.exceptionsFrom }}
   # Exceptions from rules.

@@ -1,12 +1,13 @@
 //! GeneratingPolicy and NamespacedGeneratingPolicy: objects that are made because of others.
 
+mod cluster;
 mod compile;
 mod evaluate;
 mod source;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::vpol::{CompiledPolicyException, exceptions};
@@ -49,6 +50,10 @@ impl Dialect for GeneratingPolicies {
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile_generating_policy(&self.environments, &self.exceptions, document)
+    }
+
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
+        Some(self)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.

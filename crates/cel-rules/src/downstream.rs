@@ -2,7 +2,7 @@
 //! labels by which their policy, trigger and source are found again, and what a copy does not take over.
 
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{Map, Text, Value, json};
 
 /// The label that names the program which manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -42,7 +42,7 @@ impl DownstreamTrigger {
     #[must_use]
     pub fn of(request: &AdmissionRequest, object: &Value) -> Self {
         Self {
-            kind: request.addressed().clone(),
+            kind: request.kind.clone(),
             namespace: request.namespace.clone(),
             name: request.name.clone(),
             uid: object.str_at(&["metadata", "uid"]).into(),
@@ -57,7 +57,11 @@ pub fn put_downstream_labels(
     trigger: &DownstreamTrigger,
     source: Option<&Value>,
 ) {
-    let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut labels = texts_of(metadata.get("labels"));
+    if let annotations @ Some(Value::Object(_)) = metadata.get("annotations") {
+        let annotations = texts_of(annotations);
+        metadata.insert("annotations".into(), annotations.into());
+    }
     labels.remove(&format!("{}{CLONE_SOURCE}", origin.prefix));
     let mut put = |name: &str, value: &str| {
         labels.insert(format!("{}{name}", origin.prefix).into(), value.into());
@@ -83,6 +87,16 @@ pub fn put_downstream_labels(
     }
     labels.insert(MANAGED_BY.into(), origin.manager.into());
     metadata.insert("labels".into(), labels.into());
+}
+
+/// Returns labels or annotations as the API server takes them: a variable may have given a number.
+fn texts_of(map: Option<&Value>) -> Map {
+    let entries = map.and_then(Value::as_object).into_iter().flat_map(Map::iter);
+    let text = |value: &Value| match value {
+        Value::Number(_) | Value::Bool(_) => json::to_string(value).into(),
+        value => value.clone(),
+    };
+    entries.map(|(key, value)| (key.clone(), text(value))).collect()
 }
 
 /// Removes from the `metadata` of a copy into `namespace` what belongs to its source alone.
@@ -125,6 +139,25 @@ mod tests {
             labelled("r", None),
             r#"{"labels":{"app.kubernetes.io/managed-by":"m","policy-name":"p","policy-namespace":"","rule-name":"r","trigger-group":"apps","trigger-version":"v1","trigger-kind":"Deployment","trigger-namespace":"shop","trigger-uid":"u-1"}}"#
         );
+    }
+
+    #[test]
+    fn labels_and_annotations_are_texts() {
+        let text = yaml::parse("{labels: {a: 0, b: true, c: x}, annotations: {d: 1.5}}").expect("YAML");
+        let mut metadata = text.as_object().expect("a map").clone();
+        let request = AdmissionRequest::for_object(Value::Null, Operation::Create, "shop");
+        let trigger = DownstreamTrigger::of(&request, &request.object);
+        let origin = DownstreamOrigin {
+            prefix: "p/",
+            manager: "m",
+            policy: "p".into(),
+            namespace: Text::default(),
+            rule: "r".into(),
+        };
+        put_downstream_labels(&mut metadata, &origin, &trigger, None);
+        let text = |path: [&str; 2]| metadata.str_at(&path).to_owned();
+        assert_eq!(["a", "b", "c"].map(|key| text(["labels", key])), ["0", "true", "x"]);
+        assert_eq!(text(["annotations", "d"]), "1.5");
     }
 
     #[test]

@@ -115,6 +115,17 @@ impl CelChecks {
                 Err(ExpressionFailure::Error(error)) => return GenerateResult::Error(error),
             }
         }
+        // Nobody reads them in the background, but one that fails is a mistake as in other policies.
+        for one in &self.annotations {
+            match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
+                Ok(_) => {}
+                Err(ExpressionFailure::Failed(_)) if self.leniency != Leniency::None => {}
+                Err(ExpressionFailure::Failed(message)) => {
+                    return GenerateResult::Failed(violation(message, &one.expression.path));
+                }
+                Err(ExpressionFailure::Error(error)) => return GenerateResult::Error(error),
+            }
+        }
         GenerateResult::Made(scope.generated.take())
     }
 }

@@ -57,6 +57,22 @@ pub struct GenerateProgram {
     pub deletes_stale_downstream: bool,
     /// Whether what rules wrote in the background is no trigger of it.
     pub skips_background_requests: bool,
+    /// Whether the rule reads who made a request, which no stored object tells.
+    pub reads_requester: bool,
+}
+
+impl GenerateProgram {
+    /// Returns the triggers that only a webhook sees: requests of which the rule reads who made them, and requests about
+    /// parts of objects, of which nothing is stored.
+    #[must_use]
+    pub fn handed_triggers(&self) -> Vec<WebhookRule> {
+        let is_handed = |rule: &&WebhookRule| self.reads_requester || is_part(rule);
+        self.triggers.iter().filter(is_handed).cloned().collect()
+    }
+}
+
+fn is_part(rule: &WebhookRule) -> bool {
+    !matches!(rule.subresource.as_str(), "" | "*")
 }
 
 /// A rule that changes existing objects (targets) because of others (triggers).

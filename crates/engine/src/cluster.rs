@@ -13,7 +13,7 @@ mod webhook;
 
 pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL, NativeRule};
 pub use event::{EventOccasion, EventWords, NoticeKind};
-pub use extensions::{ClusterExtensions, SharedDataSource};
+pub use extensions::{ClusterExtensions, KindScopes, SharedDataSource};
 pub use report::{RuleFailure, RuleReport};
 pub use resources::{ClusterResources, IgnoredNamespace, Needs, PolicyRule, WatchRole, WatchedResource};
 pub use response::{ResponseParts, ResponseWording};

@@ -27,7 +27,7 @@ pub use background::{
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
     ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
-    KindOrResource, NativeRule, Needs, NoticeKind, PolicyRule, ResponseParts, ResponseWording, RuleFailure,
+    KindOrResource, KindScopes, NativeRule, Needs, NoticeKind, PolicyRule, ResponseParts, ResponseWording, RuleFailure,
     RuleReport, SharedDataSource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
 };
 pub use decide::{DecisionSettings, Engine};

@@ -7,13 +7,14 @@ pub(super) mod needs;
 mod shared;
 mod storing;
 pub(crate) mod targets;
+mod updating;
 pub(super) mod webhook;
 
 use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, PolicyRule, ResponseParts,
     ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
@@ -82,9 +83,11 @@ impl ClusterResources for Kyverno {
         ) -> WatchedResource {
             WatchedResource { group: "kyverno.io", version, resource, kind, role }
         }
-        const WATCHED: [WatchedResource; 4] = [
+        const WATCHED: [WatchedResource; 6] = [
             of("v1", "clusterpolicies", "ClusterPolicy", WatchRole::Rule),
             of("v1", "policies", "Policy", WatchRole::Rule),
+            of("v2", "clustercleanuppolicies", "ClusterCleanupPolicy", WatchRole::Rule),
+            of("v2", "cleanuppolicies", "CleanupPolicy", WatchRole::Rule),
             of("v2", "policyexceptions", "PolicyException", WatchRole::Exception),
             of("v2beta1", "globalcontextentries", "GlobalContextEntry", WatchRole::Shared),
         ];
@@ -140,22 +143,12 @@ impl ResponseWording for Kyverno {
         Some(occasion.policy_words("kyverno-admission"))
     }
 
-    /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.
     fn status(&self, report: &RuleReport) -> Value {
-        let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
-        let none = Value::from(0_i64);
-        let counts = Map::from([
-            ("validate", Value::from(rules)),
-            ("mutate", none.clone()),
-            ("generate", none.clone()),
-            ("verifyimages", none),
-        ]);
         // Programs wait for these words.
         let reason = if report.is_ready { "Succeeded" } else { "Failed" };
         let mut status = RuleReport { reason: reason.into(), ..report.clone() }.status();
         if let Some(map) = status.as_object_mut() {
             map.insert("ready".into(), report.is_ready.into());
-            map.insert("rulecount".into(), counts.into());
             for (key, value) in report.fields.as_object().into_iter().flat_map(Map::iter) {
                 map.insert(key.clone(), value.clone());
             }
@@ -181,6 +174,20 @@ impl ClusterExtensions for Kyverno {
         let mut problems = storing::background_subresources(document);
         problems.extend(storing::rules_without_admission(document));
         problems
+    }
+
+    fn update_problems(&self, old: &Document, document: &Document) -> Vec<Diagnostic> {
+        match self.claims(document) {
+            true => updating::update_problems(old, document),
+            false => Vec::new(),
+        }
+    }
+
+    fn scope_problems(&self, document: &Document, is_namespaced: &KindScopes<'_>) -> Vec<Diagnostic> {
+        match crate::is_policy(document) {
+            true => storing::misplaced_downstreams(document, is_namespaced),
+            false => Vec::new(),
+        }
     }
 
     fn exception_expiry(&self, document: &Document) -> Option<i128> {

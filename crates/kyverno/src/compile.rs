@@ -15,7 +15,7 @@ use kubewright_engine::{
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::autogen::AutogenRule;
-use super::cluster::autogen_status::autogen_status;
+use super::cluster::autogen_status::{autogen_status, rule_counts};
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, ImageMutation, RuleBody, ValidateCheck, ValidateRule};
@@ -43,7 +43,11 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
     let generated = autogen::autogen_rules(&policy);
-    let status = Map::from([("autogen", autogen_status(document, &policy, &generated))]).into();
+    let status = Map::from([
+        ("autogen", autogen_status(document, &policy, &generated)),
+        ("rulecount", rule_counts(document, &policy, &generated)),
+    ]);
+    let status = status.into();
     let planned = Planned { document, policy: &policy, generated: &generated };
     let webhooks = planned.webhooks(None);
     let native = admission_policy::generated_admission_policy(dialect, document, &policy);

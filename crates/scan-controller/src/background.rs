@@ -10,6 +10,7 @@ mod cleanup;
 mod compare;
 mod downstream;
 mod evaluate;
+mod handed;
 mod job;
 mod labels;
 mod mark;
@@ -104,6 +105,7 @@ async fn run_background(parts: BackgroundParts) {
         sender,
         lookup: Arc::clone(&parts.lookup),
         problems: PolicyProblems::default(),
+        namespace: parts.lease.namespace.clone(),
     });
     let (sender, inputs) = mpsc::channel(MAX_WORKER_INPUTS);
     let followers = [
@@ -111,6 +113,7 @@ async fn run_background(parts: BackgroundParts) {
         tokio::spawn(follow_served(parts.served.clone(), sender.clone())),
         tokio::spawn(cleanup::run_cleanup(parts.clone(), Arc::clone(&context))),
         tokio::spawn(ttl::run_ttl(parts.clone(), Arc::clone(&context))),
+        tokio::spawn(handed::run_handed(parts.clone(), Arc::clone(&context))),
         tokio::spawn(permissions::run_permission_checks(parts.clone(), Arc::clone(&context))),
     ];
     let _followers = AbortAll(followers.iter().map(JoinHandle::abort_handle).collect());

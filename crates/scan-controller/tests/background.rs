@@ -7,6 +7,8 @@
 mod existing;
 #[path = "background/faults.rs"]
 mod faults;
+#[path = "background/handed.rs"]
+mod handed;
 #[path = "background/kinds.rs"]
 mod kinds;
 #[path = "background/life.rs"]

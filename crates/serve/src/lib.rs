@@ -15,6 +15,7 @@ pub mod clock;
 pub mod dry_run;
 mod events;
 pub mod guard;
+pub mod handover;
 pub mod health;
 mod http;
 mod ignored_namespaces;

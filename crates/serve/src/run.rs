@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::admission_policies::{self, ADMISSION_POLICIES_CONDITION};
 use crate::certificates::{self, CERTIFICATE_CONDITION};
+use crate::handover::run_handover;
 use crate::log::LogLevel;
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{
@@ -63,6 +64,7 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     state.lookup = Box::new(ClusterLookup::new(&client, &discovery, &stores, &state.settings));
     state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
+    state.discovery = Some(Arc::clone(&discovery));
     let state = Arc::new(state);
     log_panics(&state);
     state.readiness.wait_for(CERTIFICATE_CONDITION);
@@ -97,6 +99,7 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     }
     let bound = snapshots.clone();
     tokio::spawn(async move { bindings.follow_bindings(bound).await });
+    tokio::spawn(run_handover(Arc::clone(&state), client.clone()));
     tokio::spawn(webhooks::reconcile_webhooks(state, client, discovery, snapshots));
     Ok(server)
 }

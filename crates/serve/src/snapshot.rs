@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
-    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterSupport, CompiledPolicy, Diagnostic,
-    Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
+    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, BackgroundProgram, ClusterSupport, CompiledPolicy,
+    Diagnostic, Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan, WebhookRule,
 };
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 
 use crate::admission_policies::GenerationProgress;
+use crate::handover::HANDED_WEBHOOK;
 
 /// All compiled rules of a server.
 pub struct Snapshot {
@@ -95,6 +96,7 @@ impl Snapshot {
                 building.add(dialect.as_ref(), document, progress);
             }
         }
+        building.attach_handed();
         let Building { states, hooks, needs, recompile, documents, mutating, validating, .. } = building;
         let hook =
             |(webhook, rules)| Hook { path: webhook_path(&webhook), webhook, engine: Engine::sharing(rules) };
@@ -191,6 +193,8 @@ struct Building {
     documents: HashMap<Arc<RuleId>, usize>,
     /// What compiling all rules together may take.
     budget: CompileBudget,
+    /// Requests that rules in the background need as they were made.
+    handed: Vec<WebhookRule>,
 }
 
 impl Building {
@@ -200,8 +204,13 @@ impl Building {
         let compiled = catch_unwind(AssertUnwindSafe(|| {
             kubewright_dialects::compile_within_budget(dialect, document, &[], budget)
         }));
-        let CompiledPolicy { rules, webhooks, needs, recompile, native, status, diagnostics, .. } =
+        let CompiledPolicy { rules, webhooks, needs, recompile, native, status, diagnostics, background, .. } =
             compiled.unwrap_or_default();
+        for program in &background {
+            if let BackgroundProgram::Generate(program) = program {
+                self.handed.extend(program.handed_triggers());
+            }
+        }
         let name = ObjectName::of(&document.value);
         let (admission_policy, remaining_webhooks) = match native {
             Some(Ok(native)) => (Some(Ok(Arc::new(native.admission_policy))), native.remaining_webhooks),
@@ -219,8 +228,7 @@ impl Building {
             name,
             generation: generation_of(document),
             dialect: dialect.name(),
-            // Others run in the background, and not here.
-            rules: rules.iter().filter(|rule| rule.action.is_at_admission()).count(),
+            rules: rules.len(),
             has_webhooks: webhooks.iter().any(|webhook| !webhook.rules.is_empty()),
             status,
             diagnostics,
@@ -286,6 +294,19 @@ impl Building {
     }
 
     /// Returns whether there may be one more dedicated webhook.
+    /// Adds a webhook without rules, behind which requests are only taken note of.
+    fn attach_handed(&mut self) {
+        if self.handed.is_empty() {
+            return;
+        }
+        let mut rules = std::mem::take(&mut self.handed);
+        rules.sort();
+        rules.dedup();
+        let plan = WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Ignore, rules);
+        let plan = WebhookPlan { shared_name: Some(HANDED_WEBHOOK.into()), ..plan };
+        self.hooks.push((plan, Vec::new()));
+    }
+
     fn has_room(&self, webhook: &WebhookPlan) -> bool {
         let size = |plan: &WebhookPlan| -> usize {
             plan.match_conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()

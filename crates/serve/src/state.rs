@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::admission_policies::GenerationProgress;
 use crate::blocked::{BLOCKED_PAGE, BlockedRequests};
+use crate::handover::HandoverQueue;
 use crate::health::{HealthPage, HealthPages, Method, Readiness};
 use crate::http::{Bounds, ConnectionTable};
 use crate::lane::{Lane, LargeRuntime};
@@ -39,12 +40,16 @@ pub struct ServerState {
     pub lookup: Box<dyn Lookup>,
     /// The client of the cluster, if there is one.
     pub client: Option<kubewright_cluster::Client>,
+    /// The kinds that the cluster serves, if there is one.
+    pub discovery: Option<Arc<kubewright_cluster::Discovery>>,
     /// The roles of the requesting user.
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
     pub admission_policies: ArcSwap<GenerationProgress>,
     /// Which rules the API server asks about.
     pub(crate) webhook_progress: WebhookProgress,
+    /// Requests that the controller is to know.
+    pub(crate) handovers: HandoverQueue,
     /// The metrics.
     pub metrics: Metrics,
     /// The log.
@@ -132,9 +137,11 @@ impl ServerState {
             world: Box::new(ClosedWorld::default()),
             lookup: Box::new(NoCluster),
             client: None,
+            discovery: None,
             roles: Box::new(NoCluster),
             admission_policies: ArcSwap::default(),
             webhook_progress: WebhookProgress::default(),
+            handovers: HandoverQueue::default(),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
             log: Log::to_stderr(settings.log_level),

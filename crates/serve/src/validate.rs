@@ -3,6 +3,10 @@
 //! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
 //! repaired or removed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
@@ -16,8 +20,13 @@ const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 
 /// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
-pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionResponse {
-    let Some((object, findings)) = rule_object_findings(snapshot, request) else {
+pub fn validate_rule_object(
+    snapshot: &Snapshot,
+    served: &ServedKinds,
+    request: &Value,
+) -> AdmissionResponse {
+    let checking = RuleObjectCheck { snapshot, served };
+    let Some((object, findings)) = rule_object_findings(&checking, request) else {
         return AdmissionResponse::allowed();
     };
     let response = match findings.errors.as_slice() {
@@ -31,6 +40,39 @@ pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionRe
     AdmissionResponse { warnings: warnings.collect(), ..response }
 }
 
+/// What rule objects are checked with.
+struct RuleObjectCheck<'c> {
+    snapshot: &'c Snapshot,
+    served: &'c ServedKinds,
+}
+
+/// The kinds that there are, and whether a rule object named another.
+#[derive(Debug, Default)]
+pub struct ServedKinds {
+    resources: Arc<DiscoveredResources>,
+    is_missing: AtomicBool,
+}
+
+impl ServedKinds {
+    /// Returns the kinds of `resources`.
+    #[must_use]
+    pub fn of(resources: Arc<DiscoveredResources>) -> Self {
+        Self { resources, is_missing: AtomicBool::new(false) }
+    }
+
+    /// Returns whether a rule object named a kind that is not known, or not yet.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.is_missing.load(Ordering::Relaxed)
+    }
+
+    fn is_namespaced(&self, group: &str, kind: &str) -> Option<bool> {
+        let found = self.resources.of_kind(group, kind);
+        self.is_missing.fetch_or(found.is_none(), Ordering::Relaxed);
+        found.map(|found| found.is_namespaced)
+    }
+}
+
 /// What is wrong with a rule object.
 #[derive(Debug, Default)]
 struct RuleObjectFindings {
@@ -39,7 +81,10 @@ struct RuleObjectFindings {
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
-fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
+fn rule_object_findings(
+    checking: &RuleObjectCheck<'_>,
+    request: &Value,
+) -> Option<(Value, RuleObjectFindings)> {
     let text = |key: &str| request.str_at(&[key]);
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
@@ -50,27 +95,42 @@ fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, 
         return None;
     }
     let object = with_request_name(object, text("namespace"), text("name"));
-    let mut findings = compile_findings(snapshot, &object)?;
+    let mut findings = compile_findings(checking, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
     if let Some(old) = old.filter(|old| !findings.errors.is_empty() && has_same_content(old, &object)) {
-        let was_broken = compile_findings(snapshot, old).is_some_and(|before| !before.errors.is_empty());
+        let was_broken = compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty());
         if was_broken {
             findings.warnings.append(&mut findings.errors);
         }
     }
+    if let Some(old) = old {
+        add_update_findings(checking.snapshot, old, &object, &mut findings);
+    }
     Some((object, findings))
 }
 
+/// Adds what is wrong with replacing `old` by `object`.
+fn add_update_findings(snapshot: &Snapshot, old: &Value, object: &Value, findings: &mut RuleObjectFindings) {
+    let [old, document] = [old, object].map(|value| Document::written(value.clone(), "the object"));
+    for found in snapshot.languages().flat_map(|language| language.update_problems(&old, &document)) {
+        let list = if found.is_error() { &mut findings.errors } else { &mut findings.warnings };
+        list.push(FieldError::of(&document, &found));
+    }
+}
+
 /// Returns what is wrong with `object`, or nothing if it is neither a rule nor an exception.
-fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
+fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<RuleObjectFindings> {
+    let snapshot = checking.snapshot;
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
     let budget = &mut CompileBudget::default();
     let compiled = dialect.map(|dialect| {
         kubewright_dialects::compile_within_budget(dialect, &document, &[], budget).diagnostics
     });
-    let stored: Vec<Diagnostic> =
+    let mut stored: Vec<Diagnostic> =
         snapshot.languages().flat_map(|language| language.storing_problems(&document)).collect();
+    let scopes = |group: &str, kind: &str| checking.served.is_namespaced(group, kind);
+    stored.extend(snapshot.languages().flat_map(|language| language.scope_problems(&document, &scopes)));
     if compiled.is_none() && stored.is_empty() {
         return None;
     }

@@ -3,7 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use kubewright_dialects::DialectOptions;
-use kubewright_serve::{Snapshot, dry_run, validate};
+use kubewright_serve::validate::{self, ServedKinds};
+use kubewright_serve::{Snapshot, dry_run};
 use kubewright_value::{Map, Value, json, yaml};
 
 const RULE: &str = "
@@ -41,7 +42,7 @@ fn ask(operation: &str, object: Value, old: Value) -> Value {
         ("object", object),
         ("oldObject", old),
     ]);
-    let review = validate::validate_rule_object(&snapshot(), &request.into()).to_review("u-1");
+    let review = validate::validate_rule_object(&snapshot(), &ServedKinds::default(), &request.into()).to_review("u-1");
     json::parse(&review).expect("a review").get("response").cloned().unwrap_or_default()
 }
 

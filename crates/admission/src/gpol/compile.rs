@@ -8,7 +8,7 @@ use kubewright_cel_rules::{
 };
 use kubewright_engine::{BackgroundProgram, CompiledPolicy, GenerateProgram, RuleAction, RuleScope};
 use kubewright_k8s::Operation;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Text, Value};
 
 use super::NAME;
 use super::evaluate::GeneratingProgram;
@@ -91,10 +91,16 @@ fn compile_steps(
             }
         });
     }
-    compiler.annotations(&policy.annotations, &environment);
+    let annotations = compiler.annotations(&policy.annotations, &environment);
     let leniency = if policy.is_fail_closed { Leniency::None } else { Leniency::Conditions };
-    let mut checks =
-        CelChecks { conditions, variables, leniency, wording: Wording::Policy, ..CelChecks::default() };
+    let mut checks = CelChecks {
+        conditions,
+        variables,
+        annotations,
+        leniency,
+        wording: Wording::Policy,
+        ..CelChecks::default()
+    };
     checks = checks.finished();
     checks.needs_namespace |= steps.iter().any(GenerateStep::reads_namespace);
     draft.finish_expressions(compiler);
@@ -118,5 +124,16 @@ fn background_program(
         uses_server_side_apply: settings.uses_server_side_apply,
         deletes_stale_downstream: true,
         skips_background_requests: settings.skips_background_requests,
+        reads_requester: mentions_requester(&draft.document.value),
     })
+}
+
+/// Returns whether a text in a policy reads who made a request.
+fn mentions_requester(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("request.userInfo"),
+        Value::Array(items) => items.iter().any(mentions_requester),
+        Value::Object(map) => map.values().any(mentions_requester),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }

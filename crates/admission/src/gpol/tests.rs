@@ -186,6 +186,22 @@ fn a_policy_in_a_namespace_makes_objects_there_only() {
 }
 
 #[test]
+fn an_audit_annotation_that_fails_makes_nothing() {
+    let spec = |value: &str| {
+        format!(
+            "generate:\n- expression: 'generator.Apply(\"shop\", [{CONFIG}])'\n\
+             auditAnnotations:\n- {{key: a, valueExpression: '{value}'}}"
+        )
+    };
+    let good = outcomes(&policy("GeneratingPolicy", &spec("string(object.metadata.name)")), "");
+    let said: Vec<_> = good.iter().map(|outcome| (outcome.message.as_str(), outcome.writes.len())).collect();
+    assert_eq!(said, [("policy evaluated successfully", 1)]);
+    let bad = outcomes(&policy("GeneratingPolicy", &spec("string(object.data.none)")), "");
+    let said: Vec<_> = bad.iter().map(|outcome| (outcome.status, outcome.writes.len())).collect();
+    assert_eq!(said, [(RuleStatus::Error, 0)]);
+}
+
+#[test]
 fn an_exception_makes_nothing() {
     let exception = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: e, namespace: ops}\n\
                      spec: {policyRefs: [{name: p, kind: GeneratingPolicy}], \

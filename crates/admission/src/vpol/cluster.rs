@@ -5,7 +5,9 @@ mod autogen_status;
 mod definitions;
 mod webhook;
 
-pub(crate) use definitions::mutating_policy_definitions;
+pub(crate) use definitions::{
+    deleting_policy_definitions, generating_policy_definitions, mutating_policy_definitions,
+};
 pub(crate) use webhook::admission_webhooks;
 
 use kubewright_cel::Timestamp;

@@ -31,6 +31,17 @@ pub trait ClusterExtensions: Send + Sync {
         Vec::new()
     }
 
+    /// Returns what is wrong with replacing the rule object in `old` by that in `document`.
+    fn update_problems(&self, _old: &Document, _document: &Document) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// Returns what is wrong with where the rule object in `document` makes objects. `is_namespaced` says of a group and a
+    /// kind whether its objects are in namespaces, where that is known.
+    fn scope_problems(&self, _document: &Document, _is_namespaced: &KindScopes<'_>) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// Returns when the exception in `document` expires, in nanoseconds since 1970.
     fn exception_expiry(&self, _document: &Document) -> Option<i128> {
         None
@@ -52,6 +63,9 @@ pub trait ClusterExtensions: Send + Sync {
         Ok(Vec::new())
     }
 }
+
+/// Says of a group and a kind whether its objects are in namespaces, where that is known.
+pub type KindScopes<'k> = dyn Fn(&str, &str) -> Option<bool> + 'k;
 
 /// The source of cluster-wide shared data.
 #[derive(Debug, Clone, PartialEq, Eq)]

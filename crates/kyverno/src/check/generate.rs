@@ -153,10 +153,16 @@ fn check_home(findings: &mut PolicyChecks<'_>, policy: &PolicySource, one: &Down
             findings.at(&code::GENERATE_ELSEWHERE, &namespace.path, message, help);
         }
     }
-    let (Some(kind), Some(version)) = (&one.kind, &one.api_version) else { return };
-    if scope_of_kind(&format!("{}/{}", version.value, kind.value)) == Some(KindLevel::Cluster) {
-        let message = format!("a {} is in no namespace, and a Policy generates in its own", kind.value);
-        findings.at(&code::GENERATE_ELSEWHERE, &kind.path, message, "use a ClusterPolicy");
+    let mut wide = |kind: &Located<Text>, written: &str| {
+        if scope_of_kind(written) == Some(KindLevel::Cluster) {
+            let message = format!("a {} is in no namespace, and a Policy generates in its own", kind.value);
+            findings.at(&code::GENERATE_ELSEWHERE, &kind.path, message, "use a ClusterPolicy");
+        }
+    };
+    if let DownstreamContent::CloneList { kinds, .. } = &one.content {
+        kinds.iter().for_each(|kind| wide(kind, &kind.value));
+    } else if let (Some(kind), Some(version)) = (&one.kind, &one.api_version) {
+        wide(kind, &format!("{}/{}", version.value, kind.value));
     }
 }
 

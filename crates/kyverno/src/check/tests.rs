@@ -1,6 +1,6 @@
 //! Tests of diagnostics, by the cases in `kyverno/tests/diagnostics.yaml`.
 
-use kubewright_engine::Dialect as _;
+use kubewright_engine::{ClusterExtensions as _, Dialect as _};
 use kubewright_value::{Source, yaml};
 
 use super::super::Kyverno;
@@ -45,7 +45,17 @@ fn every_mistake_is_reported_where_it_stands() {
     let mut wrong = Vec::new();
     for case in cases.as_array().expect("a list") {
         let text = text(case);
-        let diagnostics = dialect.compile(&document(&text), &[]).diagnostics;
+        let mut diagnostics = dialect.compile(&document(&text), &[]).diagnostics;
+        // A rule that is updated.
+        if let Some(before) = case.get("before").and_then(Value::as_str) {
+            let old = format!("{HEAD}{RULE}{}", indented(before, 6));
+            diagnostics.extend(dialect.update_problems(&document(&old), &document(&text)));
+        }
+        // What a cluster says about the kinds of the case: whether they are in namespaces.
+        if let Some(scopes) = case.get("namespaced") {
+            let scopes = |_: &str, kind: &str| scopes.get(kind).and_then(Value::as_bool);
+            diagnostics.extend(dialect.scope_problems(&document(&text), &scopes));
+        }
         let found: Vec<String> = diagnostics
             .iter()
             .map(|found| format!("{} {}", found.code.id, found.location.position))

@@ -22,6 +22,25 @@ pub(crate) fn autogen_status(document: &Document, policy: &PolicySource, generat
     Map::from([("rules", Value::array(generated.iter().map(rule).collect()))]).into()
 }
 
+/// Returns `status.rulecount`: how many rules there are of each type, with those that are generated.
+pub(crate) fn rule_counts(document: &Document, policy: &PolicySource, generated: &[AutogenRule]) -> Value {
+    let places = (0..policy.rules.len()).chain(generated.iter().map(|of| of.rule));
+    let written: Vec<&Value> = places
+        .filter_map(|place| policy.rules.get(place).and_then(|rule| document.value.follow(&rule.path)))
+        .collect();
+    let count = |field: &str| {
+        let of_type = written.iter().filter(|rule| rule.get(field).is_some_and(|value| !value.is_null()));
+        Value::from(i64::try_from(of_type.count()).unwrap_or(i64::MAX))
+    };
+    Map::from([
+        ("validate", count("validate")),
+        ("mutate", count("mutate")),
+        ("generate", count("generate")),
+        ("verifyimages", count("verifyImages")),
+    ])
+    .into()
+}
+
 fn generated_rule(written: &Value, of: &AutogenRule) -> Value {
     let kinds: Vec<Value> = controllers(of).into_iter().map(Value::from).collect();
     let is_cel = written.at(&["validate", "cel"]).is_some();

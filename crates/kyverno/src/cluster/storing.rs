@@ -1,11 +1,11 @@
 //! What is wrong with a policy only where it is stored.
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, KindScopes};
 use kubewright_value::{Document, Step, Value};
 
 use crate::diagnostics as code;
 use crate::matching::kind;
-use crate::source::{self, Match};
+use crate::source::{self, DownstreamSource, Match, Method};
 
 /// Kinds of which there are only subresources.
 const SUBRESOURCE_KINDS: [&str; 9] = [
@@ -85,6 +85,48 @@ pub(super) fn background_subresources(document: &Document) -> Vec<Diagnostic> {
             Diagnostic::new(&code::NOT_HERE, message, location).help("set `background: false`")
         })
         .collect()
+}
+
+/// Returns the objects of generate rules that cannot be where the rules put them.
+pub(super) fn misplaced_downstreams(document: &Document, is_namespaced: &KindScopes<'_>) -> Vec<Diagnostic> {
+    let (Some(policy), _) = source::read_policy_document(document) else { return Vec::new() };
+    let mut problems = Vec::new();
+    for rule in &policy.rules {
+        let Method::Generate(generate) = &rule.validate.method else { continue };
+        for one in &generate.downstreams {
+            problems.extend(misplaced_downstream(document, one, is_namespaced));
+            problems.extend(policy.namespace.as_ref().and_then(|_| variable_namespace(document, one)));
+        }
+    }
+    problems
+}
+
+/// Returns that a Policy takes the namespace of what it makes from a variable: it has only its own.
+fn variable_namespace(document: &Document, one: &DownstreamSource) -> Option<Diagnostic> {
+    let namespace = one.namespace.as_ref().filter(|namespace| namespace.value.contains("{{"))?;
+    let message = format!("`{}` may be another namespace than that of the policy", namespace.value);
+    let help = "a Policy generates in its own namespace: name it, or use a ClusterPolicy";
+    let location = document.locate(&namespace.path);
+    Some(Diagnostic::new(&code::GENERATE_ELSEWHERE, message, location).help(help))
+}
+
+fn misplaced_downstream(
+    document: &Document,
+    one: &DownstreamSource,
+    is_namespaced: &KindScopes<'_>,
+) -> Option<Diagnostic> {
+    let (kind, version) = (one.kind.as_ref()?, one.api_version.as_ref()?);
+    let group = version.value.split_once('/').map_or("", |(group, _)| group);
+    let name = kind.value.split('/').next().unwrap_or_default().trim();
+    let namespace = one.namespace.as_ref().filter(|namespace| !namespace.value.is_empty());
+    let (message, path, help) = match (is_namespaced(group, name)?, namespace) {
+        (true, None) => (format!("a {name} is in a namespace, and none is given"), &kind.path, "give `namespace`"),
+        (false, Some(namespace)) => {
+            (format!("a {name} has no namespace"), &namespace.path, "leave out `namespace`")
+        }
+        _ => return None,
+    };
+    Some(Diagnostic::new(&code::MISPLACED_DOWNSTREAM, message, document.locate(path)).help(help))
 }
 
 #[cfg(test)]

@@ -179,7 +179,37 @@ impl PolicyCompiler<'_> {
             generates_on_delete: program.generates_on_delete,
             deletes_stale_downstream: false,
             skips_background_requests: program.skips_background_requests,
+            reads_requester: self.reads_requester(rule),
         })
+    }
+
+    /// Returns whether a rule reads who made a request: in a filter, or in a variable.
+    fn reads_requester(&self, rule: &RuleSource) -> bool {
+        let filters = std::iter::once(&rule.matching).chain(&rule.exclude);
+        let names_user = filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {
+            !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
+        });
+        let written = self.document.value.follow(&rule.path);
+        names_user || written.is_some_and(|rule| REQUESTER_WORDS.iter().any(|word| mentions(rule, word)))
+    }
+}
+
+/// What variables call who made a request.
+const REQUESTER_WORDS: [&str; 5] = [
+    "request.userInfo",
+    "request.roles",
+    "request.clusterRoles",
+    "{{serviceAccountName",
+    "{{serviceAccountNamespace",
+];
+
+/// Returns whether a text in `value` contains `word`, spaces apart.
+fn mentions(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => text.replace(' ', "").contains(word),
+        Value::Array(items) => items.iter().any(|item| mentions(item, word)),
+        Value::Object(map) => map.iter().any(|(key, item)| key.contains(word) || mentions(item, word)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{ObjectWrite, RuleStatus, WriteVerb};
@@ -13,6 +13,7 @@ use kubewright_value::{Text, Value};
 
 use super::downstream::Downstream;
 use super::evaluate::{RuleAnswers, ask_rules, generate_answer};
+use super::handed::{HandedRequest, events};
 use super::labels::{LabelledRule, set_kept_for, title};
 use super::own_writes::MAX_CHAIN_DEPTH;
 use super::plan::{DownstreamStep, RuleAnswer, plan_downstreams};
@@ -28,6 +29,8 @@ pub(crate) struct JobContext {
     pub(crate) sender: ObjectSender,
     pub(crate) lookup: Arc<ClusterLookup>,
     pub(crate) problems: PolicyProblems,
+    /// Our own namespace.
+    pub(crate) namespace: String,
 }
 
 /// How work ended.
@@ -50,6 +53,9 @@ impl JobContext {
         if let Some(orphan) = &work.orphan {
             return self.delete_orphan(orphan).await;
         }
+        if let Some(handed) = &work.handed {
+            return self.work_on_request(uid, work, handed).await;
+        }
         let questions = self.questions(work);
         if questions.is_empty() {
             return JobEnd::Done;
@@ -68,6 +74,54 @@ impl JobContext {
             }
         }
         job.end
+    }
+
+    /// Asks rules about a request that was handed over, and deletes the Event that it came with.
+    async fn work_on_request(&self, uid: &Text, work: &TriggerWork, handed: &HandedRequest) -> JobEnd {
+        let object = match self.requested_object(handed).await {
+            Ok(Some(object)) => Some(object),
+            Ok(None) if Instant::now() < handed.until => return JobEnd::Again(None),
+            // It was refused, or is gone again.
+            Ok(None) => None,
+            Err(error) => return end_of(&error),
+        };
+        if let Some(object) = object {
+            let policies: Vec<_> = {
+                let state = self.state();
+                let is_asked = |rule: &&TriggeredRule| rule.takes_handed();
+                let keys = |policy: &Arc<TriggeredPolicy>| -> Vec<LabelledRule> {
+                    policy.rules.iter().filter(is_asked).map(|rule| rule.key.clone()).collect()
+                };
+                state.policies().triggered.iter().map(|policy| (Arc::clone(policy), keys(policy))).collect()
+            };
+            let trigger = match object.str_at(&["metadata", "uid"]) {
+                "" => uid.clone(),
+                trigger => trigger.into(),
+            };
+            let operation = handed.request.operation.name();
+            let mut job =
+                TriggerJob { context: self, uid: &trigger, work, object: Some(object), end: JobEnd::Done };
+            for (policy, rules) in policies.into_iter().filter(|(_, rules)| !rules.is_empty()) {
+                job.ask(&policy, &rules, Some(operation)).await;
+            }
+            if !matches!(job.end, JobEnd::Done) {
+                return job.end;
+            }
+        }
+        let path = events().named(&self.namespace, &handed.event);
+        // What is left is deleted by the API server, and asked about once more after a restart, which does no harm.
+        let _ = self.sender.client().raw("DELETE", &path, None).await;
+        JobEnd::Done
+    }
+
+    /// Returns what a request is about, in its stored state where there is one.
+    async fn requested_object(&self, handed: &HandedRequest) -> Result<Option<Value>, SendError> {
+        let object = &handed.request.object;
+        if !handed.is_stored() {
+            return Ok(Some(object.clone()));
+        }
+        let work = TriggerWork { key: handed.key(), ..TriggerWork::default() };
+        self.object(&object.str_at(&["metadata", "uid"]).into(), &work).await
     }
 
     /// Returns the trigger, and nothing where it is gone.
@@ -95,6 +149,9 @@ impl JobContext {
         let mut questions = Questions::new();
         let is_gone = work.event == Some(Operation::Delete);
         for (policy, rule) in state.rules_of(&KindKey::of(&work.key)) {
+            if rule.reads_requester() && !is_gone {
+                continue;
+            }
             let of_event = work.event.filter(|event| rule.is_about(*event));
             let of_event = of_event.filter(|_| !(work.is_own_write && rule.skips_own_writes()));
             let operation = match of_event {
@@ -216,6 +273,13 @@ impl TriggerJob<'_> {
     }
 
     fn request(&self, object: Value, operation: Operation) -> AdmissionRequest {
+        if let Some(handed) = &self.work.handed {
+            let mut request = AdmissionRequest { object, ..handed.request.clone() };
+            if operation == Operation::Update && request.old_object.is_null() {
+                request.set_operation(operation);
+            }
+            return request;
+        }
         let mut request = AdmissionRequest::for_object(object, operation, "");
         request.uid = self.uid.clone();
         match (operation, &self.work.before) {
@@ -233,8 +297,14 @@ impl TriggerJob<'_> {
     ) -> Result<(), SendError> {
         let answer = match answers {
             Some(answers) => {
+                let outcome = outcome_of(answers, rule);
+                let is_answered = outcome.is_some_and(|outcome| outcome.status != RuleStatus::Skip);
+                if self.work.handed.is_some() && !is_answered {
+                    // A request of another user than the rule is about ends nothing.
+                    return Ok(());
+                }
                 self.note_inputs(rule, answers);
-                let said = generate_answer(outcome_of(answers, rule));
+                let said = generate_answer(outcome);
                 if let Some(problem) = &said.problem {
                     let message = format!("rule `{}` at {}: {problem}", rule.name, title(&self.work.key));
                     self.context.problems.add(

@@ -97,6 +97,16 @@ impl TriggeredRule {
         self.operations().contains(operation) && (operation != Operation::Delete || generates_on_delete)
     }
 
+    /// Returns whether the rule reads who made a request, so that it is asked about requests and not about stored objects.
+    pub(crate) fn reads_requester(&self) -> bool {
+        self.generate().is_some_and(|program| program.reads_requester)
+    }
+
+    /// Returns whether the webhook hands requests to the rule.
+    pub(crate) fn takes_handed(&self) -> bool {
+        self.generate().is_some_and(|program| !program.handed_triggers().is_empty())
+    }
+
     /// Returns the operation that stands for a trigger that is just there.
     pub(crate) fn standing_operation(&self) -> Option<Operation> {
         [Operation::Create, Operation::Update]

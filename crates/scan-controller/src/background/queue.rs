@@ -8,6 +8,7 @@ use kubewright_k8s::Operation;
 use kubewright_scan::ObjectKey;
 use kubewright_value::{Text, Value};
 
+use super::handed::HandedRequest;
 use super::labels::LabelledRule;
 
 /// How many triggers wait at most before no more events are read from watches.
@@ -38,6 +39,8 @@ pub(crate) struct TriggerWork {
     pub(crate) is_own_write: bool,
     /// A downstream whose policy or rule is gone, which is then the whole of the work.
     pub(crate) orphan: Option<ObjectKey>,
+    /// A request of the webhook, which is then the whole of the work.
+    pub(crate) handed: Option<Box<HandedRequest>>,
 }
 
 /// The triggers that wait, by uid.

@@ -13,7 +13,7 @@ use kubewright_scan::{KindKey, ObjectKey};
 use kubewright_value::{Text, Value};
 
 use self::inputs::InputIndex;
-use self::triggers::KnownTrigger;
+use self::triggers::{KnownTrigger, StandingRules};
 use super::downstream::{Downstream, DownstreamIndex};
 use super::labels::LabelledRule;
 use super::own_writes::OwnWrites;
@@ -53,6 +53,8 @@ pub(crate) struct BackgroundState {
     listed: HashMap<(WatchPurpose, KindKey), HashSet<Text>>,
     /// Downstreams that are to be compared with what their rules say.
     unchecked: BTreeSet<ObjectKey>,
+    /// Rules that lost a downstream of a trigger, and for how many sweeps that is known.
+    lost: BTreeMap<(LabelledRule, Text), u32>,
     /// What was changed before this version was worked on before this term began.
     mark: u64,
     /// The newest version of a trigger that was seen.
@@ -80,6 +82,7 @@ impl BackgroundState {
     /// Takes up other policies: rules that are new or have changed are asked about what they are to handle at once.
     pub(crate) fn set_policies(&mut self, policies: Arc<BackgroundPolicies>) {
         let before = self.policies.digests();
+        let known: BTreeSet<LabelledRule> = before.keys().cloned().collect();
         self.policies = policies;
         self.has_policies = true;
         self.resolve_kinds();
@@ -90,10 +93,12 @@ impl BackgroundState {
             .filter(|(rule, digest)| before.get(rule) != Some(digest))
             .map(|(rule, _)| rule)
             .collect();
+        let standing = StandingRules { updated: changed.intersection(&known).cloned().collect(), all: changed };
         let uids: Vec<Text> = self.triggers.keys().cloned().collect();
         for uid in uids {
-            self.consider_standing(&uid, &changed, None);
+            self.consider_standing(&uid, &standing, None);
         }
+        let changed = standing.all;
         // What was made by rules that are gone is looked at, too.
         let is_affected = |found: &&Downstream| {
             changed.contains(&found.labels.rule) || self.policies.rule(&found.labels.rule).is_none()
@@ -226,7 +231,8 @@ impl BackgroundState {
     fn downstream_is_gone(&mut self, key: &ObjectKey) {
         let Some(gone) = self.downstreams.remove(key) else { return };
         self.unchecked.remove(key);
-        self.ask_again(&gone.labels.rule, &gone.labels.trigger_uid);
+        let labels = gone.labels;
+        self.lost.entry((labels.rule, labels.trigger_uid)).or_default();
     }
 
     /// Lets a rule be asked about a trigger again, if it keeps what it made.

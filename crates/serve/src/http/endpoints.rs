@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::StatusCode;
+use kubewright_cluster::DiscoveredResources;
 
 use super::{HttpResponse, WebhookCall, error_response, json_response};
 use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
+use crate::validate::ServedKinds;
 use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
@@ -25,19 +27,48 @@ pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCa
         state.metrics.count(MetricId::BadRequests);
         return error_response(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
     }
-    let there = Arc::clone(state);
-    let deadline = call.deadline;
-    let checked = state.side.run(move || checked_rule_object(&there, &call), deadline).await;
-    checked.unwrap_or_else(|error| lane_unavailable(state, error))
+    let call = Arc::new(call);
+    let known = match &state.discovery {
+        Some(discovery) => discovery.resources().await.unwrap_or_default(),
+        None => Arc::default(),
+    };
+    let (response, is_missing) = match checked_in_lane(state, &call, known).await {
+        Ok(checked) => checked,
+        Err(error) => return lane_unavailable(state, error),
+    };
+    // A definition may be newer than what is known.
+    if let Some(discovery) = state.discovery.as_ref().filter(|_| is_missing)
+        && let Ok(Ok(newer)) = tokio::time::timeout_at(call.deadline.into(), discovery.refreshed()).await
+    {
+        let checked = checked_in_lane(state, &call, newer).await;
+        return checked.map_or_else(|error| lane_unavailable(state, error), |(response, _)| response);
+    }
+    response
 }
 
-fn checked_rule_object(state: &ServerState, call: &WebhookCall) -> HttpResponse {
+/// Checks a rule object with the kinds in `resources`. Returns also whether it names another.
+async fn checked_in_lane(
+    state: &Arc<ServerState>,
+    call: &Arc<WebhookCall>,
+    resources: Arc<DiscoveredResources>,
+) -> Result<(HttpResponse, bool), LaneError> {
+    let (there, call, deadline) = (Arc::clone(state), Arc::clone(call), call.deadline);
+    let check = move || {
+        let served = ServedKinds::of(resources);
+        let response = checked_rule_object(&there, &call, &served);
+        (response, served.is_missing())
+    };
+    state.side.run(check, deadline).await
+}
+
+fn checked_rule_object(state: &ServerState, call: &WebhookCall, served: &ServedKinds) -> HttpResponse {
     let review = match AdmissionReview::read(&call.bytes) {
         Ok(review) => review,
         Err(bad) => return unreadable_review(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
-    let checked = catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &review.raw)));
+    let checked =
+        catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, served, &review.raw)));
     let Ok(response) = checked else { return panicked(state) };
     if !response.is_allowed {
         let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);

@@ -12,6 +12,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::{is_secret, truncated};
+use crate::handover::HANDED_WEBHOOK;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
@@ -46,10 +47,22 @@ impl ReviewObserver<'_> {
         self.count(decision, response, time);
         self.log(decision, response, time);
         if !self.review.request.is_dry_run {
+            self.hand_over(response);
             decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
             if self.state.settings.has_success_events {
                 self.notice_successes(decision);
             }
+        }
+    }
+
+    /// Lets the controller know of a request that its rules need as it was made.
+    fn hand_over(&self, response: &AdmissionResponse) {
+        if !self.hook.ends_with(HANDED_WEBHOOK) || !response.is_allowed {
+            return;
+        }
+        if !self.state.handovers.add(self.review) {
+            let line = self.state.log.line(LogLevel::Warn, "a request is not handed over: too many, or too large");
+            line.text("uid", &self.review.request.uid).write();
         }
     }
 

@@ -56,7 +56,7 @@ impl AdmissionReview {
         Self::of(request.filter(|request| request.as_object().is_some()).unwrap_or_default())
     }
 
-    fn of(raw: Value) -> Result<Self, BadReview> {
+    pub(crate) fn of(raw: Value) -> Result<Self, BadReview> {
         let text = |key: &str| raw.str_at(&[key]);
         let lacks = |what: &str| Err(BadReview(format!("the AdmissionReview has no `request.{what}`")));
         let uid = text("uid");

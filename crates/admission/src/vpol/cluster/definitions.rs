@@ -15,15 +15,17 @@ const POLICY_KINDS: [(&str, &str, &str); 5] = [
     ("ImageValidatingPolicy", "imagevalidatingpolicies", "ivpol"),
 ];
 
-/// The kind that another dialect reads.
+/// The kinds that other dialects read.
 const MUTATING: &str = "MutatingPolicy";
+const GENERATING: &str = "GeneratingPolicy";
+const DELETING: &str = "DeletingPolicy";
 
 /// The versions, and which of them is stored.
 const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
 
-/// The definitions of exceptions and of all kinds of policies but those that change objects.
+/// The definitions of exceptions and of policies that no other dialect reads.
 static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut all = definitions_of(|kind| kind != MUTATING);
+    let mut all = definitions_of(|kind| ![MUTATING, GENERATING, DELETING].contains(&kind));
     all.push(definition_of("PolicyException", "policyexceptions", "celpolex", "Namespaced"));
     all
 });
@@ -32,7 +34,15 @@ static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
 static MUTATING_DEFINITIONS: LazyLock<Vec<String>> =
     LazyLock::new(|| definitions_of(|kind| kind == MUTATING));
 
-/// Returns the definitions of exceptions and of all kinds of policies but those that change objects.
+/// The definitions of policies that make objects.
+static GENERATING_DEFINITIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| definitions_of(|kind| kind == GENERATING));
+
+/// The definitions of policies that delete objects.
+static DELETING_DEFINITIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| definitions_of(|kind| kind == DELETING));
+
+/// Returns the definitions of exceptions and of policies that no other dialect reads.
 pub(super) fn policy_definitions() -> Vec<&'static str> {
     DEFINITIONS.iter().map(String::as_str).collect()
 }
@@ -40,6 +50,16 @@ pub(super) fn policy_definitions() -> Vec<&'static str> {
 /// Returns the definitions of policies that change objects.
 pub(crate) fn mutating_policy_definitions() -> Vec<&'static str> {
     MUTATING_DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+/// Returns the definitions of policies that make objects.
+pub(crate) fn generating_policy_definitions() -> Vec<&'static str> {
+    GENERATING_DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+/// Returns the definitions of policies that delete objects.
+pub(crate) fn deleting_policy_definitions() -> Vec<&'static str> {
+    DELETING_DEFINITIONS.iter().map(String::as_str).collect()
 }
 
 fn definitions_of(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {

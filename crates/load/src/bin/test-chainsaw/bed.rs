@@ -1,6 +1,7 @@
 //! A control plane with `kubewright` in place of Kyverno, in which suites run.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -22,6 +23,9 @@ const OPENREPORTS_DEFINITIONS: &str =
 
 /// Kinds that suites look for and nothing writes here.
 const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml");
+
+/// A plugin of kubectl that suites use: `kubectl evict POD -n NAMESPACE`.
+const EVICT_PLUGIN: &str = include_str!("../../../inputs/kubectl-evict.sh");
 
 /// The namespace in which suites expect Kyverno, with its ConfigMap, which some of them change.
 const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
@@ -183,10 +187,11 @@ impl TestBed {
         let start = Instant::now();
         let kubectl = self.cluster.kubectl_program().parent().unwrap_or(Path::new("/")).display().to_string();
         let path = std::env::var("PATH").unwrap_or_default();
+        let plugins = self.write_plugins()?;
         let mut command = Command::new("timeout");
         command.args([SUITE_TIMEOUT_SECONDS]).arg(&self.chainsaw).args(["test", "--no-color", "--config"]);
         command.arg(settings).arg("--test-dir").arg(&run.suite.folder).current_dir(&run.suite.folder);
-        command.env("KUBECONFIG", self.cluster.kubeconfig()).env("PATH", format!("{kubectl}:{path}"));
+        command.env("KUBECONFIG", self.cluster.kubeconfig()).env("PATH", format!("{kubectl}:{}:{path}", plugins.display()));
         command.env("HOME", self.cluster.folder().join("home")).stdin(Stdio::null());
         let output = command.output().map_err(|error| format!("chainsaw: {error}"))?;
         let text = [output.stdout, output.stderr].concat();
@@ -200,6 +205,16 @@ impl TestBed {
             took: start.elapsed(),
             note: if is_passed { String::new() } else { first_error(&text) },
         })
+    }
+
+    /// Returns a folder with plugins of kubectl.
+    fn write_plugins(&self) -> Result<PathBuf, String> {
+        let folder = self.cluster.folder().join("plugins");
+        let path = folder.join("kubectl-evict");
+        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, EVICT_PLUGIN));
+        let written = written.and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(folder)
     }
 
     fn write_settings(&self, patience: &str) -> Result<PathBuf, String> {

@@ -10,12 +10,16 @@ use super::{BackgroundState, WatchPurpose};
 use crate::background::downstream::Downstream;
 use crate::background::queue::TriggerWork;
 
+/// After how many sweeps what was lost is made again.
+const LOST_SWEEPS: u32 = 3;
+
 impl BackgroundState {
     /// Queues what is to be done for downstreams, as far as everything is known that it depends on.
     pub(crate) fn sweep(&mut self) {
         if !self.has_policies {
             return;
         }
+        self.sweep_lost();
         let mut unchecked = std::mem::take(&mut self.unchecked);
         unchecked.retain(|key| match self.downstreams.get(key).cloned().map(|found| self.work_for(&found)) {
             Some(SweptDownstream::Work(uid, work)) => {
@@ -26,6 +30,17 @@ impl BackgroundState {
             Some(SweptDownstream::Fine) | None => false,
         });
         self.unchecked = unchecked;
+    }
+
+    /// Asks rules again that lost a downstream. Not at once: who deletes it may have changed the policy just before, and
+    /// that takes a moment to get here.
+    fn sweep_lost(&mut self) {
+        for ((rule, trigger_uid), sweeps) in std::mem::take(&mut self.lost) {
+            match sweeps >= LOST_SWEEPS {
+                true => self.ask_again(&rule, &trigger_uid),
+                false => drop(self.lost.insert((rule, trigger_uid), sweeps + 1)),
+            }
+        }
     }
 
     /// Returns the work for a downstream that was not compared yet.

@@ -9,6 +9,7 @@ use kubewright_value::{Text, Value};
 use super::BackgroundState;
 use crate::background::labels::LabelledRule;
 use crate::background::own_writes::OwnWrites;
+use crate::background::policies::PolicyIdentity;
 use crate::background::queue::TriggerWork;
 use crate::background::state::key_of;
 use crate::background::times::{seconds_of, version_of};
@@ -22,6 +23,14 @@ pub(crate) struct KnownTrigger {
     created: i64,
     /// The object, where a rule compares it with what it becomes.
     object: Option<Value>,
+}
+
+/// Rules that are asked about triggers that are just there.
+#[derive(Debug, Default)]
+pub(super) struct StandingRules {
+    pub(super) all: BTreeSet<LabelledRule>,
+    /// Those that were there before, and were changed.
+    pub(super) updated: BTreeSet<LabelledRule>,
 }
 
 impl BackgroundState {
@@ -51,7 +60,8 @@ impl BackgroundState {
         let key = trigger.key.clone();
         self.triggers.insert(uid.clone(), trigger);
         if is_first {
-            return self.consider_standing(&uid, &self.all_rules(), Some(object));
+            let rules = StandingRules { all: self.all_rules(), ..StandingRules::default() };
+            return self.consider_standing(&uid, &rules, Some(object));
         }
         let written = own.depth_of(&uid, &version_text);
         let owners =
@@ -94,18 +104,19 @@ impl BackgroundState {
     pub(super) fn consider_standing(
         &mut self,
         uid: &Text,
-        rules: &BTreeSet<LabelledRule>,
+        rules: &StandingRules,
         object: Option<Value>,
     ) {
         let Some(trigger) = self.triggers.get(uid) else { return };
-        let is_due = |policy: &crate::background::policies::PolicyIdentity| {
-            let is_newer = trigger.version > policy.version || trigger.created > policy.created;
-            trigger.version > self.mark && is_newer
+        let is_due = |policy: &PolicyIdentity, rule: &LabelledRule| {
+            // A rule that was updated has worked on what was there before.
+            let is_later = trigger.created > policy.created && !rules.updated.contains(rule);
+            trigger.version > self.mark && (trigger.version > policy.version || is_later)
         };
         let due: BTreeSet<LabelledRule> = self
             .rules_of(&KindKey::of(&trigger.key))
-            .filter(|(_, rule)| rules.contains(&rule.key))
-            .filter(|(policy, rule)| rule.handles_existing() || is_due(&policy.identity))
+            .filter(|(_, rule)| rules.all.contains(&rule.key))
+            .filter(|(policy, rule)| rule.handles_existing() || is_due(&policy.identity, &rule.key))
             .map(|(_, rule)| rule.key.clone())
             .collect();
         if !due.is_empty() {

@@ -1,0 +1,91 @@
+//! Requests that the webhook hands over: who made them, and parts of objects of which nothing is stored.
+
+use kubewright_value::{Map, Value, json};
+
+use crate::objects::{QUIET, SOON};
+use crate::stage::Stage;
+
+/// The namespace of the Lease.
+const HOME: &str = "kubewright-system";
+
+/// Hands a request over, as the webhook does.
+fn hand_over(stage: &Stage, name: &str, request: &str) {
+    let handed = format!(r#"{{"request":{request},"roles":[],"clusterRoles":["view"]}}"#);
+    let annotations = Map::from([("kubewright.dev/request", Value::from(handed))]);
+    let annotations = json::to_string(&annotations.into());
+    stage.apply(&format!(
+        r#"{{"apiVersion":"v1","kind":"Event","metadata":{{"name":"{name}","namespace":"{HOME}","labels":{{"kubewright.dev/handed-request":"true"}},
+        "annotations":{annotations}}},"involvedObject":{{"kind":"Namespace","name":"{HOME}","namespace":"{HOME}"}},"type":"Normal","reason":"RequestHandedOver"}}"#
+    ));
+}
+
+fn is_event_there(stage: &Stage, name: &str) -> bool {
+    stage.get("", "v1", "events", (HOME, name)).is_some()
+}
+
+/// Returns a request about a ConfigMap.
+fn about_config_map(name: &str, uid: &str, user: &str) -> String {
+    format!(
+        r#"{{"uid":"r-{name}","operation":"CREATE","kind":{{"group":"","version":"v1","kind":"ConfigMap"}},"resource":{{"group":"","version":"v1","resource":"configmaps"}},
+        "name":"{name}","namespace":"handed","userInfo":{{"username":"{user}"}},"object":{{"metadata":{{"name":"{name}","uid":"{uid}"}}}}}}"#
+    )
+}
+
+#[test]
+fn a_rule_learns_who_made_a_request_from_the_webhook() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("handed", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.apply(
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: owners}, spec: {background: false, rules: [{name: owner, \
+         match: {any: [{resources: {kinds: [ConfigMap], selector: {matchLabels: {app: owned}}}, clusterRoles: [view]}]}, \
+         generate: {synchronize: true, apiVersion: v1, kind: ConfigMap, name: owner, namespace: handed, \
+         data: {data: {owner: '{{request.userInfo.username}}'}}}}]}}",
+    );
+    std::thread::sleep(QUIET);
+    stage.put_config_map("handed", "trigger", "{app: owned}", "{}");
+    std::thread::sleep(QUIET);
+    assert!(stage.config_map("handed", "owner").is_none(), "a stored object does not say who made it");
+
+    let uid = stage.config_map("handed", "trigger").unwrap_or_default();
+    let uid = uid.str_at(&["metadata", "uid"]).to_owned();
+    hand_over(&stage, "request-owner", &about_config_map("trigger", &uid, "nancy"));
+    stage.within("a request does", SOON, || stage.data("handed", "owner", "owner") == "nancy");
+    stage.within("its Event goes", SOON, || !is_event_there(&stage, "request-owner"));
+
+    hand_over(&stage, "request-none", &about_config_map("refused", "no-such-uid", "ned"));
+    stage.within("a request whose object is never stored is given up", 2 * SOON, || {
+        !is_event_there(&stage, "request-none")
+    });
+    assert_eq!(stage.data("handed", "owner", "owner"), "nancy");
+    stage.delete("configmap", "handed", "trigger");
+    stage.within("what was made goes with its trigger", SOON, || {
+        stage.config_map("handed", "owner").is_none()
+    });
+    scan.stop();
+}
+
+#[test]
+fn a_part_of_an_object_triggers_a_rule() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("handed", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.apply(
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: evictions}, spec: {background: false, rules: [{name: note, \
+         match: {any: [{resources: {kinds: [Pod/eviction]}}]}, \
+         generate: {apiVersion: v1, kind: ConfigMap, name: 'evicted-{{request.name}}', namespace: '{{request.namespace}}', data: {data: {a: b}}}}]}}",
+    );
+    std::thread::sleep(QUIET);
+    let request = r#"{"uid":"r-eviction","operation":"CREATE","subResource":"eviction","kind":{"group":"policy","version":"v1","kind":"Eviction"},
+        "resource":{"group":"","version":"v1","resource":"pods"},"name":"web","namespace":"handed","userInfo":{"username":"nancy"},
+        "object":{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web","namespace":"handed"}}}"#;
+    hand_over(&stage, "request-eviction", request);
+    stage.within("an eviction is noted", SOON, || stage.data("handed", "evicted-web", "a") == "b");
+    let made = stage.config_map("handed", "evicted-web").unwrap_or_default();
+    let label = |key: &str| made.str_at(&["metadata", "labels", key]).to_owned();
+    assert_eq!(label("generate.kyverno.io/trigger-kind"), "Eviction");
+    assert_eq!(label("generate.kyverno.io/trigger-group"), "policy");
+    scan.stop();
+}
