@@ -219,8 +219,8 @@ impl Building {
             name,
             generation: generation_of(document),
             dialect: dialect.name(),
-            // Others run in the background, and not here.
-            rules: rules.iter().filter(|rule| rule.action.is_at_admission()).count(),
+            // Also those that the controller carries out in the background.
+            rules: rules.len(),
             has_webhooks: webhooks.iter().any(|webhook| !webhook.rules.is_empty()),
             status,
             diagnostics,

@@ -11,6 +11,7 @@ use kubewright_engine::{
 use kubewright_value::{Document, Text, Value};
 
 use super::MUTATING_POLICY_DIALECT;
+use super::native::NativeCandidate;
 use super::source::{self, MutatingPolicySettings, TargetSource};
 use crate::draft::PolicyDraft;
 use crate::matching::ConstraintsMatcher;
@@ -67,7 +68,16 @@ pub(super) fn compile_mutating_policy(
     let status = status_fields(document, &draft.policy, &controllers);
     let background = parts.background().filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
     let background = background.into_iter().collect();
-    CompiledPolicy { webhooks, status, background, ..draft.compiled(rules) }
+    let own_exceptions: Vec<_> = parts.own_exceptions().collect();
+    let native = NativeCandidate {
+        document,
+        policy: &draft.policy,
+        settings: &settings,
+        exceptions: &own_exceptions,
+        has_controllers: !controllers.is_empty(),
+    }
+    .rule();
+    CompiledPolicy { webhooks, status, background, native, ..draft.compiled(rules) }
 }
 
 /// Gives a policy with `webhookConfiguration.matchConditions` a webhook of its own, which the API server calls only where
@@ -171,12 +181,14 @@ impl RuleFactory<'_> {
         self.draft.mutation_rule(name, self.checks, parts)
     }
 
-    fn parts(&self) -> MutationRuleParts {
+    fn own_exceptions(&self) -> impl Iterator<Item = &CompiledPolicyException> {
         let kind = text_field(&self.draft.document, "kind");
-        let is_own =
-            |exception: &&CompiledPolicyException| exception.is_about(&self.draft.policy.name.value, kind);
+        self.exceptions.iter().filter(move |one| one.is_about(&self.draft.policy.name.value, kind))
+    }
+
+    fn parts(&self) -> MutationRuleParts {
         MutationRuleParts {
-            exceptions: self.exceptions.iter().filter(is_own).cloned().collect(),
+            exceptions: self.own_exceptions().cloned().collect(),
             replaces_atomics: self.settings.replaces_atomics,
             inputs: self.environments.inputs,
             evaluation_modes: EvaluationModes {
