@@ -143,3 +143,6 @@ fn check_native(policy: &Value, binding: &Value) -> Result<(), String> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

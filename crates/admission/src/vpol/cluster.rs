@@ -6,7 +6,7 @@ mod definitions;
 mod webhook;
 
 pub(crate) use definitions::mutating_policy_definitions;
-pub(crate) use webhook::admission_webhooks;
+pub(crate) use webhook::{admission_webhooks, dedicate_webhook};
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
