@@ -38,4 +38,5 @@ kubewright_engine::codes! {
     UNKNOWN_PATCH_FIELD "KW-A042" Warning "a patch of a field that does not exist";
     MISPLACED_STRUCTURE "KW-A043" Warning "a structure whose name is not that of its place";
     UNUSED_TARGETS "KW-A044" Warning "targets of a policy that changes no existing objects";
+    NEVER_EVALUATED "KW-A045" Error "a policy that changes no objects at all";
 }

@@ -204,8 +204,8 @@ impl PolicyDraft {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
-                properties: Vec::new(),
                 emits_warning: parts.actions.warns,
+                ..RuleMetadata::default()
             }),
             refuses_on_error: policy.is_fail_closed && parts.actions.denies,
             is_exclusive: false,

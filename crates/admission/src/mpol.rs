@@ -2,6 +2,7 @@
 
 mod cluster;
 mod compile;
+mod native;
 mod source;
 
 use kubewright_cel::Inputs;

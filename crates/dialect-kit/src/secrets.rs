@@ -20,12 +20,28 @@ pub fn names_secrets(rule: &Value) -> bool {
 fn names_secret(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("paramKind", kind) => kind.get("kind").and_then(Value::as_str) == Some("Secret"),
+        ("targets", Value::Array(targets)) => targets.iter().any(is_secret_target),
+        ("targetMatchConstraints", constraints) => names_secrets(constraints) || selects_secrets(constraints),
         ("secret", Value::Object(_)) => true,
         ("template", Value::Object(template)) => template.str_at(&["value"]).contains("secrets"),
         ("publicKeys", Value::String(keys)) => keys.contains("k8s://"),
         (field, Value::String(text)) => LOOKUP_FIELDS.contains(&field) && text.contains("secrets"),
         (_, value) => names_secrets(value),
     }
+}
+
+/// Returns whether one of the `targets` of a rule is a Secret, or looks one up.
+fn is_secret_target(target: &Value) -> bool {
+    target.str_at(&["kind"]) == "Secret" || names_secrets(target)
+}
+
+/// Returns whether constraints name the resource `secrets`.
+fn selects_secrets(constraints: &Value) -> bool {
+    let rules = constraints.get("resourceRules").and_then(Value::as_array).unwrap_or_default();
+    let resources = |rule: &Value| -> Vec<Value> {
+        rule.get("resources").and_then(Value::as_array).unwrap_or_default().to_vec()
+    };
+    rules.iter().flat_map(resources).any(|resource| resource.as_str() == Some("secrets"))
 }
 
 #[cfg(test)]
@@ -47,6 +63,8 @@ mod tests {
             "generate: [{template: {value: '(( resource.Get(\"v1\", \"secrets\", \"a\", \"b\") ))'}}]",
             true,
         );
+        check("mutate: {targets: [{apiVersion: v1, kind: Secret, name: '{{ name }}'}]}", true);
+        check("spec: {targetMatchConstraints: {resourceRules: [{apiGroups: [''], resources: [secrets]}]}}", true);
         check("manifests: {attestors: [{entries: [{keys: {publicKeys: 'k8s://shop/key'}}]}]}", true);
         check("manifests: {attestors: [{entries: [{keys: {secret: {name: a, namespace: b}}}]}]}", true);
     }
@@ -58,6 +76,8 @@ mod tests {
             false,
         );
         check("match: {any: [{resources: {kinds: [Secret]}}]}", false);
+        check("mutate: {targets: [{apiVersion: v1, kind: '*', name: a}]}", false);
+        check("spec: {matchConstraints: {resourceRules: [{apiGroups: [''], resources: [secrets]}]}}", false);
         check("validate: {message: 'no secrets'}", false);
     }
 }

@@ -8,7 +8,7 @@ use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
 use crate::{AdmissionPhase, EvalError, Query, QueryAnswer, RuleScope, Tracer, WorldView};
-use kubewright_k8s::{AdmissionRequest, object_title, resource_name};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, object_title, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,6 +139,10 @@ pub struct RuleMetadata {
     pub properties: Vec<(Text, Text)>,
     /// Whether the requester gets a warning for a violation that is only reported.
     pub emits_warning: bool,
+    /// The name of the rule in reports of a cluster, in place of its own.
+    pub reported_rule: Option<Text>,
+    /// What reports say of a stored object that the rule would change, as a violation; without it that is only a warning.
+    pub unapplied_message: Option<Text>,
 }
 
 /// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.
@@ -293,9 +297,26 @@ pub struct ObjectWrite {
     pub verb: WriteVerb,
     /// The object after the write; for a deletion, the object that is deleted.
     pub object: Value,
+    /// The part of another object that `object` is, such as its scale; nothing for an object itself.
+    pub part: Option<Box<WrittenPart>>,
+}
+
+/// A part of an object, which is written by an address of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenPart {
+    /// The kind of the object. Its name and namespace are those of the part.
+    pub kind: GroupVersionKind,
+    /// The name of the part, such as `scale` or `status`.
+    pub subresource: Text,
 }
 
 impl ObjectWrite {
+    /// Returns the write of an object itself.
+    #[must_use]
+    pub fn new(verb: WriteVerb, object: Value) -> Self {
+        Self { verb, object, part: None }
+    }
+
     /// Returns what it does, as every output shows it: `create ConfigMap shop/settings`.
     #[must_use]
     pub fn title(&self) -> Text {

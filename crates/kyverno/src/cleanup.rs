@@ -57,7 +57,7 @@ impl RuleProgram for CleanupRule {
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         Ok(match is_met? {
             true => Effect::Write {
-                writes: vec![ObjectWrite { verb: WriteVerb::Delete, object: object.clone() }],
+                writes: vec![ObjectWrite::new(WriteVerb::Delete, object.clone())],
                 message: "resource matched".into(),
             },
             false => Effect::Fail {

@@ -221,12 +221,13 @@ pub(super) fn expires(document: &Document) -> Option<i128> {
     Some(written.or_else(since).unwrap_or(i128::MIN))
 }
 
-/// Returns the admission_warnings: violations that are admitted, of policies with `emitWarning`.
+/// Returns the admission_warnings: violations that are admitted, and changes, of policies with `emitWarning`.
 fn admission_warnings(outcomes: &[&RuleOutcome]) -> Vec<String> {
     if outcomes.iter().any(|outcome| outcome.is_refusal) {
         return Vec::new();
     }
-    let reported = outcomes.iter().filter(|outcome| outcome.metadata.emits_warning && is_objection(outcome));
+    let is_told = |outcome: &RuleOutcome| is_objection(outcome) || !outcome.patch.is_empty();
+    let reported = outcomes.iter().filter(|outcome| outcome.metadata.emits_warning && is_told(outcome));
     reported.map(|outcome| format!("policy {}: {}", dotted_rule_name(outcome), outcome.message)).collect()
 }
 

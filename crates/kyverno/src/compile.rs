@@ -340,6 +340,7 @@ impl PolicyCompiler<'_> {
                 category: annotations.category.clone(),
                 properties,
                 emits_warning: self.policy.settings.emits_warning,
+                ..RuleMetadata::default()
             }),
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,

@@ -338,7 +338,7 @@ impl<'r> Making<'r, '_> {
             DownstreamFate::Made => WriteVerb::Create,
         };
         for object in made {
-            let write = ObjectWrite { verb, object };
+            let write = ObjectWrite::new(verb, object);
             notes.say(|| write_note(&write, &one.path));
             self.writes.push(write);
         }

@@ -1,8 +1,8 @@
-//! Rules that the API server enforces itself, as ValidatingAdmissionPolicies: written for rule objects that ask for it,
-//! kept as they should be, and left to the API server once it enforces them.
+//! Rules that the API server enforces itself, as ValidatingAdmissionPolicies and MutatingAdmissionPolicies: written for rule
+//! objects that ask for it, kept as they should be, and left to the API server once it enforces them.
 //!
 //! A policy alone enforces nothing; its binding is written only after the API server has checked the types of the
-//! policy. While both are there as they should be, the rule is in no webhook; otherwise the webhook enforces it. Whatever we
+//! policy, which it does for those that validate. While both are there as they should be, the rule is in no webhook; otherwise the webhook enforces it. Whatever we
 //! do ourselves, there may be moments with both and none without either.
 
 mod compare;
@@ -14,20 +14,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kubewright_cluster::GroupVersionResource;
-use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState};
+use kubewright_engine::{AdmissionPhase, AdmissionPolicy, AdmissionPolicyState};
 use kubewright_k8s::ObjectName;
 
 use crate::events::truncated;
 
-pub(crate) use reconcile::ADMISSION_POLICIES_CONDITION;
-pub use reconcile::reconcile_admission_policies;
+pub(crate) use reconcile::admission_policies_condition;
+pub use reconcile::{PolicyGeneration, reconcile_admission_policies};
 
-/// What status a policy that asks has while nothing is generated at all.
-const GENERATION_OFF_MESSAGE: &str =
-    "skip generating ValidatingAdmissionPolicy: it is off, and `serve --generate-vap` turns it on.";
-
-/// What status it has before it was looked at.
-const NOT_WRITTEN_YET_MESSAGE: &str = "the ValidatingAdmissionPolicy is not written yet";
+/// The group of policies and bindings.
+const POLICY_GROUP: &str = "admissionregistration.k8s.io";
 
 /// How long a message in a status may be: the API server's reasons can be of any length.
 const MAX_POLICY_STATUS_BYTES: usize = 1024;
@@ -50,6 +46,17 @@ impl GenerationProgress {
         self.is_on && self.in_force.get(name).is_some_and(|found| **found == *wanted)
     }
 
+    /// Returns this with `news` in place of what it says about the rule objects in `own`.
+    fn with_news(&self, own: &[ObjectName], news: &Self) -> Self {
+        let mut progress = self.clone();
+        progress.is_on = news.is_on;
+        progress.in_force.retain(|name, _| !own.contains(name));
+        progress.problems.retain(|name, _| !own.contains(name));
+        progress.in_force.extend(news.in_force.clone());
+        progress.problems.extend(news.problems.clone());
+        progress
+    }
+
     /// Returns what the status of the rule object called `name` says.
     pub(crate) fn state(
         &self,
@@ -57,23 +64,44 @@ impl GenerationProgress {
         wanted: &Result<Arc<AdmissionPolicy>, String>,
     ) -> AdmissionPolicyState {
         let message = match wanted {
-            Err(why) if self.is_on => why.as_str(),
-            Err(_) => "",
-            Ok(_) if !self.is_on => GENERATION_OFF_MESSAGE,
+            Err(why) if self.is_on => why.clone(),
+            Err(_) => String::new(),
+            Ok(wanted) if !self.is_on => generation_off_message(native_kind(wanted.phase())),
             Ok(wanted) if self.enforces(name, wanted) => {
                 return AdmissionPolicyState { is_generated: true, message: String::new() };
             }
-            Ok(_) => self.problems.get(name).map_or(NOT_WRITTEN_YET_MESSAGE, String::as_str),
+            Ok(wanted) => {
+                let problem = self.problems.get(name).cloned();
+                problem.unwrap_or_else(|| not_written_yet_message(native_kind(wanted.phase())))
+            }
         };
-        AdmissionPolicyState {
-            is_generated: false,
-            message: truncated(message.to_owned(), MAX_POLICY_STATUS_BYTES),
-        }
+        AdmissionPolicyState { is_generated: false, message: truncated(message, MAX_POLICY_STATUS_BYTES) }
     }
 }
 
-/// Returns the resources of policies and of bindings.
-fn admission_policy_resources() -> [GroupVersionResource; 2] {
-    ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-        .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
+/// Returns the kind of policies that the API server evaluates in `phase`.
+fn native_kind(phase: AdmissionPhase) -> &'static str {
+    match phase {
+        AdmissionPhase::Mutating => "MutatingAdmissionPolicy",
+        AdmissionPhase::Validating => "ValidatingAdmissionPolicy",
+    }
+}
+
+/// Returns the resources of policies and of bindings, in `version`.
+fn admission_policy_resources(phase: AdmissionPhase, version: &str) -> [GroupVersionResource; 2] {
+    let [policies, bindings] = match phase {
+        AdmissionPhase::Mutating => ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"],
+        AdmissionPhase::Validating => ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+    };
+    [policies, bindings].map(|plural| GroupVersionResource::new(POLICY_GROUP, version, plural))
+}
+
+/// What status a policy that asks has while nothing is generated at all.
+fn generation_off_message(kind: &str) -> String {
+    format!("skip generating {kind}: it is off, and `serve --generate-vap` turns it on.")
+}
+
+/// What status it has before it was looked at.
+fn not_written_yet_message(kind: &str) -> String {
+    format!("the {kind} is not written yet")
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use kubewright_cluster::{Client, Config, Discovery, GroupVersionResource, WatchPolicy};
+use kubewright_engine::AdmissionPhase;
 use kubewright_value::Map;
 use tokio::sync::mpsc;
 
-use crate::admission_policies::{self, ADMISSION_POLICIES_CONDITION};
+use crate::admission_policies::{self, PolicyGeneration, admission_policies_condition};
 use crate::certificates::{self, CERTIFICATE_CONDITION};
 use crate::handover::run_handover;
 use crate::log::LogLevel;
@@ -15,6 +16,9 @@ use crate::{
     CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
     monitor_caches, run_status_writer, spawn_rule_compiler, webhooks, workers,
 };
+
+/// The phases of admission in which the API server has policies of its own.
+const NATIVE_PHASES: [AdmissionPhase; 2] = [AdmissionPhase::Mutating, AdmissionPhase::Validating];
 
 /// How many notices wait to be told.
 const MAX_QUEUED_NOTICES: usize = 1000;
@@ -69,7 +73,9 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     log_panics(&state);
     state.readiness.wait_for(CERTIFICATE_CONDITION);
     if state.settings.generates_admission_policies {
-        state.readiness.wait_for(ADMISSION_POLICIES_CONDITION);
+        for phase in NATIVE_PHASES {
+            state.readiness.wait_for(admission_policies_condition(phase));
+        }
     }
     let snapshots = spawn_rule_compiler(&state, &stores)?;
     let server = WebhookServer::bind(Arc::clone(&state))?;
@@ -90,12 +96,16 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     }
     tokio::spawn(ignored_namespaces::label_missing(Arc::clone(&state), client.clone()));
     if state.settings.generates_admission_policies {
-        tokio::spawn(admission_policies::reconcile_admission_policies(
-            Arc::clone(&state),
-            client.clone(),
-            Arc::clone(&stores),
-            snapshots.clone(),
-        ));
+        let generation = PolicyGeneration {
+            state: Arc::clone(&state),
+            client: client.clone(),
+            discovery: Arc::clone(&discovery),
+            stores: Arc::clone(&stores),
+        };
+        for phase in NATIVE_PHASES {
+            let reconciling = admission_policies::reconcile_admission_policies;
+            tokio::spawn(reconciling(phase, generation.clone(), snapshots.clone()));
+        }
     }
     let bound = snapshots.clone();
     tokio::spawn(async move { bindings.follow_bindings(bound).await });

@@ -228,6 +228,7 @@ impl Building {
             name,
             generation: generation_of(document),
             dialect: dialect.name(),
+            // Also those that the controller carries out in the background.
             rules: rules.len(),
             has_webhooks: webhooks.iter().any(|webhook| !webhook.rules.is_empty()),
             status,

@@ -83,7 +83,7 @@ impl DeletingProgram {
         let subject = ExpressionSubject { exceptions: &allowed, inputs: self.inputs, ..subject };
         match self.checks.judge(&subject, evaluation, notes) {
             CheckResult::Holds => {
-                let writes = vec![ObjectWrite { verb: WriteVerb::Delete, object: object.clone() }];
+                let writes = vec![ObjectWrite::new(WriteVerb::Delete, object.clone())];
                 Ok(Effect::Write { writes, message: "resource matched".into() })
             }
             CheckResult::NotAsked | CheckResult::Violated(_) => Ok(kept()),

@@ -115,7 +115,7 @@ impl GeneratingProgram {
         let mut writes = Vec::with_capacity(made.len());
         for one in made {
             let object = self.object(&one, &trigger).map_err(failed)?;
-            writes.push(ObjectWrite { verb, object });
+            writes.push(ObjectWrite::new(verb, object));
         }
         Ok(Effect::Write { writes, message: "policy evaluated successfully".into() })
     }

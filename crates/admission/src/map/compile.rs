@@ -50,6 +50,7 @@ pub(super) fn compile_mutating_admission_policy(
                 params: Params::compile(kind, reference, PARAM_WORDS),
                 is_list: matches!(reference.from, ParamSource::Selector(_)) && reads_param_list(&checks),
             }),
+            properties: vec![("mapBinding".into(), binding.name.clone())],
             ..MutationRuleParts::new(MutationEngine::ApiServer)
         };
         draft.mutation_rule(binding.name.clone(), &checks, parts)

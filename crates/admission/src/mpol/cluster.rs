@@ -44,8 +44,17 @@ impl ResponseWording for MutatingPolicies {
         Some(occasion.policy_words("kyverno-admission"))
     }
 
+    /// Says also why there is no MutatingAdmissionPolicy.
     fn status(&self, report: &RuleReport) -> Value {
-        condition_status(report)
+        let mut status = condition_status(report);
+        let skipped = report.admission_policy.as_ref().map(|state| state.message.as_str());
+        if let Some(why) = skipped.filter(|why| report.is_ready && !why.is_empty())
+            && let Some(ready) = status.as_object_mut().and_then(|map| map.get_mut("conditionStatus"))
+            && let Some(ready) = ready.as_object_mut()
+        {
+            ready.insert("message".into(), why.into());
+        }
+        status
     }
 }
 

@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
-use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
 use kubewright_engine::{
     AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
     WebhookPlan,
 };
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Text, Value};
 
 use super::MUTATING_POLICY_DIALECT;
+use super::native::NativeCandidate;
 use super::source::{self, MutatingPolicySettings, TargetSource};
 use crate::draft::PolicyDraft;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
 use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
-use crate::source::{CelPolicySource, ConstraintsSource};
-use crate::vpol::cluster::{admission_webhooks, status_fields};
+use crate::source::ConstraintsSource;
+use crate::vpol::cluster::{admission_webhooks, dedicate_webhook, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
 use crate::vpol::exceptions::CompiledPolicyException;
 use crate::vpol::{EvaluationTarget, autogen};
@@ -25,6 +26,9 @@ use crate::{diagnostics as code, text_field};
 
 /// The name of the rule that changes other objects.
 const EXISTING_RULE_NAME: &str = "mutate-existing";
+
+/// The webhook that policies share which are evaluated again after a later change.
+const REINVOKED_WEBHOOK_NAME: &str = "mpol-reinvoked.mutate.kyverno.svc";
 
 /// Compiles a MutatingPolicy and the rules generated from it.
 pub(super) fn compile_mutating_policy(
@@ -55,6 +59,7 @@ pub(super) fn compile_mutating_policy(
         });
     report_unknown_controllers(&mut draft, settings.controllers.as_deref());
     report_unused_targets(&mut draft, &settings);
+    report_never_evaluated(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
     let rules = parts.rules(target);
     let controllers = parts.controllers();
@@ -63,22 +68,37 @@ pub(super) fn compile_mutating_policy(
         true => admission_webhooks(document, &draft.policy, &constraints, AdmissionPhase::Mutating),
         false => Vec::new(),
     };
-    webhooks.iter_mut().for_each(|plan| dedicate(plan, &draft.policy, &settings.webhook_conditions));
+    webhooks.iter_mut().for_each(|plan| complete_webhook(plan, &draft, &settings));
     let status = status_fields(document, &draft.policy, &controllers);
     let background = parts.background().filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
     let background = background.into_iter().collect();
-    CompiledPolicy { webhooks, status, background, ..draft.compiled(rules) }
+    let own_exceptions: Vec<_> = parts.own_exceptions().collect();
+    let native = NativeCandidate {
+        document,
+        policy: &draft.policy,
+        settings: &settings,
+        exceptions: &own_exceptions,
+        has_controllers: !controllers.is_empty(),
+    }
+    .rule();
+    CompiledPolicy { webhooks, status, background, native, ..draft.compiled(rules) }
 }
 
-/// Gives a policy with `webhookConfiguration.matchConditions` a webhook of its own, which the API server calls only where
-/// they hold. The other conditions of a policy may use what the API server does not know.
-fn dedicate(plan: &mut WebhookPlan, policy: &CelPolicySource, conditions: &[NamedExpression]) {
-    if conditions.is_empty() {
+/// Adds to the webhook what only policies that change objects have. Conditions in `webhookConfiguration` are evaluated by
+/// the API server alone.
+fn complete_webhook(plan: &mut WebhookPlan, draft: &PolicyDraft, settings: &MutatingPolicySettings) {
+    plan.is_reinvoked = settings.is_reinvoked;
+    if settings.is_reinvoked {
+        plan.shared_name = Some(REINVOKED_WEBHOOK_NAME.into());
+    }
+    if settings.webhook_conditions.is_empty() {
         return;
     }
-    let written = conditions.iter().map(|one| (one.name.value.clone(), one.expression.value.clone()));
-    plan.match_conditions = written.collect();
-    plan.dedicated_name = Some(format!("mpol.{}", policy.key().replace('/', ".")).into());
+    let written = settings.webhook_conditions.iter();
+    let written = written.map(|one| (one.name.value.clone(), one.expression.value.clone()));
+    let conditions = written.chain(plan.match_conditions.drain(..)).collect();
+    plan.repeats_conditions = false;
+    dedicate_webhook(plan, &draft.document, &draft.policy, conditions);
 }
 
 /// The compiled target expression and conditions.
@@ -125,16 +145,21 @@ impl RuleFactory<'_> {
     fn background(&self) -> Option<BackgroundProgram> {
         let resources =
             |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
-        let targets = match self.settings.targets.as_ref()? {
-            TargetSource::Constraints(constraints) => resources(constraints),
-            TargetSource::Expression(_) => Vec::new(),
+        let own = self.draft.policy.constraints.as_ref();
+        let triggers = own.map(resources).unwrap_or_default();
+        let targets = match &self.settings.targets {
+            Some(TargetSource::Constraints(constraints)) => resources(constraints),
+            Some(TargetSource::Expression(_)) => Vec::new(),
+            None => triggers.clone(),
         };
+        // An object that is there counts as created.
+        let is_for_existing = triggers.iter().any(|rule| rule.operations.contains(Operation::Create));
         let skips = self.draft.document.value.at(&["spec", "evaluation", "skipBackgroundRequests"]);
         Some(BackgroundProgram::Mutate(MutateProgram {
             rule: self.draft.id(EXISTING_RULE_NAME.into()),
-            triggers: self.draft.policy.constraints.as_ref().map(resources).unwrap_or_default(),
+            triggers,
             targets,
-            mutates_existing: self.settings.is_background,
+            mutates_existing: self.settings.is_background && is_for_existing,
             skips_background_requests: skips.and_then(Value::as_bool).unwrap_or(true),
         }))
     }
@@ -145,7 +170,7 @@ impl RuleFactory<'_> {
             (Some(TargetSource::Constraints(constraints)), _) => {
                 Some(TargetOrigin::of_constraints(constraints, self.draft.policy.namespace.as_ref()))
             }
-            (None, _) => None,
+            (None, _) => Some(TargetOrigin::Trigger),
         }
     }
 
@@ -171,12 +196,14 @@ impl RuleFactory<'_> {
         self.draft.mutation_rule(name, self.checks, parts)
     }
 
-    fn parts(&self) -> MutationRuleParts {
+    fn own_exceptions(&self) -> impl Iterator<Item = &CompiledPolicyException> {
         let kind = text_field(&self.draft.document, "kind");
-        let is_own =
-            |exception: &&CompiledPolicyException| exception.is_about(&self.draft.policy.name.value, kind);
+        self.exceptions.iter().filter(move |one| one.is_about(&self.draft.policy.name.value, kind))
+    }
+
+    fn parts(&self) -> MutationRuleParts {
         MutationRuleParts {
-            exceptions: self.exceptions.iter().filter(is_own).cloned().collect(),
+            exceptions: self.own_exceptions().cloned().collect(),
             replaces_atomics: self.settings.replaces_atomics,
             inputs: self.environments.inputs,
             evaluation_modes: EvaluationModes {
@@ -200,5 +227,15 @@ fn report_unused_targets(draft: &mut PolicyDraft, settings: &MutatingPolicySetti
         let location = draft.document.locate_key(&["spec".into(), key.into()]);
         let diagnostic = Diagnostic::new(&code::UNUSED_TARGETS, message, location);
         draft.diagnostics.push(diagnostic.help("set `evaluation.mutateExisting.enabled: true`"));
+    }
+}
+
+fn report_never_evaluated(draft: &mut PolicyDraft, settings: &MutatingPolicySettings) {
+    let is_about_objects = settings.mode == EvaluationTarget::Kubernetes;
+    if is_about_objects && !settings.is_admission && !settings.changes_existing {
+        let message = "both `admission` and `mutateExisting` are off".to_owned();
+        let location = draft.document.locate_key(&["spec".into(), "evaluation".into()]);
+        let diagnostic = Diagnostic::new(&code::NEVER_EVALUATED, message, location);
+        draft.diagnostics.push(diagnostic.help("enable one of them"));
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct MutatingPolicySettings {
     pub(super) controllers: Option<Vec<Located<Text>>>,
     /// `webhookConfiguration.matchConditions`, which the API server evaluates.
     pub(super) webhook_conditions: Vec<NamedExpression>,
+    /// `reinvocationPolicy` is `IfNeeded`.
+    pub(super) is_reinvoked: bool,
 }
 
 /// `targetMatchConstraints`
@@ -64,8 +66,8 @@ fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySourc
             "evaluation",
         ],
     );
-    read_reinvocation(reader, &spec);
-    let mut settings = read_settings(reader, &spec);
+    let is_reinvoked = read_reinvocation(reader, &spec);
+    let mut settings = MutatingPolicySettings { is_reinvoked, ..read_settings(reader, &spec) };
     if let Some(webhook) = reader.object(&spec, "webhookConfiguration") {
         reader.only(&webhook, &["timeoutSeconds", "matchConditions"]);
         settings.webhook_conditions = read_named_expressions(reader, &webhook, "matchConditions");
@@ -88,6 +90,7 @@ fn read_settings<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>)
         target_conditions: read_named_expressions(reader, spec, "targetMatchConditions"),
         controllers: read_controllers(reader, spec),
         webhook_conditions: Vec::new(),
+        is_reinvoked: false,
     };
     let Some(evaluation) = reader.object(spec, "evaluation") else { return settings };
     reader.only(

@@ -318,6 +318,8 @@ fn mistakes_are_found_when_the_policy_is_loaded() {
     warns(&apply("Object{spec: Object.spec{securityContext: Object.securityContext{}}}"), &["KW-A043"]);
     let targets = format!("{PODS}\ntargetMatchConstraints: {{expression: '[object]'}}");
     warns(&policy(&targets, &[("apply", LABEL)]), &["KW-A044"]);
+    let off = format!("{PODS}\nevaluation: {{admission: {{enabled: false}}}}");
+    warns(&policy(&off, &[("apply", LABEL)]), &["KW-A045"]);
 }
 
 #[test]

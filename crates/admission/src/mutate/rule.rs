@@ -33,6 +33,8 @@ pub(crate) struct MutationRuleParts {
     pub(crate) replaces_atomics: bool,
     pub(crate) inputs: Inputs,
     pub(crate) evaluation_modes: EvaluationModes,
+    /// Properties in reports.
+    pub(crate) properties: Vec<(Text, Text)>,
 }
 
 impl MutationRuleParts {
@@ -47,6 +49,7 @@ impl MutationRuleParts {
             replaces_atomics: false,
             inputs: Inputs::default(),
             evaluation_modes: EvaluationModes::default(),
+            properties: Vec::new(),
         }
     }
 }
@@ -138,19 +141,23 @@ impl PolicyDraft {
             subject: parts.subject,
             broken: broken.map(|one: &Diagnostic| format!("the policy is not valid: {}", one.message).into()),
         };
+        let is_native = parts.engine == MutationEngine::ApiServer;
         Rule {
             scope,
             id: Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name }),
             action,
             phase: AdmissionPhase::Mutating,
             // The API server's own policies run before any webhook.
-            tier: if parts.engine == MutationEngine::ApiServer { i32::MIN } else { 0 },
+            tier: if is_native { i32::MIN } else { 0 },
             precedence: 0,
             position: 0,
             matches_current: true,
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                properties: parts.properties,
+                reported_rule: is_native.then(|| policy.name.value.clone()),
+                unapplied_message: Some(Text::new_static("mutation is not applied")),
                 ..RuleMetadata::default()
             }),
             refuses_on_error: policy.is_fail_closed,

@@ -38,6 +38,8 @@ pub(crate) enum TargetOrigin {
     },
     /// The objects that an expression gives.
     Expression(CelExpression),
+    /// The object because of which the policy is evaluated.
+    Trigger,
 }
 
 impl TargetOrigin {
@@ -96,7 +98,8 @@ impl MutationTargets {
                 form: ObjectForm::Target,
             };
             let changed = program.invoked(&target, &invocation, evaluation, notes)?;
-            writes.extend(changed.map(|object| ObjectWrite { verb: WriteVerb::Update, object }));
+            let changed = changed.filter(|object| *object != target);
+            writes.extend(changed.map(|object| ObjectWrite::new(WriteVerb::Update, object)));
         }
         Ok(Effect::Write { writes, message: program.success() })
     }
@@ -141,6 +144,7 @@ impl MutationTargets {
                 spent.get().charge(evaluation.budget);
                 add_objects(value?, &mut found)?;
             }
+            TargetOrigin::Trigger => found.push(object.clone()),
             TargetOrigin::Constraints { lists, matcher } => {
                 for list in lists {
                     let mut listed = Vec::new();

@@ -8,7 +8,7 @@ mod webhook;
 pub(crate) use definitions::{
     deleting_policy_definitions, generating_policy_definitions, mutating_policy_definitions,
 };
-pub(crate) use webhook::admission_webhooks;
+pub(crate) use webhook::{admission_webhooks, dedicate_webhook};
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{

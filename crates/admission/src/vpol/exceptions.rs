@@ -26,6 +26,8 @@ pub(crate) struct CompiledPolicyException {
     /// Name and kind of the policies.
     policies: Vec<(Text, Text)>,
     conditions: Vec<NamedCondition>,
+    /// The names and texts of the conditions.
+    written: Vec<(Text, Text)>,
     images: Vec<Text>,
     values: Vec<Text>,
     is_pass: bool,
@@ -149,6 +151,8 @@ fn compile_policy_exception(
     if has_ended || diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
+    let written = exception.conditions.iter();
+    let written = written.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect();
     let source::PolicyExceptionSource { key, policies, images, values, is_pass, priority, .. } = exception;
     let policies = policies.into_iter().map(|(name, kind)| (name.value, kind)).collect();
     let inputs = environments.inputs;
@@ -157,6 +161,7 @@ fn compile_policy_exception(
             key,
             policies,
             conditions,
+            written,
             images,
             values,
             is_pass,
@@ -202,6 +207,29 @@ impl CompiledPolicyException {
     pub(super) fn whole_conditions(&self) -> Option<&[NamedCondition]> {
         (self.images.is_empty() && self.values.is_empty()).then_some(self.conditions.as_slice())
     }
+
+    /// Returns the condition, with its name, under which it does not excuse an object; nothing for one that only allows
+    /// values.
+    pub(crate) fn negated_condition(&self) -> Option<(Text, Text)> {
+        if !self.images.is_empty() || !self.values.is_empty() {
+            return None;
+        }
+        Some(match self.written.as_slice() {
+            [] => (self.key.clone(), Text::new_static("false")),
+            [(name, expression)] => (name.clone(), format!("!({})", enclosed(expression)).into()),
+            all => {
+                let parts: Vec<String> =
+                    all.iter().map(|(_, expression)| format!("({})", enclosed(expression))).collect();
+                (self.key.clone(), format!("!({})", parts.join(" && ")).into())
+            }
+        })
+    }
+}
+
+/// Returns the expression so that a bracket after it is no part of a comment.
+fn enclosed(expression: &str) -> String {
+    let end = if expression.contains("//") { "\n" } else { "" };
+    format!("{expression}{end}")
 }
 
 /// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy

@@ -9,7 +9,7 @@ use super::{
 use crate::ast::{CelExpr, CelNode, CelSpan};
 use crate::environment::{CelType, ShorthandArguments};
 use crate::error::CelCompileErrorKind;
-use crate::val::CelKind;
+use crate::val::{CelKind, Val};
 
 impl Planner<'_> {
     /// Expands the macro `name`; nothing when it is an ordinary call.
@@ -87,6 +87,10 @@ impl Planner<'_> {
                 CelCompileErrorKind::Syntax,
             );
         };
+        if self.is_field_of_nothing(operand) && self.qualified(field).is_some_and(|full| self.is_variable(&full)) {
+            // `variables.a` is a name by itself, and what is declared is there.
+            return (CelPlan::Constant(Val::Bool(true), 1), CelType::of(CelKind::Bool));
+        }
         // The operand is planned by itself: `has(a.b)` tests a field even if there is a variable `a.b`.
         let (plan, kind) = self.expr(operand);
         let step =
@@ -102,6 +106,16 @@ impl Planner<'_> {
         };
         steps.push(step);
         (CelPlan::Has(Box::new(PlannedPath { root, steps: steps.into() })), CelType::of(CelKind::Bool))
+    }
+
+    /// Returns whether `operand` is a name that nothing has.
+    fn is_field_of_nothing(&self, operand: &CelExpr) -> bool {
+        matches!(&operand.node, CelNode::Identifier { .. })
+            && self.qualified(operand).is_some_and(|name| !self.is_variable(&name))
+    }
+
+    fn is_variable(&self, name: &str) -> bool {
+        self.environment.candidates(name).iter().any(|one| self.environment.variable_type(one).is_some())
     }
 
     fn bind(&mut self, variable: &CelExpr, value: &CelExpr, body: &CelExpr) -> (CelPlan, CelType) {

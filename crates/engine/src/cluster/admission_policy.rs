@@ -1,8 +1,9 @@
-//! A rule that the API server enforces itself, as a ValidatingAdmissionPolicy, without calling a webhook.
+//! A rule that the API server enforces itself, as a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy, without calling a
+//! webhook.
 
 use kubewright_value::{Text, Value};
 
-use super::WebhookPlan;
+use super::{AdmissionPhase, WebhookPlan};
 
 /// The label of both objects, with the value `true`: nothing without it is ever deleted.
 pub const GENERATED_LABEL: &str = "kubewright.dev/generated";
@@ -16,15 +17,26 @@ pub struct NativeRule {
     pub remaining_webhooks: Vec<WebhookPlan>,
 }
 
-/// A ValidatingAdmissionPolicy and its binding, which replace one rule.
+/// A policy of the API server and its binding, which replace one rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmissionPolicy {
     /// The name of the rule, without its policy.
     pub rule: Text,
-    /// The ValidatingAdmissionPolicy, owned by the rule object.
+    /// The ValidatingAdmissionPolicy or MutatingAdmissionPolicy, owned by the rule object.
     pub policy: Value,
-    /// The ValidatingAdmissionPolicyBinding, owned by the rule object.
+    /// Its binding, owned by the rule object.
     pub binding: Value,
+}
+
+impl AdmissionPolicy {
+    /// Returns the phase of admission in which the API server evaluates it.
+    #[must_use]
+    pub fn phase(&self) -> AdmissionPhase {
+        match self.policy.str_at(&["kind"]) {
+            "MutatingAdmissionPolicy" => AdmissionPhase::Mutating,
+            _ => AdmissionPhase::Validating,
+        }
+    }
 }
 
 /// Whether the API server enforces a rule itself, for the status of the rule object.

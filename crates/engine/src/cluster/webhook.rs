@@ -38,6 +38,10 @@ pub struct WebhookPlan {
     pub timeout_seconds: u8,
     /// `matchConditions`, each a name and a CEL expression.
     pub match_conditions: Vec<(Text, Text)>,
+    /// Whether the rules evaluate these conditions themselves, so that the webhook may also be called without them.
+    pub repeats_conditions: bool,
+    /// `reinvocationPolicy` of a webhook that changes objects: whether it is called again after a later change.
+    pub is_reinvoked: bool,
     /// `namespaceSelector`; null for any namespace.
     pub namespace_selector: Value,
     /// `objectSelector`; null for any object.
@@ -60,6 +64,8 @@ impl WebhookPlan {
             shared_name: None,
             timeout_seconds: Self::DEFAULT_TIMEOUT_SECONDS,
             match_conditions: Vec::new(),
+            repeats_conditions: false,
+            is_reinvoked: true,
             namespace_selector: Value::Null,
             object_selector: Value::Null,
             rules,

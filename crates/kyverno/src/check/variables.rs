@@ -4,7 +4,7 @@ use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::super::source::{Method, RuleSource};
+use super::super::source::{Method, MutateTarget, RuleSource};
 use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
 use kubewright_dialect_kit::fields::{child_path, locate_within};
@@ -36,6 +36,9 @@ const USER: [&str; 5] = [
     "request.clusterRoles",
 ];
 
+/// The fields of a target by which it is found.
+const TARGET_NAMES: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "uid", "selector"];
+
 /// Checks the variables of a rule; `is_background` is the setting of its policy.
 pub(in super::super) fn check_variables(
     document: &Document,
@@ -45,7 +48,11 @@ pub(in super::super) fn check_variables(
 ) -> Vec<Diagnostic> {
     let entries = context::declared_entries(rule).into_iter();
     let mut declared: Vec<&str> = entries.map(|entry| entry.name.value.as_str()).collect();
-    if matches!(&rule.validate.method, Method::Mutate(mutate) if !mutate.targets.is_empty()) {
+    let targets = match &rule.validate.method {
+        Method::Mutate(mutate) => mutate.targets.as_slice(),
+        _ => &[],
+    };
+    if !targets.is_empty() {
         declared.push("target");
     }
     let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
@@ -56,6 +63,7 @@ pub(in super::super) fn check_variables(
         if is_background && !one.is_bare {
             check_user_variable(&mut findings, one);
         }
+        check_target_variable(&mut findings, one, targets);
         check_variable_root(&mut findings, one, &declared);
     }
     findings.diagnostics
@@ -74,6 +82,19 @@ fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
         let message = format!("a background scan has no user, so `{word}` does not exist");
         one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
         findings.add_upstream_words(format!("variable {{{{{word}}}}} is not allowed"));
+    }
+}
+
+/// What a target is found by cannot be read from the target.
+fn check_target_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, targets: &[MutateTarget]) {
+    let is_found_by = |target: &MutateTarget| {
+        let mut fields = TARGET_NAMES.iter().map(|field| child_path(&target.path, *field));
+        fields.any(|field| one.path.starts_with(&field))
+    };
+    if one.roots.iter().any(|root| root == "target") && targets.iter().any(is_found_by) {
+        let message = format!("`{{{{ {} }}}}` is read before the target is found", one.text.trim());
+        let help = "name targets by the object that triggers the rule: `request.object`";
+        one.report(findings, &code::TARGET_NAMED_BY_ITSELF, message, help);
     }
 }
 

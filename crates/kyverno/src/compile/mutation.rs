@@ -92,8 +92,10 @@ impl PolicyCompiler<'_> {
             rule: self.id(&rule.name.value),
             triggers,
             targets: mutate.targets.iter().filter_map(target_resource).collect(),
-            mutates_existing: mutate.is_run_on_policy_update
-                || of_policy.and_then(Value::as_bool) == Some(true),
+            mutates_existing: mutate
+                .is_run_on_policy_update
+                .or_else(|| of_policy.and_then(Value::as_bool))
+                .unwrap_or(false),
             skips_background_requests: rule.skips_background_requests,
         })
     }
@@ -323,7 +325,10 @@ fn target_resource(target: &MutateTarget) -> Option<WebhookRule> {
         Some(api_version) => literal(&api_version.value)?,
         None => "*/*".into(),
     };
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+    let (group, version) = match api_version.as_str() {
+        "*" => ("*", "*"),
+        api_version => api_version.rsplit_once('/').unwrap_or(("", api_version)),
+    };
     Some(WebhookRule {
         group: group.into(),
         version: version.into(),

@@ -2,11 +2,16 @@
 //!
 //! A target is looked up in the world. It is returned as an object to be written; nothing is written here.
 
-use kubewright_engine::{ApiCall, Effect, EvalError, ObjectWrite, Query, QueryAnswer, WriteVerb};
-use kubewright_golib::glob;
-use kubewright_k8s::{BUILT_IN_KINDS, GroupVersionKind, ObjectName, is_cluster_scoped, resource_name};
-use kubewright_value::{Map, Step, Text, Value};
+mod kinds;
 
+use kubewright_engine::{
+    ApiCall, Effect, EvalError, ObjectWrite, Query, QueryAnswer, WriteVerb, WrittenPart,
+};
+use kubewright_golib::glob;
+use kubewright_k8s::{ObjectName, is_cluster_scoped};
+use kubewright_value::{Step, Text, Value};
+
+use self::kinds::{TargetKind, target_kinds};
 use super::{Mutation, mutated_message, unresolved_variable};
 use crate::conditions::ConditionSet;
 use crate::context::{CompiledContextEntry, VariableContext};
@@ -35,13 +40,22 @@ pub(crate) struct TargetSelector {
     pub(crate) source: SelectorSource,
 }
 
-/// What a target is looked up by.
+/// What targets are looked up by.
 struct TargetQuery {
-    kind: GroupVersionKind,
+    kinds: Vec<TargetKind>,
+    /// A part of the objects, such as `scale`; empty for the objects themselves.
+    subresource: Text,
     name: Text,
     namespace: Text,
     uid: Text,
     selector: Option<WildcardSelector>,
+}
+
+/// An object that is to be changed.
+struct FoundTarget {
+    object: Value,
+    /// What it is a part of.
+    part: Option<Box<WrittenPart>>,
 }
 
 impl Mutation {
@@ -60,11 +74,11 @@ impl Mutation {
                     continue;
                 }
             };
-            for object in found {
+            for FoundTarget { object, part } in found {
                 context.checkpoint();
                 context.set_target(Some(object.clone()));
                 notes.open();
-                let effect = self.change_target(target, &object, context, notes);
+                let effect = self.change_target(target, (&object, part), context, notes);
                 notes.close(|| target.note(&object, &effect));
                 context.set_target(None);
                 context.restore();
@@ -77,7 +91,7 @@ impl Mutation {
     fn change_target<'a>(
         &'a self,
         target: &'a MutationTarget,
-        object: &Value,
+        (object, part): (&Value, Option<Box<WrittenPart>>),
         context: &mut VariableContext<'a>,
         notes: &mut TraceNotes,
     ) -> Result<Effect, EvalError> {
@@ -93,40 +107,22 @@ impl Mutation {
             return Ok(Effect::Skip { message, exceptions: Vec::new() });
         }
         let message = mutated_message(&changed);
-        Ok(Effect::Write { writes: vec![ObjectWrite { verb: WriteVerb::Update, object: changed }], message })
+        let write = ObjectWrite { part, ..ObjectWrite::new(WriteVerb::Update, changed) };
+        Ok(Effect::Write { writes: vec![write], message })
     }
 }
 
 impl MutationTarget {
     /// Returns the objects that the entry names.
-    fn find(&self, context: &mut VariableContext<'_>) -> Result<Vec<Value>, EvalError> {
+    fn find(&self, context: &mut VariableContext<'_>) -> Result<Vec<FoundTarget>, EvalError> {
         let query = self.query(context)?;
-        let is_one = !query.name.is_empty()
-            && !glob::has_wildcard(&query.name)
-            && !glob::has_wildcard(&query.namespace)
-            && query.selector.is_none()
-            && (!query.namespace.is_empty() || is_cluster_scoped(&query.kind));
-        let call = ApiCall::resource("GET", &query.url(is_one)?, Text::default());
-        let asked = Query::Api(call);
-        let found = match context.ask(&asked) {
-            QueryAnswer::Found(found) if is_one => vec![found],
-            QueryAnswer::Found(list) => {
-                list.get("items").and_then(Value::as_array).unwrap_or_default().to_vec()
-            }
-            QueryAnswer::Absent => Vec::new(),
-            QueryAnswer::Unknown => return Err(EvalError::unanswered(asked)),
-            QueryAnswer::Failed(why) => return Err(EvalError::failed(&asked, &why)),
-            QueryAnswer::Refused(why) => return Err(EvalError::refused(&asked, &why)),
-        };
-        context.budget().step(found.len() as u64)?;
-        let mut selected = Vec::new();
-        for object in found {
-            let object = query.typed(object);
-            if query.selects(&object, context)? {
-                selected.push(object);
+        let mut found = Vec::new();
+        for kind in &query.kinds {
+            for object in query.objects(kind, context)? {
+                found.extend(query.part_of(kind, object, context)?);
             }
         }
-        Ok(selected)
+        Ok(found)
     }
 
     fn query(&self, context: &mut VariableContext<'_>) -> Result<TargetQuery, EvalError> {
@@ -141,12 +137,13 @@ impl MutationTarget {
             Some(selector) => Some(selector.compile(context)?),
             None => None,
         };
-        let kind = target_kind(&api_version, &kind)?;
+        let (kind, subresource) = kind.split_once('/').unwrap_or((&kind, ""));
+        let (kinds, subresource) = (target_kinds(&api_version, kind, context)?, Text::new(subresource));
         let namespace = match context.home() {
             Some(home) if namespace.is_empty() => home,
             _ => namespace,
         };
-        Ok(TargetQuery { kind, name, namespace, uid, selector })
+        Ok(TargetQuery { kinds, subresource, name, namespace, uid, selector })
     }
 
     fn note(&self, object: &Value, effect: &Result<Effect, EvalError>) -> TraceNote {
@@ -178,37 +175,55 @@ impl TargetSelector {
 }
 
 impl TargetQuery {
-    /// Returns the path of the object, or of the list that it is in.
-    fn url(&self, is_one: bool) -> Result<String, EvalError> {
-        let GroupVersionKind { group, version, kind } = &self.kind;
-        let root = match group.as_str() {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        let is_in_one = !self.namespace.is_empty()
+    /// Returns the objects of `kind`.
+    fn objects(&self, kind: &TargetKind, context: &mut VariableContext<'_>) -> Result<Vec<Value>, EvalError> {
+        let is_one = !self.name.is_empty()
+            && !glob::has_wildcard(&self.name)
             && !glob::has_wildcard(&self.namespace)
-            && !is_cluster_scoped(&self.kind);
-        for part in [group, version, kind, &self.namespace, &self.name] {
-            if part.contains(['/', '?', '#', '%', ' ']) {
-                return Err(EvalError::new(format!("`{part}` is not a name of a target")));
+            && self.selector.is_none()
+            && (!self.namespace.is_empty() || is_cluster_scoped(&kind.kind));
+        let found = match look_up(&self.url(kind, is_one)?, context) {
+            // Where all kinds are meant, those that the rule may not read or the cluster does not have are not.
+            Err(error) if kind.is_one_of_many && self.kinds.len() > 1 && error.kind.is_final() => Vec::new(),
+            Err(error) => return Err(error),
+            Ok(None) => Vec::new(),
+            Ok(Some(found)) if is_one => vec![found],
+            Ok(Some(list)) => list.get("items").and_then(Value::as_array).unwrap_or_default().to_vec(),
+        };
+        context.budget().step(found.len() as u64)?;
+        let mut selected = Vec::new();
+        for object in found {
+            let object = kind.typed(object);
+            if self.selects(&object, context)? {
+                selected.push(object);
             }
         }
-        let namespace = if is_in_one { format!("/namespaces/{}", self.namespace) } else { String::new() };
-        let name = if is_one { format!("/{}", self.name) } else { String::new() };
-        Ok(format!("{root}{namespace}/{}{name}", resource_name(kind)))
+        Ok(selected)
     }
 
-    /// Returns an object with its type, which the elements of a list do not have.
-    fn typed(&self, mut object: Value) -> Value {
-        let is_typed = object.get("kind").is_some();
-        if let Some(map) = object.as_object_mut().filter(|_| !is_typed) {
-            let GroupVersionKind { group, version, kind } = &self.kind;
-            let api_version =
-                if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
-            map.insert("apiVersion".into(), api_version.into());
-            map.insert("kind".into(), kind.clone().into());
+    /// Returns `object`, or its part if the entry is about one.
+    fn part_of(
+        &self,
+        kind: &TargetKind,
+        object: Value,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Option<FoundTarget>, EvalError> {
+        if self.subresource.is_empty() {
+            return Ok(Some(FoundTarget { object, part: None }));
         }
-        object
+        let metadata = |key: &str| Text::from(object.str_at(&["metadata", key]));
+        let (name, namespace) = (metadata("name"), metadata("namespace"));
+        let url = format!("{}/{}", kind.url(&namespace, &name)?, self.subresource);
+        let part = WrittenPart { kind: kind.kind.clone(), subresource: self.subresource.clone() };
+        let found = look_up(&url, context)?;
+        Ok(found.map(|object| FoundTarget { object, part: Some(Box::new(part)) }))
+    }
+
+    /// Returns the path of the object, or of the list that it is in.
+    fn url(&self, kind: &TargetKind, is_one: bool) -> Result<String, EvalError> {
+        let is_in_one = !glob::has_wildcard(&self.namespace) && !is_cluster_scoped(&kind.kind);
+        let namespace = if is_in_one { self.namespace.as_str() } else { "" };
+        kind.url(namespace, if is_one { &self.name } else { "" })
     }
 
     fn selects(&self, object: &Value, context: &mut VariableContext<'_>) -> Result<bool, EvalError> {
@@ -229,23 +244,14 @@ impl TargetQuery {
     }
 }
 
-/// Returns the kind of a target.
-fn target_kind(api_version: &str, kind: &str) -> Result<GroupVersionKind, EvalError> {
-    if kind.contains('/') {
-        return Err(EvalError::new(format!(
-            "`{kind}` is a subresource, which cannot be looked up as a target"
-        )));
+/// Asks the world for what is at `url`; nothing where there is nothing.
+fn look_up(url: &str, context: &mut VariableContext<'_>) -> Result<Option<Value>, EvalError> {
+    let asked = Query::Api(ApiCall::resource("GET", url, Text::default()));
+    match context.ask(&asked) {
+        QueryAnswer::Found(found) => Ok(Some(found)),
+        QueryAnswer::Absent => Ok(None),
+        QueryAnswer::Unknown => Err(EvalError::unanswered(asked)),
+        QueryAnswer::Failed(why) => Err(EvalError::failed(&asked, &why)),
+        QueryAnswer::Refused(why) => Err(EvalError::refused(&asked, &why)),
     }
-    if glob::has_wildcard(kind) || glob::has_wildcard(api_version) {
-        return Err(EvalError::new(format!("`{api_version} {kind}` names no single kind of targets")));
-    }
-    let made = Map::from([("apiVersion", Value::from(api_version)), ("kind", kind.into())]);
-    let mut found = GroupVersionKind::of(&made.into());
-    if api_version.is_empty() {
-        let known = BUILT_IN_KINDS.iter().find(|(_, _, kinds)| kinds.contains(&kind));
-        let (group, version, _) = known
-            .ok_or_else(|| EvalError::new(format!("the target of kind `{kind}` has no `apiVersion`")))?;
-        (found.group, found.version) = ((*group).into(), (*version).into());
-    }
-    Ok(found)
 }

@@ -18,8 +18,8 @@ pub struct Mutate {
     pub patch: MutatePatch,
     /// `targets`: the objects that are changed in place of the one under review.
     pub targets: Vec<MutateTarget>,
-    /// `mutateExistingOnPolicyUpdate`
-    pub is_run_on_policy_update: bool,
+    /// `mutateExistingOnPolicyUpdate`, in place of that of the policy.
+    pub is_run_on_policy_update: Option<bool>,
 }
 
 /// How a rule changes an object. Values are as they are written, with variables in them.
@@ -100,7 +100,7 @@ pub(super) fn read_mutate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFi
         &fields,
         &["patchStrategicMerge", "patchesJson6902", "foreach", "targets", "mutateExistingOnPolicyUpdate"],
     );
-    let is_run_on_policy_update = reader.boolean(&fields, "mutateExistingOnPolicyUpdate").unwrap_or(false);
+    let is_run_on_policy_update = reader.boolean(&fields, "mutateExistingOnPolicyUpdate");
     let targets = reader.objects(&fields, "targets").unwrap_or_default();
     let targets = targets.iter().map(|target| read_target(reader, target)).collect();
     let patch = read_patch(reader, &fields)?;

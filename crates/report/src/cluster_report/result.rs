@@ -115,7 +115,7 @@ impl ReportResult {
         let (policy, rule) = policy_and_rule(rule);
         Self {
             policy,
-            rule,
+            rule: metadata.reported_rule.clone().unwrap_or(rule),
             message: Text::default(),
             category: metadata.category.clone(),
             severity: metadata.severity.clone(),

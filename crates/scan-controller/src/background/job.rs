@@ -20,7 +20,7 @@ use super::plan::{DownstreamStep, RuleAnswer, plan_downstreams};
 use super::policies::{TriggeredPolicy, TriggeredProgram, TriggeredRule};
 use super::problems::{PolicyProblems, ProblemReason};
 use super::queue::TriggerWork;
-use super::send::{MakeOptions, ObjectSender, SendError, Sent, object_path};
+use super::send::{MakeOptions, ObjectSender, SendError, Sent, object_path, part_path};
 use super::state::BackgroundState;
 
 /// What jobs share.
@@ -416,11 +416,15 @@ impl TriggerJob<'_> {
         }
         let served = Arc::clone(self.context.state().served());
         let mut first_error = None;
-        for ObjectWrite { verb, object } in outcomes.iter().flat_map(|outcome| &outcome.writes) {
+        for ObjectWrite { verb, object, part } in outcomes.iter().flat_map(|outcome| &outcome.writes) {
             if !matches!(verb, WriteVerb::Update | WriteVerb::Apply) {
                 continue;
             }
-            let written = match object_path(object, &served) {
+            let path = match part {
+                Some(part) => part_path(part, object, &served),
+                None => object_path(object, &served),
+            };
+            let written = match path {
                 Ok(path) => self.context.sender.update(&path, object, self.work.depth + 1).await.map(drop),
                 Err(message) => Err(SendError::Refused(message)),
             };

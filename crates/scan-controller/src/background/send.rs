@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{CallLimits, Client, DiscoveredResources, Error, GroupVersionResource, PatchType};
-use kubewright_engine::DeletionPropagation;
-use kubewright_k8s::ApiPath;
+use kubewright_engine::{DeletionPropagation, WrittenPart};
+use kubewright_k8s::{ApiPath, GroupVersionKind};
 use kubewright_scan::ObjectKey;
 use kubewright_value::{Map, Text, Value};
 
@@ -336,6 +336,24 @@ pub(crate) fn object_path(object: &Value, served: &DiscoveredResources) -> Resul
         (true, namespace) => namespace,
     };
     Ok(resource.address().named(namespace, name))
+}
+
+/// Returns the address of `object`, which is a part of another one.
+pub(crate) fn part_path(
+    part: &WrittenPart,
+    object: &Value,
+    served: &DiscoveredResources,
+) -> Result<ApiPath, String> {
+    let GroupVersionKind { group, version, kind } = &part.kind;
+    let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
+    let metadata = object.get("metadata").cloned().unwrap_or_default();
+    let whole = Map::from([
+        ("apiVersion", Value::from(api_version)),
+        ("kind", kind.clone().into()),
+        ("metadata", metadata),
+    ]);
+    let path = object_path(&whole.into(), served)?;
+    Ok(ApiPath { subresource: part.subresource.clone(), ..path })
 }
 
 fn managed(path: &ApiPath) -> ApiPath {

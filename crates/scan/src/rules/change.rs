@@ -10,7 +10,7 @@ const MAX_SHOWN_OPERATIONS: usize = 10;
 const MAX_OPERATION_CHARACTERS: usize = 200;
 
 /// Returns the outcome of a rule that would change the object: a warning, because the object is not as the rule would
-/// have it, and no rule is violated. The changes are in the property `patch`, without values if the object is a Secret.
+/// have it, and no rule is violated; a violation where the rule calls it one. The changes are in the property `patch`, without values if the object is a Secret.
 pub(crate) fn would_change(mut outcome: RuleOutcome, is_secret: bool) -> RuleOutcome {
     let count = outcome.patch.len();
     let noun = if count == 1 { "change" } else { "changes" };
@@ -19,8 +19,12 @@ pub(crate) fn would_change(mut outcome: RuleOutcome, is_secret: bool) -> RuleOut
     let paths: Vec<&str> = operations.iter().take(3).map(|operation| operation.str_at(&["path"])).collect();
     let more = if count > paths.len() { ", …" } else { "" };
     let message = format!("the rule would change the object ({count} {noun}): {}{more}", paths.join(", "));
-    outcome.status = RuleStatus::Warn;
-    outcome.message = shorten_text(&message, TextLimit::BytesWithLength(1 << 10)).as_ref().into();
+    (outcome.status, outcome.message) = match &outcome.metadata.unapplied_message {
+        Some(message) => (RuleStatus::Fail, message.clone()),
+        None => {
+            (RuleStatus::Warn, shorten_text(&message, TextLimit::BytesWithLength(1 << 10)).as_ref().into())
+        }
+    };
     let mut metadata = outcome.metadata.as_ref().clone();
     metadata.properties.push((Text::new("patch"), patch_text(&operations, count).into()));
     outcome.metadata = metadata.into();

@@ -1,12 +1,14 @@
-//! Whether a ValidatingAdmissionPolicy or a binding is as it should be, and what it must become.
+//! Whether a policy of the API server or a binding is as it should be, and what it must become.
 
 use kubewright_engine::GENERATED_LABEL;
 use kubewright_value::{Map, Value};
 
+use super::POLICY_GROUP;
+
 /// Returns `wanted` with what the API server fills in, so that it can be compared with what is stored.
 pub(super) fn with_api_defaults(wanted: &Value) -> Value {
     let mut object = wanted.clone();
-    let is_policy = object.get("kind").and_then(Value::as_str) == Some("ValidatingAdmissionPolicy");
+    let is_policy = object.str_at(&["kind"]).ends_with("AdmissionPolicy");
     let Some(spec) = child_map(&mut object, "spec") else { return object };
     if is_policy {
         insert_default(spec, "failurePolicy", "Fail".into());
@@ -24,6 +26,14 @@ pub(super) fn with_api_defaults(wanted: &Value) -> Value {
                 }
             }
         }
+    }
+    object
+}
+
+/// Returns `object` in the `version` in which it is written.
+pub(super) fn in_version(mut object: Value, version: &str) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".into(), format!("{POLICY_GROUP}/{version}").into());
     }
     object
 }

@@ -1,4 +1,4 @@
-//! Reconciles ValidatingAdmissionPolicies and their bindings: writes what rule objects ask for, restores what other
+//! Reconciles the policies of one phase of admission and their bindings: writes what rule objects ask for, restores what other
 //! clients have changed, and removes what no rule asks for any more.
 //!
 //! All replicas do it. Each waits a random time and compares again before it writes, with the resourceVersion it saw.
@@ -8,24 +8,29 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy, jitter};
-use kubewright_engine::AdmissionPolicy;
+use kubewright_cluster::{Client, Discovery, GroupVersionResource, Store, WatchPolicy, jitter};
+use kubewright_engine::{AdmissionPhase, AdmissionPolicy};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::compare::with_api_defaults;
+use super::compare::{in_version, with_api_defaults};
 use super::step::{ExistingObjects, PolicyPart, PolicyStep, next_policy_step};
 use super::write::{object_name, watch_problem, write_problem};
-use super::{GenerationProgress, admission_policy_resources};
+use super::{GenerationProgress, POLICY_GROUP, admission_policy_resources, native_kind};
 use crate::log::LogLevel;
 use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::webhooks::Rewrites;
 use crate::{RuleState, ServerState, Snapshot, Stores};
 
-/// What is waited for before reviews are answered: whether a rule is in a webhook hangs on it.
-pub(crate) const ADMISSION_POLICIES_CONDITION: &str = "admission policies";
+/// Returns what is waited for before reviews are answered: whether a rule is in a webhook hangs on it.
+pub(crate) fn admission_policies_condition(phase: AdmissionPhase) -> &'static str {
+    native_kind(phase)
+}
+
+/// The version that is assumed where the API server serves none, so that it is asked again.
+const OLDEST_SERVED_VERSION: &str = "v1";
 
 /// How long both objects must have been there before the webhook leaves the rule to them, and how long something is
 /// stale before it goes: every API server looks for new policies once a second.
@@ -40,15 +45,28 @@ pub(super) const POLICY_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// The longest wait before a write.
 const MAX_POLICY_WRITE_JITTER: Duration = Duration::from_millis(150);
 
-/// Reconciles the admission policies that the rule objects of `state` ask for, for ever. `snapshots` changes when the
-/// rules have.
+/// What the reconcilers of both phases share.
+#[derive(Clone)]
+pub struct PolicyGeneration {
+    /// The state of the server.
+    pub state: Arc<ServerState>,
+    /// The client.
+    pub client: Client,
+    /// Which versions of policies there are.
+    pub discovery: Arc<Discovery>,
+    /// The rule objects.
+    pub stores: Arc<Stores>,
+}
+
+/// Reconciles the admission policies of `phase` that rule objects ask for, for ever. `snapshots` changes when the rules
+/// have.
 pub async fn reconcile_admission_policies(
-    state: Arc<ServerState>,
-    client: Client,
-    stores: Arc<Stores>,
+    phase: AdmissionPhase,
+    generation: PolicyGeneration,
     snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let reconciler = AdmissionPolicyReconciler::start(state, client, stores);
+    let version = served_version(phase, &generation.discovery).await;
+    let reconciler = AdmissionPolicyReconciler::start(phase, version, generation);
     let mut triggers: Vec<Box<dyn ChangeTrigger>> = vec![Box::new(snapshots)];
     for (_, store) in &reconciler.kept {
         triggers.push(Box::new(store.changes()));
@@ -70,8 +88,23 @@ impl Reconciler for AdmissionPolicyReconciler {
     }
 }
 
+/// Returns the version in which policies of `phase` are written: the API server prefers the newest of those it serves.
+async fn served_version(phase: AdmissionPhase, discovery: &Discovery) -> Text {
+    let [policies, _] = admission_policy_resources(phase, OLDEST_SERVED_VERSION);
+    loop {
+        match discovery.of_resource(POLICY_GROUP, &policies.name).await {
+            Ok(found) => return found.map_or_else(|| OLDEST_SERVED_VERSION.into(), |found| found.version),
+            Err(_) => sleep(POLICY_RETRY_INTERVAL * 4).await,
+        }
+    }
+}
+
 /// The watched policies and bindings, and what was done to them.
 pub(super) struct AdmissionPolicyReconciler {
+    phase: AdmissionPhase,
+    /// The kind of the policies.
+    pub(super) kind: &'static str,
+    version: Text,
     pub(super) state: Arc<ServerState>,
     pub(super) client: Client,
     stores: Arc<Stores>,
@@ -87,6 +120,8 @@ pub(super) struct AdmissionPolicyReconciler {
     rewrites: HashMap<ObjectName, Rewrites>,
     /// Since when something is there for nothing.
     pub(super) stale: HashMap<(PolicyPart, Text), Instant>,
+    /// The rules that the progress of this phase was last about.
+    published: Vec<ObjectName>,
     has_looked: bool,
 }
 
@@ -106,8 +141,9 @@ pub(super) enum PolicyOutcome {
 }
 
 impl AdmissionPolicyReconciler {
-    fn start(state: Arc<ServerState>, client: Client, stores: Arc<Stores>) -> Self {
-        let kept = admission_policy_resources().map(|resource| {
+    fn start(phase: AdmissionPhase, version: Text, generation: PolicyGeneration) -> Self {
+        let PolicyGeneration { state, client, stores, .. } = generation;
+        let kept = admission_policy_resources(phase, &version).map(|resource| {
             let store = Arc::new(Store::default());
             let path = resource.all();
             tokio::spawn(kubewright_cluster::run_reflector(
@@ -119,6 +155,9 @@ impl AdmissionPolicyReconciler {
             (resource, store)
         });
         Self {
+            phase,
+            kind: native_kind(phase),
+            version,
             state,
             client,
             stores,
@@ -128,6 +167,7 @@ impl AdmissionPolicyReconciler {
             settled: HashMap::new(),
             rewrites: HashMap::new(),
             stale: HashMap::new(),
+            published: Vec::new(),
             has_looked: false,
         }
     }
@@ -138,12 +178,12 @@ impl AdmissionPolicyReconciler {
         if snapshot.generation == 0 {
             return POLICY_RETRY_INTERVAL;
         }
-        let wanted = wanted_policies(&snapshot);
+        let wanted = wanted_policies(&snapshot, self.phase);
         if !self.kept.iter().all(|(_, store)| store.is_synced()) {
             let Some(problem) = self.kept.iter().find_map(|(_, store)| store.problem()) else {
                 return POLICY_RETRY_INTERVAL;
             };
-            let why = watch_problem(&problem);
+            let why = watch_problem(self.kind, &problem);
             let problems = wanted.into_keys().map(|name| (name, why.clone())).collect();
             self.publish(GenerationProgress { is_on: true, problems, ..GenerationProgress::default() });
             return POLICY_RETRY_INTERVAL * 4;
@@ -174,8 +214,8 @@ impl AdmissionPolicyReconciler {
         }
         let complete = AdmissionPolicy {
             rule: policy.rule.clone(),
-            policy: with_api_defaults(&policy.policy),
-            binding: with_api_defaults(&policy.binding),
+            policy: in_version(with_api_defaults(&policy.policy), &self.version),
+            binding: in_version(with_api_defaults(&policy.binding), &self.version),
         };
         let next = match self.next(&complete) {
             PolicyStep::Write(..) | PolicyStep::Unbind(_) => {
@@ -201,7 +241,7 @@ impl AdmissionPolicyReconciler {
                 let binding = object_name(&complete.binding);
                 match self.delete(PolicyPart::Binding, &binding).await {
                     Ok(()) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL, why),
-                    Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(&error)),
+                    Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(self.kind, &error)),
                 }
             }
             PolicyStep::Write(part, object) => self.write(name, policy, &complete, part, object).await,
@@ -251,9 +291,7 @@ impl AdmissionPolicyReconciler {
         let age = now.saturating_duration_since(known.since);
         match POLICY_SETTLE_TIME.checked_sub(age).filter(|left| !left.is_zero()) {
             None => PolicyOutcome::InForce,
-            Some(left) => {
-                PolicyOutcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned())
-            }
+            Some(left) => PolicyOutcome::Again(left, format!("the API server takes the {} up", self.kind)),
         }
     }
 
@@ -268,21 +306,22 @@ impl AdmissionPolicyReconciler {
         let wait = rewrites.wait(now);
         if wait.is_none() && self.settled.remove(name).is_some() {
             rewrites.add(now);
-            let message =
-                "ValidatingAdmissionPolicy or its binding was changed by another client; restoring it";
-            self.state.log.line(LogLevel::Warn, message).text("rule", &name.to_string()).write();
+            let message = format!("{} or its binding was changed by another client; restoring it", self.kind);
+            self.state.log.line(LogLevel::Warn, &message).text("rule", &name.to_string()).write();
         }
         wait
     }
 
-    /// Tells the compiler of rules, where there is news.
+    /// Tells the compiler of rules, where there is news. What is known about the other phase stays.
     fn publish(&mut self, progress: GenerationProgress) {
-        if **self.state.admission_policies.load() != progress {
-            self.state.admission_policies.store(Arc::new(progress));
+        let names = progress.in_force.keys().chain(progress.problems.keys()).cloned().collect();
+        let own = std::mem::replace(&mut self.published, names);
+        let before = self.state.admission_policies.rcu(|known| known.with_news(&own, &progress));
+        if *before != **self.state.admission_policies.load() {
             self.stores.touch();
         }
         if !std::mem::replace(&mut self.has_looked, true) {
-            self.state.readiness.done(ADMISSION_POLICIES_CONDITION);
+            self.state.readiness.done(admission_policies_condition(self.phase));
         }
     }
 
@@ -314,9 +353,12 @@ impl AdmissionPolicyReconciler {
     }
 }
 
-fn wanted_policies(snapshot: &Snapshot) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
+fn wanted_policies(
+    snapshot: &Snapshot,
+    phase: AdmissionPhase,
+) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
     let of = |state: &RuleState| match &state.admission_policy {
-        Some(Ok(policy)) => Some((state.name.clone(), Arc::clone(policy))),
+        Some(Ok(policy)) if policy.phase() == phase => Some((state.name.clone(), Arc::clone(policy))),
         _ => None,
     };
     snapshot.states.iter().filter_map(of).collect()

@@ -1,6 +1,6 @@
 //! What is to be done next about one rule that the API server should enforce.
 
-use kubewright_engine::AdmissionPolicy;
+use kubewright_engine::{AdmissionPhase, AdmissionPolicy};
 use kubewright_value::{Text, Value};
 
 use super::compare::{is_owned, repaired_policy};
@@ -55,7 +55,8 @@ pub(super) fn next_policy_step(wanted: &AdmissionPolicy, found: ExistingObjects<
             None => actual,
         },
     };
-    if !is_observed(policy) {
+    // The types of policies that change objects are not checked.
+    if wanted.phase() == AdmissionPhase::Validating && !is_observed(policy) {
         return PolicyStep::Wait(
             "the API server has not checked the ValidatingAdmissionPolicy yet".to_owned(),
         );

@@ -10,7 +10,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 
-use super::NOT_WRITTEN_YET_MESSAGE;
+use super::not_written_yet_message;
 use super::compare::is_generated_for;
 use super::reconcile::{
     AdmissionPolicyReconciler, POLICY_RESYNC_INTERVAL, POLICY_RETRY_INTERVAL, POLICY_SETTLE_TIME,
@@ -53,16 +53,16 @@ impl AdmissionPolicyReconciler {
                 if let Some(specs) = specs {
                     self.answered.insert((part, path.name.clone()), specs);
                 }
-                PolicyOutcome::Again(POLICY_RETRY_INTERVAL, NOT_WRITTEN_YET_MESSAGE.to_owned())
+                PolicyOutcome::Again(POLICY_RETRY_INTERVAL, not_written_yet_message(self.kind))
             }
             // A list of what the API server does not know is empty; only who writes is told.
             Err(error) if error.is_not_found() && !is_there => {
-                PolicyOutcome::Again(POLICY_RESYNC_INTERVAL, watch_problem(&error))
+                PolicyOutcome::Again(POLICY_RESYNC_INTERVAL, watch_problem(self.kind, &error))
             }
             Err(error) if error.is_conflict() || error.is_already_there() || error.is_not_found() => {
                 // Another replica or client was faster; the watch may be later than this answer.
                 let _ = refresh_object(&self.client, &path, store).await;
-                PolicyOutcome::Again(POLICY_RETRY_INTERVAL, NOT_WRITTEN_YET_MESSAGE.to_owned())
+                PolicyOutcome::Again(POLICY_RETRY_INTERVAL, not_written_yet_message(self.kind))
             }
             Err(error) if error.is_invalid() => {
                 let why = format!("the API server rejected it: {error}");
@@ -71,7 +71,7 @@ impl AdmissionPolicyReconciler {
                 self.refused.insert(name.clone(), (Arc::clone(policy), why.clone()));
                 PolicyOutcome::Problem(why)
             }
-            Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(&error)),
+            Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(self.kind, &error)),
         }
     }
 
@@ -141,19 +141,21 @@ pub(super) fn object_name(object: &Value) -> Text {
     object.at(&["metadata", "name"]).and_then(Value::as_str).map(Text::new).unwrap_or_default()
 }
 
-/// Returns why policies cannot be watched.
-pub(super) fn watch_problem(error: &Error) -> String {
+/// Returns why policies of `kind` cannot be watched.
+pub(super) fn watch_problem(kind: &str, error: &Error) -> String {
     if error.is_not_found() {
-        return "the API server knows no ValidatingAdmissionPolicy of version v1, which came with Kubernetes 1.30"
-            .to_owned();
+        return format!("the API server knows no {kind}");
     }
-    write_problem(error)
+    write_problem(kind, error)
 }
 
 /// Returns why something cannot be written, in the original's words where rights are missing.
-pub(super) fn write_problem(error: &Error) -> String {
+pub(super) fn write_problem(kind: &str, error: &Error) -> String {
     match error.is_forbidden() {
-        true => "insufficient permissions to generate ValidatingAdmissionPolicies".to_owned(),
-        false => format!("the ValidatingAdmissionPolicy cannot be written: {error}"),
+        true => {
+            let kinds = kind.strip_suffix('y').unwrap_or(kind);
+            format!("insufficient permissions to generate {kinds}ies")
+        }
+        false => format!("the {kind} cannot be written: {error}"),
     }
 }

@@ -51,6 +51,11 @@ impl WebhookConfiguration {
         }
     }
 
+    /// Returns the names of the webhooks that the API server does not take.
+    pub(super) fn refused_names(&self) -> impl Iterator<Item = &str> {
+        self.refused.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Forgets the written state, so that the stored one does not count as a foreign change.
     pub(super) fn forget(&mut self) {
         self.settled = None;

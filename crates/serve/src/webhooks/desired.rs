@@ -111,6 +111,7 @@ struct WebhookEntry<'e> {
     namespace_selector: Value,
     object_selector: Value,
     match_conditions: Vec<(Text, Text)>,
+    is_reinvoked: bool,
     side_effects: &'static str,
 }
 
@@ -143,6 +144,7 @@ fn rule_webhooks(
             namespace_selector: exemptions.namespaces(&webhook.namespace_selector, fails),
             object_selector: webhook.object_selector.clone(),
             match_conditions: conditions.chain(fails.then(|| exemptions.condition())).collect(),
+            is_reinvoked: webhook.is_reinvoked,
             side_effects: "None",
         }
     };
@@ -210,6 +212,7 @@ fn plain_entry(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_
         namespace_selector: json_object([]),
         object_selector: Value::Null,
         match_conditions: Vec::new(),
+        is_reinvoked: false,
         side_effects: "None",
     }
 }
@@ -235,7 +238,7 @@ impl WebhookEntry<'_> {
         put("timeoutSeconds", u64::from(self.timeout_seconds).into());
         put("admissionReviewVersions", Value::array(vec!["v1".into()]));
         if self.phase == AdmissionPhase::Mutating {
-            put("reinvocationPolicy", "IfNeeded".into());
+            put("reinvocationPolicy", if self.is_reinvoked { "IfNeeded" } else { "Never" }.into());
         }
         if !self.match_conditions.is_empty() {
             put("matchConditions", match_conditions(&self.match_conditions));
@@ -314,7 +317,8 @@ fn configuration_object(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Va
     ])
 }
 
-fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
+/// Returns the name of the webhook, or of its twin.
+pub(super) fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
     let verb = match webhook.phase {
         AdmissionPhase::Mutating => "mutate",
         AdmissionPhase::Validating => "validate",

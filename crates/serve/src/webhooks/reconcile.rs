@@ -3,16 +3,19 @@
 //! All replicas do it. Each waits a random time before it writes, so that the others find it done; before it undoes a
 //! change by another client it waits longer, because that may be a replica that has seen a new rule earlier.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cluster::{Client, DiscoveredResources, Discovery, GroupVersionResource, Store, WatchPolicy};
-use kubewright_engine::{WatchRole, WatchedResource};
+use kubewright_engine::{WatchRole, WatchedResource, WebhookPlan};
+use kubewright_value::Text;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::configuration::WebhookConfiguration;
+use super::desired::webhook_name;
 use super::installation::Installation;
 use super::{
     WebhookAddress, WebhookInputs, desired_configurations, installed_upstream_webhooks, webhook_resources,
@@ -20,6 +23,7 @@ use super::{
 use crate::log::LogLevel;
 use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::reread::refresh_object;
+use crate::snapshot::Hook;
 use crate::{ServerState, Snapshot};
 
 /// How often everything is looked at without a reason.
@@ -66,9 +70,14 @@ struct WebhookReconciler {
     /// The version of the definitions that discovery knows of.
     discovered: Option<(u64, Instant)>,
     originals: Option<(Instant, Vec<String>)>,
+    /// The conditions that the API server did not take, by the webhook that they were for.
+    refused_conditions: HashSet<RefusedConditions>,
     /// Whether it was said that no configuration is kept.
     has_left: bool,
 }
+
+/// The name of a dedicated webhook, and its conditions.
+type RefusedConditions = (Option<Text>, Vec<(Text, Text)>);
 
 impl WebhookReconciler {
     fn start(state: Arc<ServerState>, client: Client, discovery: Arc<Discovery>) -> Self {
@@ -105,6 +114,7 @@ impl WebhookReconciler {
             definitions,
             discovered: None,
             originals: None,
+            refused_conditions: HashSet::new(),
             has_left: false,
         }
     }
@@ -132,7 +142,10 @@ impl WebhookReconciler {
         let (resources, mut pause) = self.discover().await?;
         let found = self.find_originals().await;
         let snapshot = self.state.snapshot.load_full();
+        let plans = self.plans(&snapshot);
+        let hooks = snapshot.hooks.iter().zip(&plans).map(|(hook, plan)| (hook.path.as_str(), plan));
         let wanted = self.wanted(&snapshot, bundle.as_deref().filter(|_| is_told), &found);
+        let wanted = WebhookInputs { hooks: hooks.collect(), ..wanted };
         let wanted = desired_configurations(&wanted, &resources);
         let mut is_settled = true;
         for (place, wanted) in wanted.into_iter().enumerate() {
@@ -142,6 +155,9 @@ impl WebhookReconciler {
                 pause = pause.min(wait);
             }
         }
+        if self.drop_refused_conditions(&plans) {
+            return Ok(Duration::ZERO);
+        }
         if is_settled {
             self.state.webhook_progress.reached(snapshot.generation);
         }
@@ -149,6 +165,36 @@ impl WebhookReconciler {
             self.state.certificates.adopt(&bundle);
         }
         Ok(pause)
+    }
+
+    /// Returns the webhooks that rules want, without conditions that the API server did not take.
+    fn plans(&self, snapshot: &Snapshot) -> Vec<WebhookPlan> {
+        let plan = |hook: &Hook| {
+            let mut plan = hook.webhook.clone();
+            if self.refused_conditions.contains(&conditions_of(&plan)) {
+                plan.match_conditions.clear();
+            }
+            plan
+        };
+        snapshot.hooks.iter().map(plan).collect()
+    }
+
+    /// Notes conditions that the API server does not take, an older one for instance, where the rules evaluate them
+    /// themselves. Returns whether there are new ones.
+    fn drop_refused_conditions(&mut self, plans: &[WebhookPlan]) -> bool {
+        let refused: HashSet<&str> =
+            self.configurations.iter().flat_map(WebhookConfiguration::refused_names).collect();
+        let is_refused = |plan: &&WebhookPlan| {
+            plan.repeats_conditions
+                && !plan.match_conditions.is_empty()
+                && [false, true].iter().any(|twin| refused.contains(webhook_name(plan, *twin).as_str()))
+        };
+        let found: Vec<RefusedConditions> = plans.iter().filter(is_refused).map(conditions_of).collect();
+        let mut is_new = false;
+        for conditions in found {
+            is_new |= self.refused_conditions.insert(conditions);
+        }
+        is_new
     }
 
     fn wanted<'w>(
@@ -177,7 +223,7 @@ impl WebhookReconciler {
                 },
             },
             bundle,
-            hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
+            hooks: Vec::new(),
             kinds,
             checked: checked.filter(|kind| kind.role != WatchRole::Shared).collect(),
             labels: snapshot.languages().filter_map(|language| language.ignore_label()).collect(),
@@ -260,4 +306,8 @@ impl WebhookReconciler {
         }
         Ok(WEBHOOK_RESYNC_INTERVAL)
     }
+}
+
+fn conditions_of(plan: &WebhookPlan) -> RefusedConditions {
+    (plan.dedicated_name.clone(), plan.match_conditions.clone())
 }

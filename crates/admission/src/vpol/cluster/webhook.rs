@@ -1,9 +1,15 @@
 //! The webhook of a policy: the resources of its constraints, and those of the controllers that make Pods.
 
+use std::sync::LazyLock;
+
+use kubewright_cel::CelEnvironment;
+use kubewright_cel_rules::source::NamedExpression;
+use kubewright_cel_rules::{AvailableVariables, Environments, ExpressionCompiler};
 use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPlan, WebhookRule};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Map, Text, Value};
 
 use super::shared_webhook_name;
+use crate::text_field;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 
 /// The timeout of a webhook for which a policy sets none.
@@ -11,8 +17,15 @@ const DEFAULT_TIMEOUT_SECONDS: i64 = 10;
 /// The longest timeout that the API server accepts.
 const MAX_TIMEOUT_SECONDS: i64 = 30;
 
-/// Returns the webhook for `policy`, whose controllers are in `generated`. Policies share one by their failure policy: the
-/// rules themselves look at selectors and match conditions, which may use what the API server does not know.
+/// The environment in which the API server evaluates the conditions of webhooks.
+static CONDITION_ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
+    let given = AvailableVariables { namespace: false, params: false, authorizer: true };
+    Environments::admission().environment(given)
+});
+
+/// Returns the webhook for `policy`, whose controllers are in `generated`. Policies share one by their failure policy, but
+/// one with conditions that the API server can evaluate has its own, which is called only where they hold. The rules
+/// themselves look at selectors and at all conditions, which may use what the API server does not know.
 pub(crate) fn admission_webhooks(
     document: &Document,
     policy: &CelPolicySource,
@@ -28,7 +41,50 @@ pub(crate) fn admission_webhooks(
     let mut plan = WebhookPlan::new(phase, failure_policy, rules);
     plan.timeout_seconds = timeout_seconds(document);
     plan.shared_name = Some(shared_webhook_name(phase));
+    // The conditions of a policy about Pods are not about their controllers.
+    let conditions = if generated.is_empty() { native_conditions(policy) } else { Vec::new() };
+    if !conditions.is_empty() {
+        plan.repeats_conditions = true;
+        dedicate_webhook(&mut plan, document, policy, conditions);
+    }
     vec![plan]
+}
+
+/// Gives `policy` a webhook of its own, which the API server calls only where `conditions` hold.
+pub(crate) fn dedicate_webhook(
+    plan: &mut WebhookPlan,
+    document: &Document,
+    policy: &CelPolicySource,
+    conditions: Vec<(Text, Text)>,
+) {
+    plan.match_conditions = conditions;
+    let kind = text_field(document, "kind");
+    let short = match kind.strip_prefix("Namespaced").unwrap_or(kind) {
+        "MutatingPolicy" => "mpol",
+        "ImageValidatingPolicy" => "ivpol",
+        _ => "vpol",
+    };
+    let name = &policy.name.value;
+    // Namespaces have no dots in their names.
+    plan.dedicated_name = Some(match &policy.namespace {
+        None => format!("{short}.{name}").into(),
+        Some(namespace) => format!("n{short}.{namespace}.{name}").into(),
+    });
+    if let Some(namespace) = &policy.namespace {
+        let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
+        plan.namespace_selector = Map::from([("matchLabels", Value::from(labels))]).into();
+    }
+}
+
+/// Returns those of the conditions that the API server can evaluate: it knows no variables and no functions of policies.
+fn native_conditions(policy: &CelPolicySource) -> Vec<(Text, Text)> {
+    let is_native = |one: &&NamedExpression| {
+        let mut compiler = ExpressionCompiler::new(&[]);
+        compiler.conditions(std::slice::from_ref(*one), &CONDITION_ENVIRONMENT);
+        compiler.problems.is_empty()
+    };
+    let native = policy.conditions.iter().filter(is_native);
+    native.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect()
 }
 
 fn webhook_rules(rule: &ResourceRule) -> Vec<WebhookRule> {

@@ -1,4 +1,4 @@
-//! Whether the API server enforces the rules that request a ValidatingAdmissionPolicy.
+//! Whether the API server enforces the rules that request a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
 
 use std::sync::Arc;
 
@@ -12,8 +12,13 @@ use kubewright_value::{Document, Value};
 use super::finding::DoctorFindings;
 use super::view::{ClusterView, short_object_name, view_text};
 
-/// The key of the ValidatingAdmissionPolicy in the status of a rule object.
-const STATUS: &str = "validatingadmissionpolicy";
+/// Where the status of a rule object says why it has none: a ClusterPolicy's, and that of a policy in CEL.
+const MESSAGES: [&[&str]; 2] =
+    [&["status", "validatingadmissionpolicy", "message"], &["status", "conditionStatus", "message"]];
+
+/// Where it says that it has one.
+const GENERATED: [&[&str]; 2] =
+    [&["status", "validatingadmissionpolicy", "generated"], &["status", "generated"]];
 
 pub(super) fn check_admission_policies(view: &ClusterView, findings: &mut DoctorFindings) {
     let asking = generating_rules(view, &compile_snapshot(view, &GenerationProgress::default()));
@@ -22,10 +27,8 @@ pub(super) fn check_admission_policies(view: &ClusterView, findings: &mut Doctor
     }
     let (done, missing): (Vec<_>, Vec<_>) = asking.iter().partition(|(_, _, rule)| is_generated(rule));
     for (name, _, rule) in &missing {
-        let why = match view_text(rule, &["status", STATUS, "message"]) {
-            "" => "its status does not say why",
-            message => message,
-        };
+        let why = MESSAGES.map(|path| view_text(rule, path)).into_iter().find(|message| !message.is_empty());
+        let why = why.unwrap_or("its status does not say why");
         let why = format!("{name} requests one and has none: {why}");
         let remedy =
             "the webhook enforces it; `kubewright install --generate-vap` adds the flag and permissions";
@@ -55,7 +58,7 @@ fn compile_snapshot(view: &ClusterView, progress: &GenerationProgress) -> Snapsh
     Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }
 
-/// Returns the rule objects that request a ValidatingAdmissionPolicy and can have one.
+/// Returns the rule objects that request a policy of the API server and can have one.
 fn generating_rules<'v>(
     view: &'v ClusterView,
     snapshot: &Snapshot,
@@ -70,5 +73,5 @@ fn generating_rules<'v>(
 }
 
 fn is_generated(rule: &Value) -> bool {
-    rule.at(&["status", STATUS, "generated"]).and_then(Value::as_bool) == Some(true)
+    GENERATED.iter().any(|path| rule.at(path).and_then(Value::as_bool) == Some(true))
 }

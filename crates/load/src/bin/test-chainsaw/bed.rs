@@ -235,8 +235,9 @@ impl TestBed {
             let _ = self.cluster.kubectl(&[&["delete"], arguments, &common].concat(), "");
         };
         delete(&[&self.rule_kinds, "--all", "--all-namespaces"]);
-        let generated = "validatingadmissionpolicies,validatingadmissionpolicybindings";
-        delete(&[generated, "--all"]);
+        let native = "validatingadmissionpolicies,validatingadmissionpolicybindings,\
+                      mutatingadmissionpolicies,mutatingadmissionpolicybindings";
+        delete(&[native, "--all"]);
         if !is_failed {
             return;
         }

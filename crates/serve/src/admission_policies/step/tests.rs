@@ -125,3 +125,22 @@ fn policy_step_leaves_objects_of_other_owners_alone() {
         matches!(next_policy_step(&wanted, found), PolicyStep::Wait(why) if why.contains("`cpol-p` is there already"))
     );
 }
+
+#[test]
+fn a_policy_that_changes_objects_is_bound_without_a_type_check() {
+    let object = |kind: &str, name: &str, spec: &str| {
+        let text = format!(
+            "{{kind: {kind}, metadata: {{name: {name}, ownerReferences: [{{kind: MutatingPolicy, name: p, uid: u1}}]}}, spec: {spec}}}"
+        );
+        yaml::parse(&text).expect("YAML")
+    };
+    let wanted = AdmissionPolicy {
+        rule: "".into(),
+        policy: object("MutatingAdmissionPolicy", "mpol-p", "{mutations: []}"),
+        binding: object("MutatingAdmissionPolicyBinding", "mpol-p-binding", "{policyName: mpol-p}"),
+    };
+    let found = ExistingObjects { policy: Some(&wanted.policy), ..ExistingObjects::default() };
+    assert!(matches!(next_policy_step(&wanted, found), PolicyStep::Write(PolicyPart::Binding, _)));
+    let found = ExistingObjects { binding: Some(&wanted.binding), ..found };
+    assert_eq!(next_policy_step(&wanted, found), PolicyStep::SettledPolicy);
+}
