@@ -5,16 +5,16 @@ mod autogen_status;
 mod definitions;
 mod webhook;
 
-pub(crate) use definitions::mutating_policy_definitions;
-pub(crate) use webhook::admission_webhooks;
+pub(crate) use definitions::{image_policy_definitions, mutating_policy_definitions};
+pub(crate) use webhook::{WebhookShare, admission_webhooks};
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    AdmissionPhase, ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
     ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
-use kubewright_value::{Document, Map, Text, Value};
+use kubewright_value::{Document, Map, Value};
 
 use super::ValidatingPolicies;
 use super::autogen::ControllerPolicy;
@@ -214,14 +214,6 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     all
-}
-
-/// Returns the name under which policies of a phase share a webhook, as Kyverno calls it.
-fn shared_webhook_name(phase: AdmissionPhase) -> Text {
-    Text::new_static(match phase {
-        AdmissionPhase::Mutating => "mpol.mutate.kyverno.svc",
-        AdmissionPhase::Validating => "vpol.validate.kyverno.svc",
-    })
 }
 
 #[cfg(test)]

@@ -15,15 +15,16 @@ const POLICY_KINDS: [(&str, &str, &str); 5] = [
     ("ImageValidatingPolicy", "imagevalidatingpolicies", "ivpol"),
 ];
 
-/// The kind that another dialect reads.
+/// The kinds that other dialects read at admission.
 const MUTATING: &str = "MutatingPolicy";
+const IMAGE_VALIDATING: &str = "ImageValidatingPolicy";
 
 /// The versions, and which of them is stored.
 const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
 
-/// The definitions of exceptions and of all kinds of policies but those that change objects.
+/// The definitions of exceptions and of all kinds of policies that no other dialect defines.
 static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut all = definitions_of(|kind| kind != MUTATING);
+    let mut all = definitions_of(|kind| ![MUTATING, IMAGE_VALIDATING].contains(&kind));
     all.push(definition_of("PolicyException", "policyexceptions", "celpolex", "Namespaced"));
     all
 });
@@ -32,7 +33,11 @@ static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
 static MUTATING_DEFINITIONS: LazyLock<Vec<String>> =
     LazyLock::new(|| definitions_of(|kind| kind == MUTATING));
 
-/// Returns the definitions of exceptions and of all kinds of policies but those that change objects.
+/// The definitions of policies about images.
+static IMAGE_DEFINITIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| definitions_of(|kind| kind == IMAGE_VALIDATING));
+
+/// Returns the definitions of exceptions and of all kinds of policies that no other dialect defines.
 pub(super) fn policy_definitions() -> Vec<&'static str> {
     DEFINITIONS.iter().map(String::as_str).collect()
 }
@@ -40,6 +45,11 @@ pub(super) fn policy_definitions() -> Vec<&'static str> {
 /// Returns the definitions of policies that change objects.
 pub(crate) fn mutating_policy_definitions() -> Vec<&'static str> {
     MUTATING_DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+/// Returns the definitions of policies about images.
+pub(crate) fn image_policy_definitions() -> Vec<&'static str> {
+    IMAGE_DEFINITIONS.iter().map(String::as_str).collect()
 }
 
 fn definitions_of(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {

@@ -3,7 +3,6 @@
 use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPlan, WebhookRule};
 use kubewright_value::{Document, Text, Value};
 
-use super::shared_webhook_name;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 
 /// The timeout of a webhook for which a policy sets none.
@@ -11,13 +10,41 @@ const DEFAULT_TIMEOUT_SECONDS: i64 = 10;
 /// The longest timeout that the API server accepts.
 const MAX_TIMEOUT_SECONDS: i64 = 30;
 
+/// The webhook that policies of one kind share in one phase.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WebhookShare {
+    Validate,
+    Mutate,
+    MutateImages,
+    ValidateImages,
+}
+
+impl WebhookShare {
+    fn phase(self) -> AdmissionPhase {
+        match self {
+            Self::Validate | Self::ValidateImages => AdmissionPhase::Validating,
+            Self::Mutate | Self::MutateImages => AdmissionPhase::Mutating,
+        }
+    }
+
+    /// As Kyverno calls it.
+    fn name(self) -> Text {
+        Text::new_static(match self {
+            Self::Validate => "vpol.validate.kyverno.svc",
+            Self::Mutate => "mpol.mutate.kyverno.svc",
+            Self::MutateImages => "ivpol.mutate.kyverno.svc",
+            Self::ValidateImages => "ivpol.validate.kyverno.svc",
+        })
+    }
+}
+
 /// Returns the webhook for `policy`, whose controllers are in `generated`. Policies share one by their failure policy: the
 /// rules themselves look at selectors and match conditions, which may use what the API server does not know.
 pub(crate) fn admission_webhooks(
     document: &Document,
     policy: &CelPolicySource,
     generated: &[&ConstraintsSource],
-    phase: AdmissionPhase,
+    share: WebhookShare,
 ) -> Vec<WebhookPlan> {
     let failure_policy = if policy.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
     let constraints = policy.constraints.iter().chain(generated.iter().copied());
@@ -25,9 +52,9 @@ pub(crate) fn admission_webhooks(
         constraints.flat_map(|constraints| &constraints.rules).flat_map(webhook_rules).collect();
     rules.sort();
     rules.dedup();
-    let mut plan = WebhookPlan::new(phase, failure_policy, rules);
+    let mut plan = WebhookPlan::new(share.phase(), failure_policy, rules);
     plan.timeout_seconds = timeout_seconds(document);
-    plan.shared_name = Some(shared_webhook_name(phase));
+    plan.shared_name = Some(share.name());
     vec![plan]
 }
 
