@@ -1,12 +1,14 @@
 //! ImageValidatingPolicy and NamespacedImageValidatingPolicy: validations in CEL about the images of an object.
 
+mod cluster;
 mod compile;
+mod digests;
 mod evaluate;
 mod source;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::vpol::exceptions::{CompiledPolicyException, load_policy_exceptions};
@@ -49,8 +51,15 @@ impl Dialect for ImageValidatingPolicies {
         compile::compile_image_policy(self.inputs, &self.exceptions, document)
     }
 
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
+        Some(self)
+    }
+
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.
     fn codes(&self) -> &'static [&'static Code] {
         &[]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,7 @@ mod output;
 mod port;
 mod process;
 mod program;
+mod registry;
 mod skip;
 
 pub use balancer::Balancer;
@@ -43,4 +44,5 @@ pub use kubelet::Kubelet;
 pub use kyverno::{KyvernoReportsController, install_kyverno_definitions};
 pub use output::CommandOutput;
 pub use program::ClusterProgram;
+pub use registry::TestRegistry;
 pub use skip::announce_skip as announce_skipped;

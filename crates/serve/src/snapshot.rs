@@ -97,7 +97,9 @@ impl Snapshot {
             }
         }
         building.attach_handed();
-        let Building { states, hooks, needs, recompile, documents, mutating, validating, .. } = building;
+        let Building { states, mut hooks, needs, recompile, documents, mutating, validating, .. } = building;
+        // The API server calls them in this order: what the last tiers do must see what the first ones did.
+        hooks.sort_by_key(|(_, rules)| rules.iter().map(|rule| rule.tier).min());
         let hook =
             |(webhook, rules)| Hook { path: webhook_path(&webhook), webhook, engine: Engine::sharing(rules) };
         Self {

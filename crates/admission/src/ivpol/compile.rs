@@ -4,19 +4,27 @@ use std::sync::Arc;
 
 use kubewright_cel::{CelKind, Inputs};
 use kubewright_cel_rules::{AvailableVariables, CelChecks, Environments, ExpressionCompiler, Wording};
-use kubewright_engine::{CompiledPolicy, EvaluationModes, Recompile};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, EvaluationModes, Recompile, Rule, RuleAction, RuleProgram, WebhookPlan,
+};
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::NAME;
+use super::digests::DigestMutation;
 use super::evaluate::{ImagePolicyProgram, ImageSelection};
 use super::source::{self, ImagePolicySettings};
 use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::text_field;
 use crate::vpol::EvaluationTarget;
-use crate::vpol::autogen;
+use crate::vpol::autogen::{self, ControllerPolicy};
+use crate::vpol::cluster::{WebhookShare, admission_webhooks, status_fields};
+use crate::vpol::compile::report_unknown_controllers;
 use crate::vpol::exceptions::CompiledPolicyException;
+
+/// Digests are looked up after all other rules have changed the object.
+const IMAGES_TIER: i32 = 1000;
 
 /// Compiles an ImageValidatingPolicy and the rules for controllers generated from it.
 pub(super) fn compile_image_policy(
@@ -49,24 +57,83 @@ pub(super) fn compile_image_policy(
         },
         ..PolicyRuleParts::default()
     };
-    let program = |selection: ImageSelection| |base| ImagePolicyProgram::boxed(base, selection);
-    let mut rules = vec![draft.rule_running(Text::default(), &checks, parts(), program(selection.clone()))];
+    let factory = ImageRuleFactory { draft: &draft, checks: &checks, settings: &settings };
+    let mut rules = factory.rules(&Text::default(), &selection, parts);
+    let (mut webhooks, mut status) = (Vec::new(), Value::Null);
     if settings.common.mode == EvaluationTarget::Kubernetes {
-        for generated in
-            autogen::generate_controller_policies(&draft.policy, settings.common.controllers.as_deref())
-        {
-            // Where the images of other controllers are is not known, and no image would be verified.
+        let controllers = settings.common.controllers.as_deref();
+        let mut controllers = autogen::generate_controller_policies(&draft.policy, controllers);
+        // Where the images of other controllers are is not known, and no image would be verified.
+        controllers.retain(|generated| generated.workload.is_some());
+        for generated in &controllers {
             let Some(workload) = generated.workload else { continue };
-            let matcher = Some(ConstraintsMatcher::compile(&generated.constraints));
-            let parts = PolicyRuleParts { matcher, workload: Some(workload), ..parts() };
-            let selection = selection.rebased(workload);
-            rules.push(draft.rule_running(generated.name.into(), &checks, parts, program(selection)));
+            let matcher = || Some(ConstraintsMatcher::compile(&generated.constraints));
+            let parts = || PolicyRuleParts { matcher: matcher(), workload: Some(workload), ..parts() };
+            rules.extend(factory.rules(&generated.name.into(), &selection.rebased(workload), parts));
         }
+        webhooks = factory.webhooks(&controllers);
+        status = status_fields(document, &draft.policy, &controllers);
+        report_unknown_controllers(&mut draft, settings.common.controllers.as_deref());
     }
-    let mut compiled = draft.compiled(rules);
+    let mut compiled = CompiledPolicy { webhooks, status, ..draft.compiled(rules) };
     // Certificates are valid for some time.
     compiled.recompile = Recompile::Periodically;
     compiled
+}
+
+/// Makes the rules of one policy.
+struct ImageRuleFactory<'a> {
+    draft: &'a PolicyDraft,
+    checks: &'a Arc<CelChecks>,
+    settings: &'a ImagePolicySettings,
+}
+
+impl ImageRuleFactory<'_> {
+    /// Returns the rule that replaces tags by digests, where the policy asks for it, and the rule that verifies. Both have
+    /// one name.
+    fn rules(
+        &self,
+        name: &Text,
+        selection: &ImageSelection,
+        parts: impl Fn() -> PolicyRuleParts,
+    ) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        // A policy that is not valid says so once.
+        if self.mutates_digest() && self.draft.broken().is_none() {
+            let program = |base| -> Box<dyn RuleProgram> {
+                Box::new(DigestMutation(ImagePolicyProgram::new(base, selection.clone())))
+            };
+            let rule = self.draft.rule_running(name.clone(), self.checks, parts(), program);
+            rules.push(Rule {
+                action: RuleAction::Mutate,
+                phase: AdmissionPhase::Mutating,
+                tier: IMAGES_TIER,
+                matches_current: true,
+                evaluation_modes: EvaluationModes { background: false, ..rule.evaluation_modes },
+                ..rule
+            });
+        }
+        let program = |base| -> Box<dyn RuleProgram> {
+            Box::new(ImagePolicyProgram::new(base, selection.clone()))
+        };
+        rules.push(self.draft.rule_running(name.clone(), self.checks, parts(), program));
+        rules
+    }
+
+    fn mutates_digest(&self) -> bool {
+        self.settings.mutates_digest && self.settings.common.mode == EvaluationTarget::Kubernetes
+    }
+
+    fn webhooks(&self, controllers: &[ControllerPolicy]) -> Vec<WebhookPlan> {
+        if !self.settings.common.is_admission {
+            return Vec::new();
+        }
+        let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
+        let mutating = self.mutates_digest().then_some(WebhookShare::MutateImages);
+        let shares = mutating.into_iter().chain([WebhookShare::ValidateImages]);
+        let PolicyDraft { document, policy, .. } = self.draft;
+        shares.flat_map(|share| admission_webhooks(document, policy, &constraints, share)).collect()
+    }
 }
 
 fn compile_selection(

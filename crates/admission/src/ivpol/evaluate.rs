@@ -21,7 +21,7 @@ use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
 
 /// The lists of containers that a Pod has.
-const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+pub(super) const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
 /// How many images of an object are looked at.
 const MAX_IMAGES: usize = 1000;
@@ -48,15 +48,15 @@ impl ImageSelection {
 
 /// A compiled policy.
 pub(super) struct ImagePolicyProgram {
-    base: PolicyProgram,
+    pub(super) base: PolicyProgram,
     selection: ImageSelection,
 }
 
 impl ImagePolicyProgram {
-    pub(super) fn boxed(base: PolicyProgram, selection: ImageSelection) -> Box<dyn RuleProgram> {
+    pub(super) fn new(base: PolicyProgram, selection: ImageSelection) -> Self {
         let checks = CelChecks::clone(&base.checks);
         let gate = CelChecks { assertions: Vec::new(), annotations: Vec::new(), ..checks }.finished();
-        Box::new(Self { base, selection: ImageSelection { gate, ..selection } })
+        Self { base, selection: ImageSelection { gate, ..selection } }
     }
 }
 
@@ -85,9 +85,7 @@ impl RuleProgram for ImagePolicyProgram {
                 Ok(Effect::Warn { message, template, path, is_refusal, location })
             }
             Ok(effect) => Ok(effect),
-            Err(error) => {
-                Err(EvalError { message: format!("failed to evaluate policy: {}", error.message), ..error })
-            }
+            Err(error) => Err(Self::evaluation_error(error)),
         }
     }
 
@@ -104,25 +102,14 @@ impl ImagePolicyProgram {
         evaluation: &mut Evaluation<'_>,
         notes: &mut TraceNotes,
     ) -> Result<Effect, EvalError> {
-        let form = match self.base.surroundings {
-            PolicyEngine::Policy(EvaluationTarget::Json) => ObjectForm::Payload,
-            _ => ObjectForm::Plain,
-        };
         let verified = VerifiedImages::default();
-        let subject = ExpressionSubject {
-            form,
-            inputs: self.base.inputs,
-            extra: &self.selection.fixed,
-            verified: Some(&verified),
-            ..ExpressionSubject::of(object, LIST_NAMES, spent)
-        };
-        match self.selection.gate.judge(&subject, evaluation, notes) {
+        let subject = self.subject(object, spent, &verified);
+        match self.gate(&subject, evaluation, notes) {
             CheckResult::Holds => {}
             CheckResult::NotAsked => return Ok(Effect::NotReported("match conditions are not met".into())),
             other => return self.base.effect(other),
         }
-        let is_lenient = self.base.checks.leniency != Leniency::None;
-        match apply_exceptions(&self.base.exceptions, is_lenient, &subject, evaluation, notes)? {
+        match self.exceptions(&subject, evaluation, notes)? {
             ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported, evaluation)),
             ExceptionEffect::Partly(_) => {}
         }
@@ -145,6 +132,63 @@ impl ImagePolicyProgram {
         }
     }
 
+    /// Returns what expressions see of `object`; what they verify is noted in `verified`.
+    pub(super) fn subject<'s>(
+        &'s self,
+        object: &'s Value,
+        spent: &'s Cell<SpentCost>,
+        verified: &'s VerifiedImages,
+    ) -> ExpressionSubject<'s> {
+        let form = match self.base.surroundings {
+            PolicyEngine::Policy(EvaluationTarget::Json) => ObjectForm::Payload,
+            _ => ObjectForm::Plain,
+        };
+        ExpressionSubject {
+            form,
+            inputs: self.base.inputs,
+            extra: &self.selection.fixed,
+            verified: Some(verified),
+            ..ExpressionSubject::of(object, LIST_NAMES, spent)
+        }
+    }
+
+    /// Evaluates the match conditions.
+    pub(super) fn gate(
+        &self,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> CheckResult {
+        self.selection.gate.judge(subject, evaluation, notes)
+    }
+
+    pub(super) fn exceptions(
+        &self,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<ExceptionEffect, EvalError> {
+        let is_lenient = self.base.checks.leniency != Leniency::None;
+        apply_exceptions(&self.base.exceptions, is_lenient, subject, evaluation, notes)
+    }
+
+    /// Returns the images of containers that the policy is about.
+    pub(super) fn container_images(
+        &self,
+        object: &Value,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<Vec<Text>, EvalError> {
+        let lists = self.selected(container_lists(object), subject, evaluation, notes)?;
+        Ok(lists.into_iter().flat_map(|(_, list)| list).collect())
+    }
+
+    /// Returns `error` in Kyverno's words.
+    pub(super) fn evaluation_error(error: EvalError) -> EvalError {
+        EvalError { message: format!("failed to evaluate policy: {}", error.message), ..error }
+    }
+
     /// Returns the images of the object that the policy is about, by list.
     fn images(
         &self,
@@ -163,6 +207,17 @@ impl ImagePolicyProgram {
                 texts.ok_or_else(|| EvalError::new(format!("images.{name} is not a list of strings")))?;
             lists.push((name, texts));
         }
+        self.selected(lists, subject, evaluation, notes)
+    }
+
+    /// Returns those of `lists` that the policy is about.
+    fn selected(
+        &self,
+        mut lists: Vec<(Text, Vec<Text>)>,
+        subject: &ExpressionSubject<'_>,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<Vec<(Text, Vec<Text>)>, EvalError> {
         if lists.iter().map(|(_, list)| list.len()).sum::<usize>() > MAX_IMAGES {
             return Err(EvalError::limit(format!("the object has more than {MAX_IMAGES} images")));
         }
@@ -211,31 +266,43 @@ impl ImagePolicyProgram {
 
     /// Asks for the data of every image: a policy that cannot see an image must not pass it.
     fn fetch(&self, images: &[(Text, Vec<Text>)], evaluation: &Evaluation<'_>) -> Result<(), EvalError> {
-        let credentials = self.selection.fixed.get("credentials").unwrap_or(&Value::Null);
-        let secrets = credentials.get("secrets").and_then(Value::as_array).unwrap_or_default();
         for image in images.iter().flat_map(|(_, list)| list) {
             let parsed = ImageReference::parse(image)
                 .map_err(|problem| EvalError::new(format!("`{image}` is not an image: {problem}")))?;
-            let query = Query::Image(ImageLookup {
-                reference: parsed.to_string().into(),
-                namespace: evaluation.world.home().cloned().unwrap_or_default(),
-                secrets: secrets.iter().filter_map(|name| name.as_str().map(Text::from)).collect(),
-                is_insecure: credentials.get("allowInsecureRegistry").and_then(Value::as_bool) == Some(true),
-                ..ImageLookup::default()
-            });
+            let query = self.image_query(&parsed, evaluation);
             match evaluation.world.get(&query) {
                 QueryAnswer::Found(_) => {}
-                QueryAnswer::Absent => {
-                    return Err(EvalError::new(format!("failed to fetch image {image}: not found")));
-                }
-                QueryAnswer::Failed(why) => {
-                    return Err(EvalError::failed_lookup(format!("failed to fetch image {image}: {why}")));
-                }
-                QueryAnswer::Refused(why) => return Err(EvalError::refused(&query, &why)),
-                QueryAnswer::Unknown => return Err(EvalError::unanswered(query)),
+                answer => return Err(Self::unfetched(image, query, answer)),
             }
         }
         Ok(())
+    }
+
+    /// Returns the query for the data of an image.
+    pub(super) fn image_query(&self, reference: &ImageReference, evaluation: &Evaluation<'_>) -> Query {
+        let credentials = self.selection.fixed.get("credentials").unwrap_or(&Value::Null);
+        let secrets = credentials.get("secrets").and_then(Value::as_array).unwrap_or_default();
+        Query::Image(ImageLookup {
+            reference: reference.to_string().into(),
+            namespace: evaluation.world.home().cloned().unwrap_or_default(),
+            secrets: secrets.iter().filter_map(|name| name.as_str().map(Text::from)).collect(),
+            is_insecure: credentials.get("allowInsecureRegistry").and_then(Value::as_bool) == Some(true),
+            ..ImageLookup::default()
+        })
+    }
+
+    /// Returns the error for `answer`, which does not describe `image`.
+    pub(super) fn unfetched(image: &str, query: Query, answer: QueryAnswer) -> EvalError {
+        match answer {
+            QueryAnswer::Failed(why) => {
+                EvalError::failed_lookup(format!("failed to fetch image {image}: {why}"))
+            }
+            QueryAnswer::Refused(why) => EvalError::refused(&query, &why),
+            QueryAnswer::Unknown => EvalError::unanswered(query),
+            QueryAnswer::Found(_) | QueryAnswer::Absent => {
+                EvalError::new(format!("failed to fetch image {image}: not found"))
+            }
+        }
     }
 
     fn variables(&self, images: &[(Text, Vec<Text>)]) -> Value {
@@ -271,12 +338,16 @@ impl ImagePolicyProgram {
 
 /// Returns the images of the containers of a Pod, or of the Pods that an object makes.
 fn container_lists(object: &Value) -> Vec<(Text, Vec<Text>)> {
-    let place = PodTemplatePath::of_kind(object.str_at(&["kind"]));
-    let keys = place.filter(|place| *place != PodTemplatePath::Bare).map(PodTemplatePath::spec_keys);
-    let spec = keys.and_then(|keys| object.at(keys)).unwrap_or(&Value::Null);
+    let spec = pod_spec_keys(object).and_then(|keys| object.at(keys)).unwrap_or(&Value::Null);
     let images = |list: &str| {
         let containers = spec.get(list).and_then(Value::as_array).unwrap_or_default();
         containers.iter().filter_map(|one| one.get("image")?.as_str().map(Text::from)).collect()
     };
     LISTS.iter().map(|list| (Text::new_static(list), images(list))).collect()
+}
+
+/// Returns where the `spec` of the Pod is that `object` is or describes.
+pub(super) fn pod_spec_keys(object: &Value) -> Option<&'static [&'static str]> {
+    let place = PodTemplatePath::of_kind(object.str_at(&["kind"]));
+    place.filter(|place| *place != PodTemplatePath::Bare).map(PodTemplatePath::spec_keys)
 }

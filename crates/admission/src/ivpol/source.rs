@@ -13,6 +13,7 @@ use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, ch
 #[derive(Clone)]
 pub(super) struct ImagePolicySettings {
     pub(super) common: ValidatingPolicySettings,
+    pub(super) mutates_digest: bool,
     pub(super) verifies_digest: bool,
     pub(super) is_required: bool,
     /// Globs, of which one must match, or one of the expressions.
@@ -67,12 +68,14 @@ fn read_image_policy_fields(
         Some(fields) => reader.boolean(fields, key).unwrap_or(true),
         None => true,
     };
-    let (verifies_digest, is_required) = (is_set("verifyDigest"), is_set("required"));
+    let (mutates_digest, verifies_digest, is_required) =
+        (is_set("mutateDigest"), is_set("verifyDigest"), is_set("required"));
     if let Some(fields) = &configuration {
         reader.only(fields, &["mutateDigest", "verifyDigest", "required"]);
     }
     let settings = ImagePolicySettings {
         common,
+        mutates_digest,
         verifies_digest,
         is_required,
         globs,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
 use kubewright_engine::{
-    AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
+    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
     WebhookPlan,
 };
 use kubewright_k8s::Operation;
@@ -18,7 +18,7 @@ use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
 use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
 use crate::source::ConstraintsSource;
-use crate::vpol::cluster::{admission_webhooks, dedicate_webhook, status_fields};
+use crate::vpol::cluster::{WebhookShare, admission_webhooks, dedicate_webhook, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
 use crate::vpol::exceptions::CompiledPolicyException;
 use crate::vpol::{EvaluationTarget, autogen};
@@ -65,7 +65,7 @@ pub(super) fn compile_mutating_policy(
     let controllers = parts.controllers();
     let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
     let mut webhooks = match settings.mode == EvaluationTarget::Kubernetes && settings.is_admission {
-        true => admission_webhooks(document, &draft.policy, &constraints, AdmissionPhase::Mutating),
+        true => admission_webhooks(document, &draft.policy, &constraints, WebhookShare::Mutate),
         false => Vec::new(),
     };
     webhooks.iter_mut().for_each(|plan| complete_webhook(plan, &draft, &settings));

@@ -6,17 +6,18 @@ mod definitions;
 mod webhook;
 
 pub(crate) use definitions::{
-    deleting_policy_definitions, generating_policy_definitions, mutating_policy_definitions,
+    deleting_policy_definitions, generating_policy_definitions, image_policy_definitions,
+    mutating_policy_definitions,
 };
-pub(crate) use webhook::{admission_webhooks, dedicate_webhook};
+pub(crate) use webhook::{WebhookShare, admission_webhooks, dedicate_webhook};
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    AdmissionPhase, ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
     ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
-use kubewright_value::{Document, Map, Text, Value};
+use kubewright_value::{Document, Map, Value};
 
 use super::ValidatingPolicies;
 use super::autogen::ControllerPolicy;
@@ -226,14 +227,6 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     all
-}
-
-/// Returns the name under which policies of a phase share a webhook, as Kyverno calls it.
-fn shared_webhook_name(phase: AdmissionPhase) -> Text {
-    Text::new_static(match phase {
-        AdmissionPhase::Mutating => "mpol.mutate.kyverno.svc",
-        AdmissionPhase::Validating => "vpol.validate.kyverno.svc",
-    })
 }
 
 #[cfg(test)]

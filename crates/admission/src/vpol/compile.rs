@@ -8,7 +8,7 @@ use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
 };
 use kubewright_dialect_kit::fields::Located;
-use kubewright_engine::{AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes};
+use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text, Value};
 
@@ -80,7 +80,7 @@ pub(super) fn compile_validating_policy(
                 document,
                 &draft.policy,
                 &constraints,
-                AdmissionPhase::Validating,
+                cluster::WebhookShare::Validate,
             );
         }
         for generated in controllers {

@@ -1,10 +1,9 @@
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use base64::Engine as _;
+use kubewright_controlplane::TestRegistry;
 
 use super::*;
 
@@ -81,121 +80,6 @@ fn pull_secrets_are_for_the_registry_that_they_name() {
     assert_eq!(Credentials::default().add(&broken), Err("what it holds is not JSON".to_owned()));
 }
 
-/// A real registry. It is killed when this is dropped.
-struct Registry {
-    child: Child,
-    host: String,
-    folder: std::path::PathBuf,
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait());
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-impl Registry {
-    /// Starts one that wants to know who asks if `realm` is the address of a token service.
-    fn start(name: &str, realm: Option<&str>) -> Option<Self> {
-        let programs = match kubewright_controlplane::programs(&["registry"]) {
-            Ok(programs) => programs,
-            Err(kubewright_controlplane::ClusterError::Unavailable(why)) => {
-                kubewright_controlplane::announce_skipped(&why);
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-        let host = format!("127.0.0.1:{port}");
-        let folder = std::env::temp_dir().join(format!("kubewright-registry-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let auth = realm.map_or_else(String::new, |realm| {
-            format!("auth: {{silly: {{realm: '{realm}', service: test}}}}\n")
-        });
-        let config = format!(
-            "version: 0.1\nlog: {{level: error, accesslog: {{disabled: true}}}}\nstorage: {{inmemory: {{}}}}\n\
-             http: {{addr: '{host}', secret: test}}\n{auth}"
-        );
-        let file = folder.join("config.yml");
-        std::fs::write(&file, config).expect("a file");
-        let child = Command::new(programs.join("registry"))
-            .arg("serve")
-            .arg(&file)
-            .env("OTEL_TRACES_EXPORTER", "none")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a registry");
-        let registry = Self { child, host, folder };
-        let end = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(&registry.host).is_err() {
-            assert!(Instant::now() < end, "the registry does not start");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Some(registry)
-    }
-
-    /// Sends a request and returns the status and the header `location`.
-    fn send(&self, method: &str, target: &str, kind: &str, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.host).expect("a connection");
-        write!(
-            stream,
-            "{method} {target} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer x\r\ncontent-type: {kind}\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
-            self.host,
-            body.len()
-        )
-        .expect("a request");
-        let mut answer = String::new();
-        let _ = stream.read_to_string(&mut answer);
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let location = answer.lines().find_map(|line| {
-            line.to_lowercase().strip_prefix("location: ").map(|_| line[10..].trim().to_owned())
-        });
-        (status, location.unwrap_or_default())
-    }
-
-    fn push_blob(&self, repository: &str, content: &str) -> String {
-        let digest = digest_of(content);
-        let (status, location) =
-            self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), "text/plain", "");
-        assert_eq!(status, 202);
-        let target = location
-            .split_once("127.0.0.1")
-            .map_or(location.clone(), |(_, rest)| rest[rest.find('/').expect("a path")..].to_owned());
-        let target = format!("{target}{}digest={digest}", if target.contains('?') { '&' } else { '?' });
-        assert_eq!(self.send("PUT", &target, "application/octet-stream", content).0, 201);
-        digest
-    }
-
-    fn push_manifest(&self, repository: &str, tag: &str, kind: &str, content: &str) -> String {
-        assert_eq!(self.send("PUT", &format!("/v2/{repository}/manifests/{tag}"), kind, content).0, 201);
-        digest_of(content)
-    }
-
-    /// Pushes an image whose configuration names `user`, and an index with it.
-    fn push(&self, repository: &str, user: &str) -> (String, String) {
-        let config = format!(
-            r#"{{"architecture":"amd64","os":"linux","config":{{"User":"{user}"}},"rootfs":{{"type":"layers","diff_ids":[]}}}}"#
-        );
-        let config_digest = self.push_blob(repository, &config);
-        let kind = "application/vnd.oci.image.manifest.v1+json";
-        let manifest = format!(
-            r#"{{"schemaVersion":2,"mediaType":"{kind}","config":{{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"{config_digest}","size":{}}},"layers":[]}}"#,
-            config.len()
-        );
-        let digest = self.push_manifest(repository, "one", kind, &manifest);
-        let index_kind = "application/vnd.oci.image.index.v1+json";
-        let index = format!(
-            r#"{{"schemaVersion":2,"mediaType":"{index_kind}","manifests":[{{"mediaType":"{kind}","digest":"{digest}","size":{},"platform":{{"os":"linux","architecture":"amd64"}}}}]}}"#,
-            manifest.len()
-        );
-        let index = self.push_manifest(repository, "all", index_kind, &index);
-        (digest, index)
-    }
-}
-
 fn digest_of(content: &str) -> String {
     let hash = Sha256::digest(content);
     format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
@@ -214,28 +98,28 @@ fn ask(
 
 #[test]
 fn a_real_registry_says_what_was_pushed() {
-    let Some(registry) = Registry::start("plain", None) else { return };
+    let Some(registry) = TestRegistry::start(None) else { return };
     let (digest, index) = registry.push("team/app", "1000");
-    let hosts = [format!("http://{}", registry.host)];
+    let hosts = [format!("http://{}", registry.host())];
     let anonymous = Credentials::default();
     let text = |value: &Value, path: &[&str]| value.str_at(path).to_owned();
     for (identifier, resolved) in [("one", &digest), ("all", &index)] {
-        let reference = format!("{}/team/app:{identifier}", registry.host);
+        let reference = format!("{}/team/app:{identifier}", registry.host());
         let said = ask(&hosts, &reference, true, &anonymous).expect("an answer").expect("an image");
         assert_eq!(text(&said, &["configData", "config", "User"]), "1000");
-        assert_eq!(text(&said, &["resolvedImage"]), format!("{}/team/app@{resolved}", registry.host));
-        assert_eq!(text(&said, &["registry"]), registry.host);
+        assert_eq!(text(&said, &["resolvedImage"]), format!("{}/team/app@{resolved}", registry.host()));
+        assert_eq!(text(&said, &["registry"]), registry.host());
         assert_eq!(text(&said, &["repository"]), "team/app");
         assert_eq!(text(&said, &["identifier"]), identifier);
         assert_eq!(said.get("manifestList").is_some_and(Value::is_null), identifier == "one");
     }
-    let by_digest = format!("{}/team/app@{digest}", registry.host);
+    let by_digest = format!("{}/team/app@{digest}", registry.host());
     assert!(ask(&hosts, &by_digest, true, &anonymous).expect("an answer").is_some());
-    let missing = format!("{}/team/app:none", registry.host);
+    let missing = format!("{}/team/app:none", registry.host());
     assert_eq!(ask(&hosts, &missing, true, &anonymous), Ok(None));
-    let refused = ask(&hosts, &format!("{}/team/app:one", registry.host), false, &anonymous);
+    let refused = ask(&hosts, &format!("{}/team/app:one", registry.host()), false, &anonymous);
     assert!(refused.is_err_and(|why| why.contains("allowInsecureRegistry")));
-    let unlisted = ask(&[], &format!("{}/team/app:one", registry.host), true, &anonymous);
+    let unlisted = ask(&[], &format!("{}/team/app:one", registry.host()), true, &anonymous);
     assert!(unlisted.is_err_and(|why| why.contains("--allow-registry")));
 }
 
@@ -270,15 +154,15 @@ fn token_service() -> (String, Arc<Mutex<Vec<String>>>) {
 #[test]
 fn a_registry_that_wants_a_token_gets_one_from_an_allowed_service_alone() {
     let (service, seen) = token_service();
-    let Some(registry) = Registry::start("token", Some(&format!("http://{service}/token"))) else { return };
-    registry.push("team/app", "7");
-    let config = format!(r#"{{"auths":{{"{}":{{"username":"ada","password":"pw"}}}}}}"#, registry.host);
+    let Some(registry) = TestRegistry::start(Some(&format!("http://{service}/token"))) else { return };
+    let _ = registry.push("team/app", "7");
+    let config = format!(r#"{{"auths":{{"{}":{{"username":"ada","password":"pw"}}}}}}"#, registry.host());
     let encoded = base64::engine::general_purpose::STANDARD.encode(config);
     let secret = json::parse(&format!(r#"{{"data":{{".dockerconfigjson":"{encoded}"}}}}"#)).expect("JSON");
     let mut credentials = Credentials::default();
     credentials.add(&secret).expect("a pull secret");
-    let reference = format!("{}/team/app:one", registry.host);
-    let own = format!("http://{}", registry.host);
+    let reference = format!("{}/team/app:one", registry.host());
+    let own = format!("http://{}", registry.host());
     let refused = ask(std::slice::from_ref(&own), &reference, true, &credentials).expect_err("not allowed");
     assert!(refused.contains("token service") && !refused.contains("pw"), "{refused}");
     assert!(seen.lock().expect("a list").is_empty(), "credentials went to a service that is not allowed");
@@ -348,10 +232,10 @@ fn a_registry_that_lies_is_an_error() {
 
 #[test]
 fn a_real_registry_keeps_the_signatures_of_an_image() {
-    let Some(registry) = Registry::start("signatures", None) else { return };
+    let Some(registry) = TestRegistry::start(None) else { return };
     let (digest, _) = registry.push("team/app", "1000");
-    let hosts = [format!("http://{}", registry.host)];
-    let repository = format!("{}/team/app", registry.host);
+    let hosts = [format!("http://{}", registry.host())];
+    let repository = format!("{}/team/app", registry.host());
     let tag = format!("{}.sig", digest.replace(':', "-"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
     let registries = Registries::new(&hosts);

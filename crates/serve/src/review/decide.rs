@@ -35,11 +35,11 @@ const MEDIUM_TIME: Duration = Duration::from_millis(200);
 /// How many steps are taken at all.
 const MAX_REVIEW_STEPS: u64 = 40_000_000;
 
-/// How often it is decided anew because something was looked up.
-const MAX_LOOKUP_ROUNDS: usize = 8;
+/// How often it is decided anew because something was looked up. Each image of a Pod takes up to three lookups.
+const MAX_LOOKUP_ROUNDS: usize = 32;
 
 /// How much is looked up for one review.
-const MAX_LOOKUPS_PER_REVIEW: usize = 32;
+const MAX_LOOKUPS_PER_REVIEW: usize = 64;
 
 /// A review, and everything that its decision needs: it may move to another thread.
 pub(super) struct PendingReview {

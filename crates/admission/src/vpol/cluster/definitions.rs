@@ -19,13 +19,14 @@ const POLICY_KINDS: [(&str, &str, &str); 5] = [
 const MUTATING: &str = "MutatingPolicy";
 const GENERATING: &str = "GeneratingPolicy";
 const DELETING: &str = "DeletingPolicy";
+const IMAGE_VALIDATING: &str = "ImageValidatingPolicy";
 
 /// The versions, and which of them is stored.
 const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
 
 /// The definitions of exceptions and of policies that no other dialect reads.
 static DEFINITIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut all = definitions_of(|kind| ![MUTATING, GENERATING, DELETING].contains(&kind));
+    let mut all = definitions_of(|kind| ![MUTATING, GENERATING, DELETING, IMAGE_VALIDATING].contains(&kind));
     all.push(definition_of("PolicyException", "policyexceptions", "celpolex", "Namespaced"));
     all
 });
@@ -41,6 +42,10 @@ static GENERATING_DEFINITIONS: LazyLock<Vec<String>> =
 /// The definitions of policies that delete objects.
 static DELETING_DEFINITIONS: LazyLock<Vec<String>> =
     LazyLock::new(|| definitions_of(|kind| kind == DELETING));
+
+/// The definitions of policies about images.
+static IMAGE_DEFINITIONS: LazyLock<Vec<String>> =
+    LazyLock::new(|| definitions_of(|kind| kind == IMAGE_VALIDATING));
 
 /// Returns the definitions of exceptions and of policies that no other dialect reads.
 pub(super) fn policy_definitions() -> Vec<&'static str> {
@@ -60,6 +65,11 @@ pub(crate) fn generating_policy_definitions() -> Vec<&'static str> {
 /// Returns the definitions of policies that delete objects.
 pub(crate) fn deleting_policy_definitions() -> Vec<&'static str> {
     DELETING_DEFINITIONS.iter().map(String::as_str).collect()
+}
+
+/// Returns the definitions of policies about images.
+pub(crate) fn image_policy_definitions() -> Vec<&'static str> {
+    IMAGE_DEFINITIONS.iter().map(String::as_str).collect()
 }
 
 fn definitions_of(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {

@@ -8,7 +8,6 @@ use kubewright_cel_rules::{AvailableVariables, Environments, ExpressionCompiler}
 use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPlan, WebhookRule};
 use kubewright_value::{Document, Map, Text, Value};
 
-use super::shared_webhook_name;
 use crate::text_field;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 
@@ -23,6 +22,34 @@ static CONDITION_ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
     Environments::admission().environment(given)
 });
 
+/// The webhook that policies of one kind share in one phase.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WebhookShare {
+    Validate,
+    Mutate,
+    MutateImages,
+    ValidateImages,
+}
+
+impl WebhookShare {
+    fn phase(self) -> AdmissionPhase {
+        match self {
+            Self::Validate | Self::ValidateImages => AdmissionPhase::Validating,
+            Self::Mutate | Self::MutateImages => AdmissionPhase::Mutating,
+        }
+    }
+
+    /// As Kyverno calls it.
+    fn name(self) -> Text {
+        Text::new_static(match self {
+            Self::Validate => "vpol.validate.kyverno.svc",
+            Self::Mutate => "mpol.mutate.kyverno.svc",
+            Self::MutateImages => "ivpol.mutate.kyverno.svc",
+            Self::ValidateImages => "ivpol.validate.kyverno.svc",
+        })
+    }
+}
+
 /// Returns the webhook for `policy`, whose controllers are in `generated`. Policies share one by their failure policy, but
 /// one with conditions that the API server can evaluate has its own, which is called only where they hold. The rules
 /// themselves look at selectors and at all conditions, which may use what the API server does not know.
@@ -30,7 +57,7 @@ pub(crate) fn admission_webhooks(
     document: &Document,
     policy: &CelPolicySource,
     generated: &[&ConstraintsSource],
-    phase: AdmissionPhase,
+    share: WebhookShare,
 ) -> Vec<WebhookPlan> {
     let failure_policy = if policy.is_fail_closed { FailurePolicy::Fail } else { FailurePolicy::Ignore };
     let constraints = policy.constraints.iter().chain(generated.iter().copied());
@@ -38,9 +65,9 @@ pub(crate) fn admission_webhooks(
         constraints.flat_map(|constraints| &constraints.rules).flat_map(webhook_rules).collect();
     rules.sort();
     rules.dedup();
-    let mut plan = WebhookPlan::new(phase, failure_policy, rules);
+    let mut plan = WebhookPlan::new(share.phase(), failure_policy, rules);
     plan.timeout_seconds = timeout_seconds(document);
-    plan.shared_name = Some(shared_webhook_name(phase));
+    plan.shared_name = Some(share.name());
     // The conditions of a policy about Pods are not about their controllers.
     let conditions = if generated.is_empty() { native_conditions(policy) } else { Vec::new() };
     if !conditions.is_empty() {
