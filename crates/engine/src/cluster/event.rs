@@ -34,7 +34,6 @@ pub struct EventOccasion<'o> {
 
 /// The fields of an Event for which a rule language has its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct EventWords {
     /// `reason`.
     pub reason: &'static str,
