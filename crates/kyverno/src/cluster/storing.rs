@@ -70,7 +70,9 @@ pub(super) fn background_subresources(document: &Document) -> Vec<Diagnostic> {
     if !policy.settings.is_background {
         return Vec::new();
     }
-    let matches = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
+    // Rules that generate are no part of scans.
+    let scanned = policy.rules.iter().filter(|rule| !matches!(rule.validate.method, Method::Generate(_)));
+    let matches = scanned.flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let filters = matches.flat_map(|one: &Match| one.flat.iter().chain(&one.any).chain(&one.all));
     let kinds = filters.flat_map(|filter| &filter.kinds);
     let is_part = |written: &str| {

@@ -23,7 +23,7 @@ pub(super) fn update_problems(old: &Document, new: &Document) -> Vec<Diagnostic>
     }
     let mut problems: Vec<Diagnostic> = Vec::new();
     if let Some(path) = changed_rule(&before, &after) {
-        let message = "only `generate` may change in a rule that generates";
+        let message = "only `generate` and `context` may change in a rule that generates";
         let help = "add a rule under another name, or delete the policy and create it again";
         let location = new.locate_key(&path);
         problems.push(
@@ -75,7 +75,7 @@ fn generate_rules(policy: &Value) -> Vec<(usize, &Value)> {
 
 /// Returns the part of a rule that an update must not change.
 fn fixed_part(rule: &Value, keeps_match: bool) -> Value {
-    let is_free = |key: &str| key == "generate" || (key == "match" && !keeps_match);
+    let is_free = |key: &str| matches!(key, "generate" | "context") || (key == "match" && !keeps_match);
     let is_default = |key: &str, value: &Value| match key {
         "skipBackgroundRequests" => value.as_bool() == Some(true),
         _ => value.is_null(),

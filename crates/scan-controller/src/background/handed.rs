@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{GroupVersionResource, ResourceEvent, ResourceWatch, watch_resource};
-use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_scan::ObjectKey;
 use kubewright_serve::handover::{HANDED_LABEL, handed_request};
 use kubewright_value::{Text, Value};
@@ -44,12 +44,6 @@ impl PartialEq for HandedRequest {
 }
 
 impl HandedRequest {
-    /// Returns whether the object of the request is stored, so that it can be read.
-    pub(crate) fn is_stored(&self) -> bool {
-        self.request.subresource.is_empty()
-            && matches!(self.request.operation, Operation::Create | Operation::Update)
-    }
-
     /// Returns the name of what the request is about.
     pub(crate) fn key(&self) -> ObjectKey {
         let AdmissionRequest { kind, namespace, name, .. } = &self.request;

@@ -117,11 +117,16 @@ impl JobContext {
     /// Returns what a request is about, in its stored state where there is one.
     async fn requested_object(&self, handed: &HandedRequest) -> Result<Option<Value>, SendError> {
         let object = &handed.request.object;
-        if !handed.is_stored() {
+        if !handed.request.subresource.is_empty() || handed.request.operation == Operation::Connect {
             return Ok(Some(object.clone()));
         }
         let work = TriggerWork { key: handed.key(), ..TriggerWork::default() };
-        self.object(&object.str_at(&["metadata", "uid"]).into(), &work).await
+        let stored = self.object(&object.str_at(&["metadata", "uid"]).into(), &work).await?;
+        match handed.request.operation {
+            // What is to be deleted is waited for, too.
+            Operation::Delete => Ok(stored.is_none().then(|| object.clone())),
+            _ => Ok(stored),
+        }
     }
 
     /// Returns the trigger, and nothing where it is gone.
@@ -149,7 +154,7 @@ impl JobContext {
         let mut questions = Questions::new();
         let is_gone = work.event == Some(Operation::Delete);
         for (policy, rule) in state.rules_of(&KindKey::of(&work.key)) {
-            if rule.reads_requester() && !is_gone {
+            if rule.reads_requester() {
                 continue;
             }
             let of_event = work.event.filter(|event| rule.is_about(*event));
