@@ -122,7 +122,9 @@ fn misplaced_downstream(
     let name = kind.value.split('/').next().unwrap_or_default().trim();
     let namespace = one.namespace.as_ref().filter(|namespace| !namespace.value.is_empty());
     let (message, path, help) = match (is_namespaced(group, name)?, namespace) {
-        (true, None) => (format!("a {name} is in a namespace, and none is given"), &kind.path, "give `namespace`"),
+        (true, None) => {
+            (format!("a {name} is in a namespace, and none is given"), &kind.path, "give `namespace`")
+        }
         (false, Some(namespace)) => {
             (format!("a {name} has no namespace"), &namespace.path, "leave out `namespace`")
         }

@@ -187,9 +187,10 @@ impl PolicyCompiler<'_> {
     /// Returns whether a rule reads who made a request: in a filter, or in a variable.
     fn reads_requester(&self, rule: &RuleSource) -> bool {
         let filters = std::iter::once(&rule.matching).chain(&rule.exclude);
-        let names_user = filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {
-            !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
-        });
+        let names_user =
+            filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {
+                !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
+            });
         let written = self.document.value.follow(&rule.path);
         names_user || written.is_some_and(|rule| REQUESTER_WORDS.iter().any(|word| mentions(rule, word)))
     }

@@ -12,8 +12,8 @@ use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
-use crate::validate::ServedKinds;
 use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
+use crate::validate::ServedKinds;
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review

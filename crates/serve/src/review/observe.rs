@@ -61,7 +61,8 @@ impl ReviewObserver<'_> {
             return;
         }
         if !self.state.handovers.add(self.review) {
-            let line = self.state.log.line(LogLevel::Warn, "a request is not handed over: too many, or too large");
+            let line =
+                self.state.log.line(LogLevel::Warn, "a request is not handed over: too many, or too large");
             line.text("uid", &self.review.request.uid).write();
         }
     }
