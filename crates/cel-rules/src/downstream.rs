@@ -2,7 +2,7 @@
 //! labels by which their policy, trigger and source are found again, and what a copy does not take over.
 
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
-use kubewright_value::{Map, Text, Value, json};
+use kubewright_value::{Map, Text, Value};
 
 /// The label that names the program which manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -93,7 +93,8 @@ pub fn put_downstream_labels(
 fn texts_of(map: Option<&Value>) -> Map {
     let entries = map.and_then(Value::as_object).into_iter().flat_map(Map::iter);
     let text = |value: &Value| match value {
-        Value::Number(_) | Value::Bool(_) => json::to_string(value).into(),
+        Value::Number(number) => number.to_string().into(),
+        Value::Bool(is_true) => is_true.to_string().into(),
         value => value.clone(),
     };
     entries.map(|(key, value)| (key.clone(), text(value))).collect()

@@ -14,8 +14,9 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, PolicyRule, ResponseParts,
-    ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, PolicyRule,
+    ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole,
+    WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;

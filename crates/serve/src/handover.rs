@@ -43,6 +43,14 @@ pub(crate) struct HandoverQueue {
     is_new: Notify,
 }
 
+/// Returns whether a request is handed over. Events are not, because a handover is one; nor is what happens in our own
+/// namespace, and the Leases that programs renew all the time.
+pub(crate) fn is_handed_over(request: &AdmissionRequest, own_namespace: &str) -> bool {
+    !request.is_dry_run
+        && request.namespace != own_namespace
+        && !matches!(request.kind.kind.as_str(), "Event" | "Lease")
+}
+
 impl HandoverQueue {
     /// Takes up a request that was admitted; false where there is no room for it.
     pub(crate) fn add(&self, review: &AdmissionReview) -> bool {
@@ -193,6 +201,15 @@ mod tests {
         let request = handed_request(&event_of(&asked).expect("an Event")).expect("a request");
         assert_eq!(request.subresource, "eviction");
         assert_eq!(request.object.str_at(&["kind"]), "Eviction");
+    }
+
+    #[test]
+    fn a_handover_leads_to_no_handover() {
+        let event = review(r#""operation":"CREATE","kind":{"group":"","version":"v1","kind":"Event"}"#);
+        assert!(!is_handed_over(&event.request, "kubewright-system"));
+        let pod = review(r#""operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"}"#);
+        assert!(is_handed_over(&pod.request, "kubewright-system"));
+        assert!(!is_handed_over(&pod.request, "shop"), "the own namespace");
     }
 
     #[test]

@@ -206,8 +206,9 @@ impl Building {
         let compiled = catch_unwind(AssertUnwindSafe(|| {
             kubewright_dialects::compile_within_budget(dialect, document, &[], budget)
         }));
-        let CompiledPolicy { rules, webhooks, needs, recompile, native, status, diagnostics, background, .. } =
-            compiled.unwrap_or_default();
+        let CompiledPolicy {
+            rules, webhooks, needs, recompile, native, status, diagnostics, background, ..
+        } = compiled.unwrap_or_default();
         for program in &background {
             if let BackgroundProgram::Generate(program) = program {
                 self.handed.extend(program.handed_triggers());

@@ -20,11 +20,7 @@ const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 
 /// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
-pub fn validate_rule_object(
-    snapshot: &Snapshot,
-    served: &ServedKinds,
-    request: &Value,
-) -> AdmissionResponse {
+pub fn validate_rule_object(snapshot: &Snapshot, served: &ServedKinds, request: &Value) -> AdmissionResponse {
     let checking = RuleObjectCheck { snapshot, served };
     let Some((object, findings)) = rule_object_findings(&checking, request) else {
         return AdmissionResponse::allowed();

@@ -42,7 +42,8 @@ fn ask(operation: &str, object: Value, old: Value) -> Value {
         ("object", object),
         ("oldObject", old),
     ]);
-    let review = validate::validate_rule_object(&snapshot(), &ServedKinds::default(), &request.into()).to_review("u-1");
+    let review = validate::validate_rule_object(&snapshot(), &ServedKinds::default(), &request.into())
+        .to_review("u-1");
     json::parse(&review).expect("a review").get("response").cloned().unwrap_or_default()
 }
 

@@ -70,7 +70,9 @@ pub(super) fn background_subresources(document: &Document) -> Vec<Diagnostic> {
     if !policy.settings.is_background {
         return Vec::new();
     }
-    let matches = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
+    // Rules that generate are no part of scans.
+    let scanned = policy.rules.iter().filter(|rule| !matches!(rule.validate.method, Method::Generate(_)));
+    let matches = scanned.flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let filters = matches.flat_map(|one: &Match| one.flat.iter().chain(&one.any).chain(&one.all));
     let kinds = filters.flat_map(|filter| &filter.kinds);
     let is_part = |written: &str| {
@@ -120,7 +122,9 @@ fn misplaced_downstream(
     let name = kind.value.split('/').next().unwrap_or_default().trim();
     let namespace = one.namespace.as_ref().filter(|namespace| !namespace.value.is_empty());
     let (message, path, help) = match (is_namespaced(group, name)?, namespace) {
-        (true, None) => (format!("a {name} is in a namespace, and none is given"), &kind.path, "give `namespace`"),
+        (true, None) => {
+            (format!("a {name} is in a namespace, and none is given"), &kind.path, "give `namespace`")
+        }
         (false, Some(namespace)) => {
             (format!("a {name} has no namespace"), &namespace.path, "leave out `namespace`")
         }

@@ -12,8 +12,7 @@ const TARGET_FIELDS: [&str; 7] = ["apiVersion", "kind", "name", "namespace", "ui
 const STALE_TARGET_WORDS: &str =
     "no synchronization will be performed to the old target resource upon policy updates";
 
-const IMMUTABLE_WORDS: &str =
-    "changes of immutable fields of a rule spec in a generate rule is disallowed";
+const IMMUTABLE_WORDS: &str = "changes of immutable fields of a rule spec in a generate rule is disallowed";
 
 /// Returns what is wrong with replacing the policy `old` by `new`.
 pub(super) fn update_problems(old: &Document, new: &Document) -> Vec<Diagnostic> {
@@ -23,7 +22,7 @@ pub(super) fn update_problems(old: &Document, new: &Document) -> Vec<Diagnostic>
     }
     let mut problems: Vec<Diagnostic> = Vec::new();
     if let Some(path) = changed_rule(&before, &after) {
-        let message = "only `generate` may change in a rule that generates";
+        let message = "only `generate` and `context` may change in a rule that generates";
         let help = "add a rule under another name, or delete the policy and create it again";
         let location = new.locate_key(&path);
         problems.push(
@@ -46,7 +45,8 @@ pub(super) fn update_problems(old: &Document, new: &Document) -> Vec<Diagnostic>
 
 /// Returns the path of a rule that was changed where it must not be, or of the list that lacks one.
 fn changed_rule(before: &[(usize, &Value)], after: &[(usize, &Value)]) -> Option<Vec<Step>> {
-    let is_true = |rule: &Value, key: &str| rule.at(&["generate", key]).and_then(Value::as_bool) == Some(true);
+    let is_true =
+        |rule: &Value, key: &str| rule.at(&["generate", key]).and_then(Value::as_bool) == Some(true);
     // What is kept equal goes when its trigger no longer matches, so another match would delete.
     let keeps_match = before.iter().any(|(_, rule)| is_true(rule, "synchronize"));
     let fixed = |rules: &[(usize, &Value)]| -> Vec<Value> {
@@ -70,12 +70,16 @@ fn rule_path(place: usize) -> Vec<Step> {
 /// Returns the rules that generate, each with its place.
 fn generate_rules(policy: &Value) -> Vec<(usize, &Value)> {
     let rules = policy.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
-    rules.iter().enumerate().filter(|(_, rule)| rule.get("generate").is_some_and(|it| !it.is_null())).collect()
+    rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| rule.get("generate").is_some_and(|it| !it.is_null()))
+        .collect()
 }
 
 /// Returns the part of a rule that an update must not change.
 fn fixed_part(rule: &Value, keeps_match: bool) -> Value {
-    let is_free = |key: &str| key == "generate" || (key == "match" && !keeps_match);
+    let is_free = |key: &str| matches!(key, "generate" | "context") || (key == "match" && !keeps_match);
     let is_default = |key: &str, value: &Value| match key {
         "skipBackgroundRequests" => value.as_bool() == Some(true),
         _ => value.is_null(),

@@ -173,7 +173,8 @@ impl PolicyCompiler<'_> {
             triggers: targets::matched_resources(&rule.matching, rule.exclude.as_ref()),
             downstreams: generate.downstreams.iter().flat_map(downstream_templates).collect(),
             synchronizes: generate.synchronizes,
-            orphans_downstream: generate.orphans_downstream,
+            // Kyverno leaves copies of single objects behind, and deletes what `data` and `cloneList` made.
+            orphans_downstream: generate.orphans_downstream || copies_single_objects(generate),
             generates_existing: generate.generates_existing.unwrap_or(settings.generates_existing),
             uses_server_side_apply: settings.uses_server_side_apply,
             generates_on_delete: program.generates_on_delete,
@@ -186,9 +187,10 @@ impl PolicyCompiler<'_> {
     /// Returns whether a rule reads who made a request: in a filter, or in a variable.
     fn reads_requester(&self, rule: &RuleSource) -> bool {
         let filters = std::iter::once(&rule.matching).chain(&rule.exclude);
-        let names_user = filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {
-            !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
-        });
+        let names_user =
+            filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {
+                !filter.subjects.is_empty() || !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
+            });
         let written = self.document.value.follow(&rule.path);
         names_user || written.is_some_and(|rule| REQUESTER_WORDS.iter().any(|word| mentions(rule, word)))
     }
@@ -234,6 +236,12 @@ fn within_block(mut problem: VariableProblem) -> VariableProblem {
 fn lists_deletion(matching: &Match) -> bool {
     let filters = matching.any.iter().chain(&matching.all).chain(&matching.flat);
     filters.into_iter().any(|filter| filter.operations.contains(&Operation::Delete))
+}
+
+/// Returns whether everything that the rule makes is a copy of an object that it names.
+fn copies_single_objects(generate: &GenerateSource) -> bool {
+    let is_copy = |one: &DownstreamSource| matches!(one.content, DownstreamContent::Clone { .. });
+    !generate.downstreams.is_empty() && generate.downstreams.iter().all(is_copy)
 }
 
 /// Returns whether the rule copies Secrets: its own text says so, which allows it to read them.

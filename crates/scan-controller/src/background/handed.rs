@@ -14,8 +14,11 @@ use kubewright_value::{Text, Value};
 use tokio::sync::mpsc;
 
 use super::BackgroundParts;
-use super::job::JobContext;
+use super::job::{JobContext, JobEnd, TriggerJob, end_of};
+use super::labels::LabelledRule;
+use super::policies::{TriggeredPolicy, TriggeredRule};
 use super::queue::TriggerWork;
+use super::send::SendError;
 
 /// How often is looked whether a rule needs such requests.
 const HANDED_POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -44,12 +47,6 @@ impl PartialEq for HandedRequest {
 }
 
 impl HandedRequest {
-    /// Returns whether the object of the request is stored, so that it can be read.
-    pub(crate) fn is_stored(&self) -> bool {
-        self.request.subresource.is_empty()
-            && matches!(self.request.operation, Operation::Create | Operation::Update)
-    }
-
     /// Returns the name of what the request is about.
     pub(crate) fn key(&self) -> ObjectKey {
         let AdmissionRequest { kind, namespace, name, .. } = &self.request;
@@ -80,8 +77,83 @@ pub(crate) async fn run_handed(parts: BackgroundParts, context: Arc<JobContext>)
     }
 }
 
+impl JobContext {
+    /// Asks rules about a request that was handed over, and deletes the Event that it came with.
+    pub(super) async fn work_on_request(
+        &self,
+        uid: &Text,
+        work: &TriggerWork,
+        handed: &HandedRequest,
+    ) -> JobEnd {
+        match self.requested_object(handed).await {
+            Ok(Some(object)) => {
+                let end = self.ask_about_request(uid, work, handed, object).await;
+                if !matches!(end, JobEnd::Done) {
+                    return end;
+                }
+            }
+            Ok(None) if Instant::now() < handed.until => return JobEnd::Again(None),
+            // It was refused, or is gone again.
+            Ok(None) => {}
+            Err(error) => return end_of(&error),
+        }
+        let path = events().named(&self.namespace, &handed.event);
+        // What is left is deleted by the API server, and asked about once more after a restart, which does no harm.
+        let _ = self.sender.client().raw("DELETE", &path, None).await;
+        JobEnd::Done
+    }
+
+    async fn ask_about_request(
+        &self,
+        uid: &Text,
+        work: &TriggerWork,
+        handed: &HandedRequest,
+        object: Value,
+    ) -> JobEnd {
+        let text = |key: &str| Text::from(object.str_at(&["metadata", key]));
+        let written = self.sender.own().depth_of(&text("uid"), &text("resourceVersion"));
+        let policies = self.asked_policies(written.is_some());
+        let trigger = if text("uid").is_empty() { uid.clone() } else { text("uid") };
+        let operation = handed.request.operation;
+        let depth = written.unwrap_or_default();
+        let work = &TriggerWork { event: Some(operation), depth, ..work.clone() };
+        let mut job =
+            TriggerJob { context: self, uid: &trigger, work, object: Some(object), end: JobEnd::Done };
+        for (policy, rules) in policies.into_iter().filter(|(_, rules)| !rules.is_empty()) {
+            job.ask(&policy, &rules, Some(operation.name())).await;
+        }
+        job.end
+    }
+
+    /// Returns the rules that are asked about requests, by policy.
+    fn asked_policies(&self, is_own_write: bool) -> Vec<(Arc<TriggeredPolicy>, Vec<LabelledRule>)> {
+        let is_asked =
+            |rule: &&TriggeredRule| rule.takes_handed() && !(is_own_write && rule.skips_own_writes());
+        let keys = |policy: &Arc<TriggeredPolicy>| -> Vec<LabelledRule> {
+            policy.rules.iter().filter(is_asked).map(|rule| rule.key.clone()).collect()
+        };
+        let state = self.state();
+        state.policies().triggered.iter().map(|policy| (Arc::clone(policy), keys(policy))).collect()
+    }
+
+    /// Returns what a request is about, in its stored state where there is one.
+    async fn requested_object(&self, handed: &HandedRequest) -> Result<Option<Value>, SendError> {
+        let object = &handed.request.object;
+        if !handed.request.subresource.is_empty() || handed.request.operation == Operation::Connect {
+            return Ok(Some(object.clone()));
+        }
+        let work = TriggerWork { key: handed.key(), ..TriggerWork::default() };
+        let stored = self.object(&object.str_at(&["metadata", "uid"]).into(), &work).await?;
+        match handed.request.operation {
+            // What is to be deleted is waited for, too.
+            Operation::Delete => Ok(stored.is_none().then(|| object.clone())),
+            _ => Ok(stored),
+        }
+    }
+}
+
 /// Returns the resource of Events.
-pub(crate) fn events() -> GroupVersionResource {
+fn events() -> GroupVersionResource {
     GroupVersionResource::new("", "v1", "events")
 }
 

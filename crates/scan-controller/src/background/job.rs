@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{ObjectWrite, RuleStatus, WriteVerb};
@@ -13,7 +13,6 @@ use kubewright_value::{Text, Value};
 
 use super::downstream::Downstream;
 use super::evaluate::{RuleAnswers, ask_rules, generate_answer};
-use super::handed::{HandedRequest, events};
 use super::labels::{LabelledRule, set_kept_for, title};
 use super::own_writes::MAX_CHAIN_DEPTH;
 use super::plan::{DownstreamStep, RuleAnswer, plan_downstreams};
@@ -76,56 +75,8 @@ impl JobContext {
         job.end
     }
 
-    /// Asks rules about a request that was handed over, and deletes the Event that it came with.
-    async fn work_on_request(&self, uid: &Text, work: &TriggerWork, handed: &HandedRequest) -> JobEnd {
-        let object = match self.requested_object(handed).await {
-            Ok(Some(object)) => Some(object),
-            Ok(None) if Instant::now() < handed.until => return JobEnd::Again(None),
-            // It was refused, or is gone again.
-            Ok(None) => None,
-            Err(error) => return end_of(&error),
-        };
-        if let Some(object) = object {
-            let policies: Vec<_> = {
-                let state = self.state();
-                let is_asked = |rule: &&TriggeredRule| rule.takes_handed();
-                let keys = |policy: &Arc<TriggeredPolicy>| -> Vec<LabelledRule> {
-                    policy.rules.iter().filter(is_asked).map(|rule| rule.key.clone()).collect()
-                };
-                state.policies().triggered.iter().map(|policy| (Arc::clone(policy), keys(policy))).collect()
-            };
-            let trigger = match object.str_at(&["metadata", "uid"]) {
-                "" => uid.clone(),
-                trigger => trigger.into(),
-            };
-            let operation = handed.request.operation.name();
-            let mut job =
-                TriggerJob { context: self, uid: &trigger, work, object: Some(object), end: JobEnd::Done };
-            for (policy, rules) in policies.into_iter().filter(|(_, rules)| !rules.is_empty()) {
-                job.ask(&policy, &rules, Some(operation)).await;
-            }
-            if !matches!(job.end, JobEnd::Done) {
-                return job.end;
-            }
-        }
-        let path = events().named(&self.namespace, &handed.event);
-        // What is left is deleted by the API server, and asked about once more after a restart, which does no harm.
-        let _ = self.sender.client().raw("DELETE", &path, None).await;
-        JobEnd::Done
-    }
-
-    /// Returns what a request is about, in its stored state where there is one.
-    async fn requested_object(&self, handed: &HandedRequest) -> Result<Option<Value>, SendError> {
-        let object = &handed.request.object;
-        if !handed.is_stored() {
-            return Ok(Some(object.clone()));
-        }
-        let work = TriggerWork { key: handed.key(), ..TriggerWork::default() };
-        self.object(&object.str_at(&["metadata", "uid"]).into(), &work).await
-    }
-
     /// Returns the trigger, and nothing where it is gone.
-    async fn object(&self, uid: &Text, work: &TriggerWork) -> Result<Option<Value>, SendError> {
+    pub(super) async fn object(&self, uid: &Text, work: &TriggerWork) -> Result<Option<Value>, SendError> {
         if work.object.is_some() || work.event == Some(Operation::Delete) {
             return Ok(work.object.clone());
         }
@@ -149,7 +100,7 @@ impl JobContext {
         let mut questions = Questions::new();
         let is_gone = work.event == Some(Operation::Delete);
         for (policy, rule) in state.rules_of(&KindKey::of(&work.key)) {
-            if rule.reads_requester() && !is_gone {
+            if rule.reads_requester() {
                 continue;
             }
             let of_event = work.event.filter(|event| rule.is_about(*event));
@@ -241,16 +192,21 @@ impl JobContext {
 type Questions = BTreeMap<Option<&'static str>, Vec<(Arc<TriggeredPolicy>, Vec<LabelledRule>)>>;
 
 /// The work on one trigger.
-struct TriggerJob<'c> {
-    context: &'c JobContext,
-    uid: &'c Text,
-    work: &'c TriggerWork,
-    object: Option<Value>,
-    end: JobEnd,
+pub(super) struct TriggerJob<'c> {
+    pub(super) context: &'c JobContext,
+    pub(super) uid: &'c Text,
+    pub(super) work: &'c TriggerWork,
+    pub(super) object: Option<Value>,
+    pub(super) end: JobEnd,
 }
 
 impl TriggerJob<'_> {
-    async fn ask(&mut self, policy: &Arc<TriggeredPolicy>, rules: &[LabelledRule], operation: Option<&str>) {
+    pub(super) async fn ask(
+        &mut self,
+        policy: &Arc<TriggeredPolicy>,
+        rules: &[LabelledRule],
+        operation: Option<&str>,
+    ) {
         let operation = operation.and_then(Operation::named);
         let request =
             operation.zip(self.object.clone()).map(|(operation, object)| self.request(object, operation));
@@ -479,7 +435,7 @@ impl TriggerJob<'_> {
     }
 }
 
-fn end_of(error: &SendError) -> JobEnd {
+pub(super) fn end_of(error: &SendError) -> JobEnd {
     match error {
         SendError::Fenced => JobEnd::Fenced,
         SendError::Unavailable(_, pause) => JobEnd::Again(*pause),

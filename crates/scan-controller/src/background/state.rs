@@ -93,7 +93,8 @@ impl BackgroundState {
             .filter(|(rule, digest)| before.get(rule) != Some(digest))
             .map(|(rule, _)| rule)
             .collect();
-        let standing = StandingRules { updated: changed.intersection(&known).cloned().collect(), all: changed };
+        let standing =
+            StandingRules { updated: changed.intersection(&known).cloned().collect(), all: changed };
         let uids: Vec<Text> = self.triggers.keys().cloned().collect();
         for uid in uids {
             self.consider_standing(&uid, &standing, None);

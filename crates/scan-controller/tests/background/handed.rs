@@ -24,10 +24,11 @@ fn is_event_there(stage: &Stage, name: &str) -> bool {
 }
 
 /// Returns a request about a ConfigMap.
-fn about_config_map(name: &str, uid: &str, user: &str) -> String {
+fn about_config_map(operation: &str, name: &str, uid: &str, user: &str) -> String {
+    let key = if operation == "DELETE" { "oldObject" } else { "object" };
     format!(
-        r#"{{"uid":"r-{name}","operation":"CREATE","kind":{{"group":"","version":"v1","kind":"ConfigMap"}},"resource":{{"group":"","version":"v1","resource":"configmaps"}},
-        "name":"{name}","namespace":"handed","userInfo":{{"username":"{user}"}},"object":{{"metadata":{{"name":"{name}","uid":"{uid}"}}}}}}"#
+        r#"{{"uid":"r-{name}","operation":"{operation}","kind":{{"group":"","version":"v1","kind":"ConfigMap"}},"resource":{{"group":"","version":"v1","resource":"configmaps"}},
+        "name":"{name}","namespace":"handed","userInfo":{{"username":"{user}"}},"{key}":{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"handed","labels":{{"app":"owned"}},"uid":"{uid}"}}}}}}"#
     )
 }
 
@@ -50,17 +51,20 @@ fn a_rule_learns_who_made_a_request_from_the_webhook() {
 
     let uid = stage.config_map("handed", "trigger").unwrap_or_default();
     let uid = uid.str_at(&["metadata", "uid"]).to_owned();
-    hand_over(&stage, "request-owner", &about_config_map("trigger", &uid, "nancy"));
+    hand_over(&stage, "request-owner", &about_config_map("CREATE", "trigger", &uid, "nancy"));
     stage.within("a request does", SOON, || stage.data("handed", "owner", "owner") == "nancy");
     stage.within("its Event goes", SOON, || !is_event_there(&stage, "request-owner"));
 
-    hand_over(&stage, "request-none", &about_config_map("refused", "no-such-uid", "ned"));
+    hand_over(&stage, "request-none", &about_config_map("CREATE", "refused", "no-such-uid", "ned"));
     stage.within("a request whose object is never stored is given up", 2 * SOON, || {
         !is_event_there(&stage, "request-none")
     });
     assert_eq!(stage.data("handed", "owner", "owner"), "nancy");
     stage.delete("configmap", "handed", "trigger");
-    stage.within("what was made goes with its trigger", SOON, || {
+    std::thread::sleep(QUIET);
+    assert_eq!(stage.data("handed", "owner", "owner"), "nancy", "the rule may not be about who deleted it");
+    hand_over(&stage, "request-delete", &about_config_map("DELETE", "trigger", &uid, "nancy"));
+    stage.within("what was made goes where the rule is about the request", SOON, || {
         stage.config_map("handed", "owner").is_none()
     });
     scan.stop();

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use kubewright_cluster::DiscoveredResources;
@@ -12,14 +12,18 @@ use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
-use crate::validate::ServedKinds;
 use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
+use crate::validate::ServedKinds;
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
 /// may have it twice.
 const MAX_RULE_REVIEW_BYTES: usize = 4 << 20;
 const MAX_DRY_RUN_BYTES: usize = 2 << 20;
+
+/// How often kinds are asked for again that a rule object names and nobody knows, and after which pause.
+const MAX_DISCOVERY_RETRIES: usize = 2;
+const DISCOVERY_PAUSE: Duration = Duration::from_millis(1100);
 
 /// Answers a review about a rule object. It is compiled in the side lane, because that may take long.
 pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
@@ -32,16 +36,20 @@ pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCa
         Some(discovery) => discovery.resources().await.unwrap_or_default(),
         None => Arc::default(),
     };
-    let (response, is_missing) = match checked_in_lane(state, &call, known).await {
+    let (mut response, mut is_missing) = match checked_in_lane(state, &call, known).await {
         Ok(checked) => checked,
         Err(error) => return lane_unavailable(state, error),
     };
-    // A definition may be newer than what is known.
-    if let Some(discovery) = state.discovery.as_ref().filter(|_| is_missing)
-        && let Ok(Ok(newer)) = tokio::time::timeout_at(call.deadline.into(), discovery.refreshed()).await
-    {
-        let checked = checked_in_lane(state, &call, newer).await;
-        return checked.map_or_else(|error| lane_unavailable(state, error), |(response, _)| response);
+    // A definition may be newer than what is known, and is served a moment after it is there.
+    for _ in 0..MAX_DISCOVERY_RETRIES {
+        let Some(discovery) = state.discovery.as_ref().filter(|_| is_missing) else { break };
+        tokio::time::sleep(DISCOVERY_PAUSE).await;
+        let newer = tokio::time::timeout_at(call.deadline.into(), discovery.refreshed()).await;
+        let Ok(Ok(newer)) = newer else { break };
+        (response, is_missing) = match checked_in_lane(state, &call, newer).await {
+            Ok(checked) => checked,
+            Err(error) => return lane_unavailable(state, error),
+        };
     }
     response
 }

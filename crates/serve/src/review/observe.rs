@@ -12,7 +12,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::{is_secret, truncated};
-use crate::handover::HANDED_WEBHOOK;
+use crate::handover::{HANDED_WEBHOOK, is_handed_over};
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
@@ -57,11 +57,13 @@ impl ReviewObserver<'_> {
 
     /// Lets the controller know of a request that its rules need as it was made.
     fn hand_over(&self, response: &AdmissionResponse) {
-        if !self.hook.ends_with(HANDED_WEBHOOK) || !response.is_allowed {
+        let is_seen = self.hook.ends_with(HANDED_WEBHOOK) && response.is_allowed;
+        if !is_seen || !is_handed_over(&self.review.request, &self.state.settings.namespace) {
             return;
         }
         if !self.state.handovers.add(self.review) {
-            let line = self.state.log.line(LogLevel::Warn, "a request is not handed over: too many, or too large");
+            let line =
+                self.state.log.line(LogLevel::Warn, "a request is not handed over: too many, or too large");
             line.text("uid", &self.review.request.uid).write();
         }
     }

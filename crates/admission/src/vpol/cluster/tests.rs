@@ -34,6 +34,8 @@ fn every_kind_has_a_definition_that_stores_what_is_applied() {
     let mut all = dialect().custom_resource_definitions();
     all.extend(super::mutating_policy_definitions());
     all.extend(super::image_policy_definitions());
+    all.extend(super::generating_policy_definitions());
+    all.extend(super::deleting_policy_definitions());
     assert_eq!(all.len(), 11);
     for text in all {
         let definition = yaml::parse(text).expect("a definition is YAML");

@@ -198,7 +198,9 @@ impl TestBed {
         let mut command = Command::new("timeout");
         command.args([SUITE_TIMEOUT_SECONDS]).arg(&self.chainsaw).args(["test", "--no-color", "--config"]);
         command.arg(settings).arg("--test-dir").arg(&run.suite.folder).current_dir(&run.suite.folder);
-        command.env("KUBECONFIG", self.cluster.kubeconfig()).env("PATH", format!("{kubectl}:{}:{path}", plugins.display()));
+        command
+            .env("KUBECONFIG", self.cluster.kubeconfig())
+            .env("PATH", format!("{kubectl}:{}:{path}", plugins.display()));
         command.env("HOME", self.cluster.folder().join("home")).stdin(Stdio::null());
         let output = command.output().map_err(|error| format!("chainsaw: {error}"))?;
         let text = [output.stdout, output.stderr].concat();

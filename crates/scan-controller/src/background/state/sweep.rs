@@ -54,6 +54,10 @@ impl BackgroundState {
             let work = TriggerWork { key: key.clone(), orphan: Some(key), ..TriggerWork::default() };
             return SweptDownstream::Work(format!("orphan/{}", found.uid).into(), Box::new(work));
         };
+        if rule.reads_requester() {
+            // Nobody knows who would ask now.
+            return SweptDownstream::Fine;
+        }
         let is_kept = !labels.kept_for.is_empty();
         if !rule.synchronizes() && !is_kept {
             return SweptDownstream::Fine;

@@ -101,12 +101,7 @@ impl BackgroundState {
 
     /// Queues a trigger that is just there, for those of `rules` that are to handle it: because they handle what exists, or
     /// because it is newer than they are.
-    pub(super) fn consider_standing(
-        &mut self,
-        uid: &Text,
-        rules: &StandingRules,
-        object: Option<Value>,
-    ) {
+    pub(super) fn consider_standing(&mut self, uid: &Text, rules: &StandingRules, object: Option<Value>) {
         let Some(trigger) = self.triggers.get(uid) else { return };
         let is_due = |policy: &PolicyIdentity, rule: &LabelledRule| {
             // A rule that was updated has worked on what was there before.
