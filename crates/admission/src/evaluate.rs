@@ -336,7 +336,10 @@ pub(super) fn exception_effect(reported: ExceptionReport) -> Effect {
     let ExceptionReport { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
-        true => Effect::Pass(format!("rule is passed due to policy exception: {keys}").into()),
+        true => Effect::Excused {
+            message: format!("rule is passed due to policy exception: {keys}").into(),
+            exceptions,
+        },
         false => Effect::Skip {
             message: format!("rule is skipped due to policy exception: {keys}").into(),
             exceptions,
