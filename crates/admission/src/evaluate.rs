@@ -116,7 +116,7 @@ impl PolicyProgram {
             false => self.one(object, evaluation, notes)?,
         };
         Ok(match found {
-            JudgedObject::Excused(reported) => exception_effect(reported, evaluation),
+            JudgedObject::Excused(reported) => exception_effect(reported),
             JudgedObject::Effect(Effect::Fail { message, template, path, is_refusal, location, .. })
                 if !self.is_scored =>
             {
@@ -332,15 +332,14 @@ enum JudgedObject {
 }
 
 /// Returns the effect for an object that exceptions excuse.
-pub(super) fn exception_effect(reported: ExceptionReport, evaluation: &mut Evaluation<'_>) -> Effect {
+pub(super) fn exception_effect(reported: ExceptionReport) -> Effect {
     let ExceptionReport { keys: exceptions, is_pass, .. } = reported;
     let keys = exceptions.join(", ");
     match is_pass {
-        true => {
-            // A report names them, though the rule counts as passed.
-            evaluation.properties.push((Text::new_static("exceptions"), exceptions.join(",").into()));
-            Effect::Pass(format!("rule is passed due to policy exception: {keys}").into())
-        }
+        true => Effect::Excused {
+            message: format!("rule is passed due to policy exception: {keys}").into(),
+            exceptions,
+        },
         false => Effect::Skip {
             message: format!("rule is skipped due to policy exception: {keys}").into(),
             exceptions,

@@ -130,7 +130,7 @@ impl MutationProgram {
         let excused = apply_exceptions(&self.exceptions, false, &subject, evaluation, notes);
         spent.get().charge(evaluation.budget);
         let allowed = match excused? {
-            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported, evaluation)),
+            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported)),
             ExceptionEffect::Partly(allowed) => allowed,
         };
         let changed = match &self.subject {

@@ -436,6 +436,9 @@ impl<'a> DecisionRun<'a> {
                 RuleOutcome { writes, written, ..self.error_outcome(rule, error) }
             }
             Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
+            Ok(Effect::Excused { message, exceptions }) => {
+                RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Pass, message) }
+            }
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
             Ok(Effect::Skip { message, exceptions }) => {
                 RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Skip, message) }

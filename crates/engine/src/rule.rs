@@ -382,6 +382,13 @@ pub enum Effect {
     Each(Vec<Result<Effect, EvalError>>),
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
+    /// The object passes because of exceptions.
+    Excused {
+        /// The message of the dialect.
+        message: Text,
+        /// The exceptions, each `namespace/name`.
+        exceptions: Vec<Text>,
+    },
     /// The rule turns out not to apply to the object.
     Skip {
         /// Why.

@@ -1,5 +1,6 @@
 //! Rules that the API server enforces itself, on a real control plane: two replicas with the rights of `install
-//! --generate-vap` write a ValidatingAdmissionPolicy and its binding, keep them, leave the rule to them, and take it back.
+//! --generate-vap` write a ValidatingAdmissionPolicy or MutatingAdmissionPolicy and its binding, keep them, leave the rule to them,
+//! and take it back.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -283,4 +284,71 @@ fn a_validating_policy_that_asks_is_enforced_by_the_api_server_for_as_long_as_it
 
     cluster.kubectl(&["delete", "validatingpolicy", "replicas"], "").expect_success();
     cluster.wait_until("nothing is enforced", || ask(cluster).is_success());
+}
+
+/// A policy that gives Deployments the label `tier`, with further fields of its spec.
+fn labelling_policy(more: &str) -> String {
+    format!(
+        r#"{{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {{name: tier}}, spec: {{autogen: {{mutatingAdmissionPolicy:
+         {{enabled: true}}}}, matchConstraints: {{resourceRules: [{{apiGroups: [apps], apiVersions: [v1], operations: [CREATE],
+         resources: [deployments]}}]}}, matchConditions: [{{name: many, expression: "object.metadata.name == 'many'"}}],
+         {more}mutations: [{{patchType: ApplyConfiguration, applyConfiguration: {{expression: "Object{{metadata:
+         Object.metadata{{labels: Object.metadata.labels{{tier: 'web'}}}}}}"}}}}]}}}}"#
+    )
+}
+
+const MUTATING_POLICY: &str = "mutatingadmissionpolicy/mpol-tier";
+const MUTATING_BINDING: &str = "mutatingadmissionpolicybinding/mpol-tier-binding";
+
+fn mutating_state(cluster: &TestCluster, path: &str) -> String {
+    field(cluster, "mutatingpolicy/tier", &format!(".status.{path}"))
+}
+
+/// The label that a new Deployment gets.
+fn tier(cluster: &TestCluster) -> String {
+    let made = ["create", "deployment", "many", "--image=web", "--dry-run=server"];
+    cluster.kubectl(&[&made[..], &["-o", "jsonpath={.metadata.labels.tier}"]].concat(), "").stdout
+}
+
+/// The conditions of our webhooks that change objects.
+fn webhook_conditions(cluster: &TestCluster) -> String {
+    field(cluster, "mutatingwebhookconfiguration/kubewright", ".webhooks[*].matchConditions[*].expression")
+}
+
+#[test]
+fn a_policy_that_changes_objects_is_left_to_the_api_server_and_taken_back() {
+    let Some((cluster, replicas)) = installed() else { return };
+    let cluster = &cluster;
+    apply(cluster, &labelling_policy(""));
+    cluster.wait_until("the API server has the policy", || mutating_state(cluster, "generated") == "true");
+    assert_eq!(field(cluster, MUTATING_POLICY, ".spec.reinvocationPolicy"), "Never");
+    assert_eq!(field(cluster, MUTATING_BINDING, ".spec.policyName"), "mpol-tier");
+    let is_asked = || webhook_conditions(cluster).contains("object.metadata.name == 'many'");
+    cluster.wait_until("the webhook has left it", || !is_asked());
+    cluster.wait_until("the API server changes objects", || tier(cluster) == "web");
+
+    cluster.kubectl(&["delete", MUTATING_BINDING], "").expect_success();
+    cluster.wait_until("the binding is back", || is_there(cluster, MUTATING_BINDING));
+
+    // What only policies can evaluate: the webhook takes over, and the API server evaluates the other condition for it.
+    apply(cluster, &labelling_policy("reinvocationPolicy: IfNeeded, variables: [{name: v, expression: 'random() != \"\"'}], "));
+    cluster.wait_until("it is told why", || {
+        mutating_state(cluster, "conditionStatus.message").contains("skip generating MutatingAdmissionPolicy")
+    });
+    cluster.wait_until("both are gone", || {
+        !is_there(cluster, MUTATING_POLICY) && !is_there(cluster, MUTATING_BINDING)
+    });
+    cluster.wait_until("the webhook has the condition", is_asked);
+    cluster.wait_until("the webhook changes objects", || tier(cluster) == "web");
+    let again = field(cluster, "mutatingwebhookconfiguration/kubewright", ".webhooks[*].reinvocationPolicy");
+    assert!(again.contains("IfNeeded") && !again.contains("Never"), "{again}");
+
+    apply(cluster, &labelling_policy("reinvocationPolicy: Never, "));
+    cluster.wait_until("the API server has it again", || mutating_state(cluster, "generated") == "true");
+    cluster.kubectl(&["delete", "mutatingpolicy", "tier"], "").expect_success();
+    cluster.wait_until("both are gone", || {
+        !is_there(cluster, MUTATING_POLICY) && !is_there(cluster, MUTATING_BINDING)
+    });
+    let logs = replicas.logs();
+    assert!(!logs.contains("forbidden") && !logs.contains("panic caught"), "{logs}");
 }

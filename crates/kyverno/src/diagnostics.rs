@@ -103,4 +103,5 @@ kubewright_engine::codes! {
     LIST_REPLACED "KW-K104" Warning "a list that is replaced as a whole";
     PATCH_MISSES "KW-K105" Warning "a patch sets a field that no object of the kind has";
     TARGET_NAMED_BY_ITSELF "KW-K106" Error "a target that is named by its own fields";
+    NO_TARGETS "KW-K107" Error "a rule for existing objects that names none";
 }

@@ -94,7 +94,7 @@ impl GeneratingProgram {
         let subject = ExpressionSubject::of(object, LIST_NAMES, spent);
         let is_lenient = self.checks.leniency != Leniency::None;
         let allowed = match apply_exceptions(&self.exceptions, is_lenient, &subject, evaluation, notes)? {
-            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported, evaluation)),
+            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported)),
             ExceptionEffect::Partly(allowed) => allowed,
         };
         let subject = ExpressionSubject { exceptions: &allowed, inputs: self.inputs, ..subject };

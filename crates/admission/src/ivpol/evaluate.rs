@@ -110,7 +110,7 @@ impl ImagePolicyProgram {
             other => return self.base.effect(other),
         }
         match self.exceptions(&subject, evaluation, notes)? {
-            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported, evaluation)),
+            ExceptionEffect::Wholly(reported) => return Ok(exception_effect(reported)),
             ExceptionEffect::Partly(_) => {}
         }
         let images = self.images(object, &subject, evaluation, notes)?;

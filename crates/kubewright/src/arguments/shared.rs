@@ -116,8 +116,8 @@ pub(crate) const SHARED_FLAGS: [SharedFlag; 6] = [
         name: "generate-vap",
         example: "",
         chart_value: "generateVap",
-        purpose: "writes a ValidatingAdmissionPolicy for every rule that asks for one, which the API server then enforces \
-                  itself; the server gets the rights for it",
+        purpose: "writes a ValidatingAdmissionPolicy or MutatingAdmissionPolicy for every policy that asks for one, which the \
+                  API server then enforces itself; the server gets the rights for it",
         form: FlagForm::Switch,
         given: |flags| flags.generate_vap.into(),
     },

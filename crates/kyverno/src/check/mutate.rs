@@ -15,6 +15,11 @@ pub(super) fn check_mutate(findings: &mut PolicyChecks<'_>, policy: &PolicySourc
         let help = "remove `admission: false`, or move the rule to another policy";
         findings.at_key(&code::NOT_HERE, &mutate.path, message, help);
     }
+    if mutate.is_run_on_policy_update == Some(true) && mutate.targets.is_empty() {
+        let message = "`mutateExistingOnPolicyUpdate` in a rule without `targets`";
+        let help = "add `targets`, or remove it: the rule changes only the objects of requests";
+        findings.at_key(&code::NO_TARGETS, &mutate.path, message, help);
+    }
     for target in &mutate.targets {
         if let (Some(home), Some(namespace)) = (&policy.namespace, &target.namespace)
             && namespace.value != *home

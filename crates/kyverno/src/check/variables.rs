@@ -36,9 +36,6 @@ const USER: [&str; 5] = [
     "request.clusterRoles",
 ];
 
-/// The fields of a target by which it is found.
-const TARGET_NAMES: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "uid", "selector"];
-
 /// Checks the variables of a rule; `is_background` is the setting of its policy.
 pub(in super::super) fn check_variables(
     document: &Document,
@@ -87,10 +84,8 @@ fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
 
 /// What a target is found by cannot be read from the target.
 fn check_target_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, targets: &[MutateTarget]) {
-    let is_found_by = |target: &MutateTarget| {
-        let mut fields = TARGET_NAMES.iter().map(|field| child_path(&target.path, *field));
-        fields.any(|field| one.path.starts_with(&field))
-    };
+    // What a target is found by has the path of the target; its other parts have paths of their own.
+    let is_found_by = |target: &MutateTarget| one.path == target.path.as_slice();
     if one.roots.iter().any(|root| root == "target") && targets.iter().any(is_found_by) {
         let message = format!("`{{{{ {} }}}}` is read before the target is found", one.text.trim());
         let help = "name targets by the object that triggers the rule: `request.object`";

@@ -40,17 +40,25 @@ pub(super) struct TypeChecker {
     path: String,
     problems: Vec<TypeProblem>,
     allows_duplicates: bool,
+    allows_unknown: bool,
     refuses_nulls: bool,
 }
 
 impl TypeChecker {
     pub(super) fn of_patch(refuses_nulls: bool) -> Self {
-        Self { path: String::new(), problems: Vec::new(), allows_duplicates: false, refuses_nulls }
+        Self {
+            path: String::new(),
+            problems: Vec::new(),
+            allows_duplicates: false,
+            allows_unknown: false,
+            refuses_nulls,
+        }
     }
 
-    /// Objects that are stored already may hold items twice.
+    /// Objects that are stored already may hold items twice. A field that is not declared is one of a newer API server: it
+    /// stays as it is.
     pub(super) fn of_live() -> Self {
-        Self { allows_duplicates: true, ..Self::of_patch(false) }
+        Self { allows_duplicates: true, allows_unknown: true, ..Self::of_patch(false) }
     }
 
     /// Returns what is wrong with `value`.
@@ -124,6 +132,7 @@ impl TypeChecker {
             self.path.push_str(key);
             match field(key) {
                 Some(kind) => self.visit(value, &kind, budget)?,
+                None if self.allows_unknown => {}
                 None => self.report("field not declared in schema".to_owned()),
             }
             self.path.truncate(end);

@@ -177,10 +177,15 @@ fn values_of_other_types_are_refused() {
         refuses("{}", value, &format!("{patch}{reason}"));
     }
     refuses(
-        r#"{"zzz": 1}"#,
+        r#"{"on": "x"}"#,
         "{}",
-        "failed to convert original object to typed object: .zzz: field not declared in schema",
+        "failed to convert original object to typed object: .on: expected boolean, got &{x}",
     );
+}
+
+#[test]
+fn a_field_of_the_object_that_is_not_declared_stays() {
+    merges(r#"{"zzz": {"a": 1}}"#, r#"{"name": "a"}"#, r#"{"zzz": {"a": 1}, "name": "a"}"#);
 }
 
 #[test]

@@ -109,13 +109,19 @@ impl ReportResult {
     pub(crate) fn of_rule(rule: &RuleId, metadata: &RuleMetadata, exceptions: &[Text]) -> Self {
         let mut properties = vec![(Text::new("dialect"), Text::new(rule.dialect))];
         properties.extend(metadata.properties.iter().cloned());
-        if !exceptions.is_empty() {
-            properties.push(("exceptions".into(), exceptions.join(",").into()));
+        let (policy, mut rule) = policy_and_rule(rule);
+        if let Some(reported) = &metadata.reported_rule {
+            rule = reported.clone();
         }
-        let (policy, rule) = policy_and_rule(rule);
+        if !exceptions.is_empty() {
+            // As Kyverno writes it: names without namespaces, and a rule where the policy has no name for it.
+            let names = exceptions.iter().map(|one| one.rsplit('/').next().unwrap_or(one));
+            properties.push(("exceptions".into(), names.collect::<Vec<_>>().join(",").into()));
+            rule = if rule.is_empty() { "exception".into() } else { rule };
+        }
         Self {
             policy,
-            rule: metadata.reported_rule.clone().unwrap_or(rule),
+            rule,
             message: Text::default(),
             category: metadata.category.clone(),
             severity: metadata.severity.clone(),

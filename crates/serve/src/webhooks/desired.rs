@@ -324,9 +324,15 @@ pub(super) fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
         AdmissionPhase::Validating => "validate",
     };
     let twin = if is_twin { "-exempt" } else { "" };
-    if let (None, Some(name)) = (&webhook.dedicated_name, &webhook.shared_name) {
+    if let Some(shared) = &webhook.shared_name {
         let failure = if webhook.failure_policy == FailurePolicy::Fail { "fail" } else { "ignore" };
-        return format!("{}-{failure}{twin}", dns_label(name));
+        // The name of a policy in a namespace follows a dot, so that it is no other policy's.
+        let own = match webhook.dedicated_name.as_ref().map(|name| name.split_once('.').unwrap_or(("", name))) {
+            None => String::new(),
+            Some((short, name)) if short.starts_with('n') => format!("-finegrained.{}", dns_label(name)),
+            Some((_, name)) => format!("-finegrained-{}", dns_label(name)),
+        };
+        return format!("{}-{failure}{twin}{own}", dns_label(shared));
     }
     match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
         (Some(name), _, _) => format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name)),
