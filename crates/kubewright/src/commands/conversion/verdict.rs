@@ -1,7 +1,7 @@
 //! What all rules of a policy together say about an object, and whether a converted policy says the same.
 
 use kubewright_convert::{IMAGE_RECORDS, ORIGIN_LABELS};
-use kubewright_engine::{Decision, ObjectWrite, RuleStatus, WriteVerb};
+use kubewright_engine::{Decision, EvalErrorKind, ObjectWrite, RuleStatus, WriteVerb};
 use kubewright_k8s::Operation;
 use kubewright_patch as patch;
 use kubewright_value::{Map, Text, Value, json};
@@ -12,6 +12,8 @@ pub(in crate::commands) struct CombinedVerdict {
     /// The worst status.
     status: Option<RuleStatus>,
     is_refusal: bool,
+    /// Whether something could not be looked up, so that nothing is known.
+    is_unknown: bool,
     message: Text,
     /// What becomes of the object, and what else is written; only for rules that change, make or delete objects.
     change: Option<ChangeVerdict>,
@@ -44,6 +46,7 @@ impl CombinedVerdict {
         Self {
             status: worst.map(|outcome| outcome.status),
             is_refusal: decision.outcomes.iter().any(|outcome| outcome.is_refusal),
+            is_unknown: decision.outcomes.iter().any(|one| one.error == Some(EvalErrorKind::Failed)),
             message: worst.map(|outcome| outcome.message.clone()).unwrap_or_default(),
             change: is_change.then(|| ChangeVerdict::of(decision)),
             is_check,
@@ -52,7 +55,7 @@ impl CombinedVerdict {
 
     /// Returns whether the rule says something about the object.
     pub(in crate::commands) fn is_judgement(&self) -> bool {
-        self.status.is_some_and(|status| status != RuleStatus::Skip)
+        !self.is_unknown && self.status.is_some_and(|status| status != RuleStatus::Skip)
     }
 
     /// Returns whether a converted policy that says `after` to a request of `operation` says the same.
