@@ -46,7 +46,11 @@ pub(super) fn convert_cleanup_policy(
         Ok(policy) => deleting_policy(document, &policy, functions).map(|written| (written, policy)),
         Err(problem) => {
             let why = format!("the policy is not valid: {}", problem.message);
-            conversion.refused.push(UnconvertedRule { rule: Text::default(), why, location: problem.location });
+            conversion.refused.push(UnconvertedRule {
+                rule: Text::default(),
+                why,
+                location: problem.location,
+            });
             return Some(conversion);
         }
     };
@@ -121,9 +125,8 @@ fn object_conditions(
     if ["match", "exclude"].into_iter().any(is_quoted) {
         return refuse_conversion("a name that reads like a field of a request", &path);
     }
-    let about_object = |text: &str| {
-        OBJECT_FIELDS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-    };
+    let about_object =
+        |text: &str| OBJECT_FIELDS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
     let mut made = Vec::with_capacity(conditions.len());
     for (name, test) in conditions {
         let test = about_object(test);

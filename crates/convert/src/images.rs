@@ -144,12 +144,16 @@ impl ImageEntryReader<'_> {
     fn validation(&mut self) -> ConversionResult<Value> {
         let kind = self.entry.str_at(&["type"]);
         if !["", "Cosign"].contains(&kind) {
-            return refuse_conversion("signatures of another type than Cosign", &child_path(&self.path, "type"));
+            return refuse_conversion(
+                "signatures of another type than Cosign",
+                &child_path(&self.path, "type"),
+            );
         }
         let path = child_path(&self.path, "attestors");
         let sets = self.entry.get("attestors").and_then(Value::as_array).unwrap_or_default();
         if sets.is_empty() {
-            let why = "a rule without attestors needs no registry, which an ImageValidatingPolicy always asks";
+            let why =
+                "a rule without attestors needs no registry, which an ImageValidatingPolicy always asks";
             return refuse_conversion(why, &self.path);
         }
         let mut tests = Vec::with_capacity(sets.len());
@@ -173,9 +177,11 @@ impl ImageEntryReader<'_> {
             self.signer(entry, &child_path(&child_path(path, "entries"), index))?;
         }
         let all = self.attestors.len() - first;
-        let count = set.get("count").and_then(Value::as_i64).unwrap_or_else(|| i64::try_from(all).unwrap_or(0));
-        let names: Vec<String> =
-            (first..self.attestors.len()).map(|index| format!("attestors.{}", attestor_name(index))).collect();
+        let count =
+            set.get("count").and_then(Value::as_i64).unwrap_or_else(|| i64::try_from(all).unwrap_or(0));
+        let names: Vec<String> = (first..self.attestors.len())
+            .map(|index| format!("attestors.{}", attestor_name(index)))
+            .collect();
         Ok(format!("verifyImageSignatures(image, [{}]) >= {count}", names.join(", ")))
     }
 
@@ -198,7 +204,8 @@ impl ImageEntryReader<'_> {
                     cosign.insert("annotations".into(), annotations.into());
                 }
                 let name = attestor_name(self.attestors.len());
-                self.attestors.push(Map::from([("name", Value::from(name)), ("cosign", cosign.into())]).into());
+                self.attestors
+                    .push(Map::from([("name", Value::from(name)), ("cosign", cosign.into())]).into());
             }
         }
         if self.attestors.len() > MAX_SIGNERS {
@@ -208,7 +215,12 @@ impl ImageEntryReader<'_> {
     }
 
     /// Returns the signers of a `kind`, in the words of an attestor.
-    fn identities(&self, kind: &str, by: &Value, path: &[Step]) -> ConversionResult<Vec<(&'static str, Value)>> {
+    fn identities(
+        &self,
+        kind: &str,
+        by: &Value,
+        path: &[Step],
+    ) -> ConversionResult<Vec<(&'static str, Value)>> {
         let text = |key: &str| by.str_at(&[key]).to_owned();
         let has_variable = |key: &str| by.str_at(&[key]).contains("{{");
         match kind {
@@ -216,7 +228,10 @@ impl ImageEntryReader<'_> {
                 self.only(by, path, &["publicKeys", "signatureAlgorithm", "rekor", "ctlog"])?;
                 let keys = pem_blocks(by.str_at(&["publicKeys"]));
                 if keys.is_empty() || has_variable("publicKeys") {
-                    return refuse_conversion("a key that is not in the policy", &child_path(path, "publicKeys"));
+                    return refuse_conversion(
+                        "a key that is not in the policy",
+                        &child_path(path, "publicKeys"),
+                    );
                 }
                 let algorithm = text("signatureAlgorithm");
                 let key = |data: String| {
@@ -234,7 +249,10 @@ impl ImageEntryReader<'_> {
                 let mut map = Map::new();
                 for key in parts {
                     if has_variable(key) {
-                        return refuse_conversion("a certificate that is not in the policy", &child_path(path, key));
+                        return refuse_conversion(
+                            "a certificate that is not in the policy",
+                            &child_path(path, key),
+                        );
                     }
                     map.insert(key.into(), Map::from([("value", Value::from(text(key)))]).into());
                 }
@@ -316,7 +334,9 @@ mod tests {
         for glob in ["*", "ghcr.io/*", "ghcr.io/org/app*", "localhost:5000/a*", "ghcr.io/org/app:v1"] {
             assert!(is_plain_glob(glob), "{glob}");
         }
-        for glob in ["nginx*", "ghcr.io/org/app:*", "*/app", "ghcr.io/app", "ghcr.io/app@sha256:*", "library/a:1"] {
+        for glob in
+            ["nginx*", "ghcr.io/org/app:*", "*/app", "ghcr.io/app", "ghcr.io/app@sha256:*", "library/a:1"]
+        {
             assert!(!is_plain_glob(glob), "{glob}");
         }
     }

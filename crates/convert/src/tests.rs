@@ -4,7 +4,9 @@ mod changes;
 mod hostile;
 mod successors;
 
-use kubewright_admission::{DeletingPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies};
+use kubewright_admission::{
+    DeletingPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
+};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect, Engine, Rule, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;

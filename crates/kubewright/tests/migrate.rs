@@ -80,9 +80,15 @@ impl MigrationStage {
     /// Says that a policy is evaluated as it is now, and not as it will be.
     fn mark_current(&self, resource: &str, name: &str) {
         let policy = self.get(resource, name).expect("a policy");
-        let generation = policy.at(&["metadata", "generation"]).and_then(Value::as_i64).expect("a generation");
-        let condition = format!(r#"{{"type": "Ready", "status": "True", "observedGeneration": {generation}}}"#);
-        self.set_status(resource, name, &format!(r#"{{"conditionStatus": {{"conditions": [{condition}]}}}}"#));
+        let generation =
+            policy.at(&["metadata", "generation"]).and_then(Value::as_i64).expect("a generation");
+        let condition =
+            format!(r#"{{"type": "Ready", "status": "True", "observedGeneration": {generation}}}"#);
+        self.set_status(
+            resource,
+            name,
+            &format!(r#"{{"conditionStatus": {{"conditions": [{condition}]}}}}"#),
+        );
     }
 
     fn set_status(&self, resource: &str, name: &str, status: &str) {
@@ -255,7 +261,9 @@ fn what_is_killed_between_two_writes_is_continued(stage: &MigrationStage) {
         first.as_deref(),
         Some("enforce MutatingPolicy/add-owner: it agrees with its source, and acts in its place")
     );
-    stage.cluster.wait_until("it is written", || stage.phase("mutatingpolicies", "add-owner").0 == "enforcing");
+    stage
+        .cluster
+        .wait_until("it is written", || stage.phase("mutatingpolicies", "add-owner").0 == "enforcing");
     run.kill().expect("it is killed");
     run.wait().expect("it ends");
     assert!(stage.get("clusterpolicies", "add-owner").is_some(), "both are there");
@@ -264,7 +272,11 @@ fn what_is_killed_between_two_writes_is_continued(stage: &MigrationStage) {
     assert!(waiting.out.contains("wait MutatingPolicy/add-owner"), "{}", waiting.out);
     stage.mark_current("mutatingpolicies", "add-owner");
     let run = stage.migrate(&["--apply"]);
-    assert!(run.out.contains("delete ClusterPolicy/add-owner: its successors have its action"), "{}", run.out);
+    assert!(
+        run.out.contains("delete ClusterPolicy/add-owner: its successors have its action"),
+        "{}",
+        run.out
+    );
     assert_eq!(stage.phase("mutatingpolicies", "add-owner").0, "done");
     assert!(stage.get("clusterpolicies", "add-owner").is_none());
 }

@@ -78,12 +78,18 @@ fn tags_become_digests_before_anything_is_verified() {
 fn tags_stay_where_the_policy_says_so() {
     let unchanged = "r.example/a:1 r.example/a:1 elsewhere.example/a:1";
     pins(&POLICY.replace("{required: false}", "{required: false, mutateDigest: false}"), POD, unchanged);
-    pins(&POLICY.replace("spec:\n", "spec:\n  matchConditions: [{name: never, expression: 'false'}]\n"), POD, unchanged);
+    pins(
+        &POLICY.replace("spec:\n", "spec:\n  matchConditions: [{name: never, expression: 'false'}]\n"),
+        POD,
+        unchanged,
+    );
 }
 
 #[test]
 fn an_admission_without_an_answer_of_the_registry_is_refused() {
-    for (registry, want) in [("lacks it", "failed to fetch image r.example/a:1: not found"), ("fails", "no route")] {
+    for (registry, want) in
+        [("lacks it", "failed to fetch image r.example/a:1: not found"), ("fails", "no route")]
+    {
         let decision = decide(POLICY, POD, registry, true);
         assert!(!decision.is_allowed);
         let first = decision.outcomes.first().expect("an outcome");

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
 use kubewright_engine::{
-    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
-    WebhookPlan,
+    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule, WebhookPlan,
 };
 use kubewright_value::{Document, Text, Value};
 

@@ -60,7 +60,8 @@ impl Case {
     pub(crate) fn is_about_images(&self) -> bool {
         let has_images = |rule: &Value| {
             let rules = rule.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
-            kind(rule).ends_with("ImageValidatingPolicy") || rules.iter().any(|one| one.get("verifyImages").is_some())
+            kind(rule).ends_with("ImageValidatingPolicy")
+                || rules.iter().any(|one| one.get("verifyImages").is_some())
         };
         self.rules.iter().any(has_images)
     }
@@ -168,7 +169,15 @@ fn of_documents(
     let rules = rules.into_iter().filter(is_rule).map(|rule| placed(rule, NAMESPACE)).collect();
     let objects = objects.into_iter().flat_map(items).filter(|object| !kind(object).is_empty());
     let objects = objects.map(|object| placed(object, NAMESPACE)).collect();
-    Case { suite, name, rules, objects, operation: operation.to_owned(), namespace: NAMESPACE.to_owned(), images: Vec::new() }
+    Case {
+        suite,
+        name,
+        rules,
+        objects,
+        operation: operation.to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        images: Vec::new(),
+    }
 }
 
 /// The items of a list, or the object itself.

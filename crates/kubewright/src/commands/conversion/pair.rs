@@ -73,7 +73,8 @@ impl ConversionPair {
         world: &dyn World,
         settings: &DecisionSettings,
     ) -> PairDecision {
-        let is_any = |wanted: fn(RuleAction) -> bool| self.source.rules().iter().any(|rule| wanted(rule.action));
+        let is_any =
+            |wanted: fn(RuleAction) -> bool| self.source.rules().iter().any(|rule| wanted(rule.action));
         PairDecision {
             source: self.source.decide(request, world, settings),
             converted: self.converted.decide(request, world, settings),
