@@ -167,7 +167,8 @@ impl TestRegistry {
             let _ = stream.read_to_string(&mut answer);
         }
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let header = answer.lines().find_map(|line| line.split_once(": ").filter(|(name, _)| is_location(name)));
+        let header =
+            answer.lines().find_map(|line| line.split_once(": ").filter(|(name, _)| is_location(name)));
         (status, header.map(|(_, value)| value.trim().to_owned()).unwrap_or_default())
     }
 }

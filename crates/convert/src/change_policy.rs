@@ -1,4 +1,4 @@
-//! Writes a MutatingPolicy or a GeneratingPolicy; each rule has its own.
+//! Writes a MutatingPolicy, a GeneratingPolicy or an ImageValidatingPolicy; each rule has its own.
 
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Map, Text, Value};
@@ -48,7 +48,7 @@ fn change_spec(origin: &SourcePolicy<'_>, draft: &ConvertedRuleDraft, change: &C
     if let Some(webhook) = webhook_value(origin) {
         spec.insert("webhookConfiguration".into(), webhook);
     }
-    if change.kind == SuccessorKind::MutatingPolicy {
+    if [SuccessorKind::MutatingPolicy, SuccessorKind::ImageValidatingPolicy].contains(&change.kind) {
         // Controllers have policies of their own.
         let none = Map::from([("controllers", Value::array(Vec::new()))]);
         spec.insert("autogen".into(), Map::from([("podControllers", none.into())]).into());

@@ -1,4 +1,5 @@
-//! Rules that change or make objects: the drafts of MutatingPolicies and GeneratingPolicies.
+//! Rules that change or make objects: the drafts of MutatingPolicies and GeneratingPolicies, and what those share with
+//! rules that verify images.
 
 use kubewright_k8s::{Operation, PodTemplatePath};
 use kubewright_value::{Map, Text, Value};
@@ -42,8 +43,7 @@ impl Converter<'_> {
             );
             return refuse_conversion(why, &mutate.path);
         }
-        self.check_settings(rule)?;
-        let preconditions = translate_preconditions(rule, &self.functions)?;
+        let preconditions = self.sure_preconditions(rule)?;
         let source = MutationSource { written: rule, rule, mutate, workload: PodTemplatePath::Pod };
         let mut drafts = vec![self.mutation_draft(subject, &source, &preconditions)?];
         for generated in &subject.generated {
@@ -61,24 +61,36 @@ impl Converter<'_> {
         preconditions: &[(Text, String)],
     ) -> ConversionResult<ConvertedRuleDraft> {
         let rule = subject.rule;
-        let rewritten = RuleSource {
-            matching: generated.matching.clone(),
-            exclude: generated.exclude.clone(),
-            ..rule.clone()
-        };
-        let moved = |(name, text): &(Text, String)| {
-            let text = rebase::rebase_expression(text, generated.workload, TemplateReach::Description);
-            text.map(|text| (name.clone(), text)).ok_or_else(|| ConversionRefusal {
-                why: "an expression whose paths cannot be rewritten for controllers".to_owned(),
-                path: rule.path.clone(),
-            })
-        };
-        let preconditions: Vec<(Text, String)> =
-            preconditions.iter().map(moved).collect::<ConversionResult<_>>()?;
+        let rewritten = rewritten_rule(rule, generated);
+        let preconditions = moved_conditions(rule, generated, preconditions)?;
         let subject = subject.of_controllers(&rewritten, self.policy, &generated.name);
         let source = MutationSource { written: rule, rule: &rewritten, mutate, workload: generated.workload };
         let draft = self.mutation_draft(&subject, &source, &preconditions)?;
         Ok(ConvertedRuleDraft { variant: Some(generated.workload), ..draft })
+    }
+
+    /// Returns the drafts of a rule with one `change` for all kinds of objects, the rule itself first.
+    pub(super) fn change_drafts(
+        &self,
+        subject: &ConvertedRule<'_>,
+        conditions: &[(Text, String)],
+        change: &ConvertedChange,
+    ) -> ConversionResult<Vec<ConvertedRuleDraft>> {
+        let mut drafts = vec![self.change_draft(subject, conditions, change.clone())?];
+        for generated in &subject.generated {
+            let rewritten = rewritten_rule(subject.rule, generated);
+            let moved = moved_conditions(subject.rule, generated, conditions)?;
+            let subject = subject.of_controllers(&rewritten, self.policy, &generated.name);
+            let draft = self.change_draft(&subject, &moved, change.clone())?;
+            drafts.push(ConvertedRuleDraft { variant: Some(generated.workload), ..draft });
+        }
+        Ok(drafts)
+    }
+
+    /// Returns the preconditions of a rule that does more than check, by name.
+    pub(super) fn sure_preconditions(&self, rule: &RuleSource) -> ConversionResult<Vec<(Text, String)>> {
+        self.check_settings(rule)?;
+        translate_preconditions(rule, &self.functions)
     }
 
     fn mutation_draft(
@@ -112,8 +124,7 @@ impl Converter<'_> {
             );
             return refuse_conversion(why, &child_path(&rule.path, "generate"));
         }
-        self.check_settings(rule)?;
-        let conditions = translate_preconditions(rule, &self.functions)?;
+        let conditions = self.sure_preconditions(rule)?;
         let expressions = translate_generate(rule, generate, &self.functions)?;
         let entry = |text: String| Value::from(Map::from([("expression", Value::from(text))]));
         let mut fields = Vec::new();
@@ -169,7 +180,7 @@ impl Converter<'_> {
     }
 
     /// Returns why a rule is not written: `of_checks` where only checks are.
-    fn not_written(&self, of_checks: &'static str, of_changes: &'static str) -> &'static str {
+    pub(super) fn not_written(&self, of_checks: &'static str, of_changes: &'static str) -> &'static str {
         let writes_checks =
             !self.target.is_successor() || self.target.writes(SuccessorKind::ValidatingPolicy);
         if writes_checks { of_checks } else { of_changes }
@@ -192,6 +203,27 @@ impl Converter<'_> {
             ),
         }
     }
+}
+
+/// Returns `rule` about the objects of the rule that was generated from it.
+fn rewritten_rule(rule: &RuleSource, generated: &AutogenRule) -> RuleSource {
+    RuleSource { matching: generated.matching.clone(), exclude: generated.exclude.clone(), ..rule.clone() }
+}
+
+/// Returns `conditions` about the Pod that a controller describes.
+fn moved_conditions(
+    rule: &RuleSource,
+    generated: &AutogenRule,
+    conditions: &[(Text, String)],
+) -> ConversionResult<Vec<(Text, String)>> {
+    let moved = |(name, text): &(Text, String)| {
+        let text = rebase::rebase_expression(text, generated.workload, TemplateReach::Description);
+        text.map(|text| (name.clone(), text)).ok_or_else(|| ConversionRefusal {
+            why: "an expression whose paths cannot be rewritten for controllers".to_owned(),
+            path: rule.path.clone(),
+        })
+    };
+    conditions.iter().map(moved).collect()
 }
 
 fn mutation_value(mutation: &MutationExpression) -> Value {

@@ -89,7 +89,8 @@ fn match_expression_value(key: &str, operator: &str, values: &[Text]) -> Value {
     map.into()
 }
 
-fn put_optional(map: &mut Map, key: &str, value: Option<Value>) {
+/// Puts `value` into `map`, where there is one.
+pub(crate) fn put_optional(map: &mut Map, key: &str, value: Option<Value>) {
     if let Some(value) = value {
         map.insert(key.into(), value);
     }

@@ -35,7 +35,7 @@ pub(super) use mutation::{MutationExpression, MutationExpressions, MutationSourc
 use scope::TranslationScope;
 use shape::ValueShape;
 pub(super) use text::string_literal;
-pub(super) use values::translate_preconditions;
+pub(super) use values::{translate_cleanup_conditions, translate_preconditions};
 
 /// The evaluated object; on deletions the old one.
 pub(super) const TARGET_OBJECT: &str = "(object != null ? object : oldObject)";

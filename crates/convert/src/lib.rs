@@ -8,9 +8,11 @@ mod admission_policy;
 mod change_policy;
 mod changes;
 mod checks;
+mod cleanup;
 mod constraints;
 mod decision;
 mod expressions;
+mod images;
 mod listed;
 mod matching;
 mod policy;
@@ -34,6 +36,9 @@ pub const SUCCESSOR_GROUP: &str = "policies.kyverno.io";
 /// The beginnings of labels of objects that rules made: they say which rule did.
 pub const ORIGIN_LABELS: [&str; 2] = ["generate.kyverno.io/", "app.kubernetes.io/managed-by"];
 
+/// The beginning of annotations in which rules record the images that they verified.
+pub const IMAGE_RECORDS: &str = "kyverno.io/verify-images";
+
 /// The kind of policy that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversionTarget {
@@ -55,6 +60,10 @@ pub enum SuccessorKind {
     MutatingPolicy,
     /// For `generate`.
     GeneratingPolicy,
+    /// For CleanupPolicies.
+    DeletingPolicy,
+    /// For `verifyImages`.
+    ImageValidatingPolicy,
 }
 
 impl SuccessorKind {
@@ -65,6 +74,8 @@ impl SuccessorKind {
             Self::ValidatingPolicy => "ValidatingPolicy",
             Self::MutatingPolicy => "MutatingPolicy",
             Self::GeneratingPolicy => "GeneratingPolicy",
+            Self::DeletingPolicy => "DeletingPolicy",
+            Self::ImageValidatingPolicy => "ImageValidatingPolicy",
         }
     }
 }
@@ -141,7 +152,7 @@ pub fn is_conversion_output(document: &Document) -> bool {
     matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
 }
 
-/// Converts the ClusterPolicy or Policy in `document`, with those of `exceptions` that are from it, for functions that
+/// Converts the ClusterPolicy, Policy, CleanupPolicy or ClusterCleanupPolicy in `document`, with those of `exceptions` that are from it, for functions that
 /// see `inputs`; nothing when it holds something else.
 #[must_use]
 pub fn convert_policy(

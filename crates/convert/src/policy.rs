@@ -16,7 +16,7 @@ use super::{
     Conversion, ConversionNote, ConversionRefusal, ConversionResult, ConversionTarget, ConvertedPolicy,
     UnconvertedRule, refuse_conversion,
 };
-use super::{change_policy, decision, listed, vap, vpol};
+use super::{change_policy, cleanup, decision, listed, vap, vpol};
 use kubewright_dialect_kit::fields::child_path;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::autogen::{self, AutogenRule};
@@ -97,8 +97,11 @@ pub(super) fn convert_document(
     exceptions: &[Document],
     inputs: Inputs,
 ) -> Option<Conversion> {
-    let (policy, exceptions) = kubewright_kyverno::read_policy(document, exceptions)?;
     let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
+    let Some((policy, exceptions)) = kubewright_kyverno::read_policy(document, exceptions) else {
+        let is_written = target.writes(SuccessorKind::DeletingPolicy);
+        return is_written.then(|| cleanup::convert_cleanup_policy(document, &functions)).flatten();
+    };
     Some(convert_source(document, policy, &exceptions, target, functions))
 }
 
@@ -218,6 +221,7 @@ impl Converter<'_> {
         match &rule.validate.method {
             Method::Mutate(mutate) => return self.mutate_rule(subject, mutate, notes),
             Method::Generate(generate) => return self.generate_rule(subject, generate, notes),
+            Method::Images(_) => return self.image_rule(subject, notes),
             _ => {}
         }
         self.policy_wide(rule)?;
@@ -295,12 +299,6 @@ impl Converter<'_> {
                     &of_validate("manifests"),
                 );
             }
-            Method::Images(_) => {
-                return refuse_conversion(
-                    "`verifyImages` is not a check of one object alone",
-                    &child_path(&rule.path, "verifyImages"),
-                );
-            }
             _ => {}
         }
         if is_vap && self.policy.namespace.is_some() {
@@ -325,7 +323,7 @@ impl Converter<'_> {
     }
 
     /// Returns the failure action, which must be the same in all namespaces.
-    fn action(&self, rule: &RuleSource) -> ConversionResult<FailureAction> {
+    pub(super) fn action(&self, rule: &RuleSource) -> ConversionResult<FailureAction> {
         let own = rule.validate.failure_action.unwrap_or(self.policy.settings.failure_action);
         let overrides = rule.validate.failure_action_overrides.iter();
         let overrides = match rule.validate.failure_action {

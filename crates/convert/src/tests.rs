@@ -2,8 +2,11 @@
 
 mod changes;
 mod hostile;
+mod successors;
 
-use kubewright_admission::{MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies};
+use kubewright_admission::{
+    DeletingPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
+};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect, Engine, Rule, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;
@@ -192,11 +195,12 @@ fn document_of(text: &str) -> Document {
 
 /// Returns the rules of `documents`, in whichever of the dialects before and after a conversion they are written.
 fn rules(documents: &[Document]) -> Vec<Rule> {
-    let dialects: [Box<dyn Dialect>; 4] = [
+    let dialects: [Box<dyn Dialect>; 5] = [
         Box::new(Kyverno::new(&[], Default::default())),
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(&[], Default::default())),
         Box::new(MutatingPolicies::new(&[], Default::default())),
+        Box::new(DeletingPolicies::new(&[], Default::default())),
     ];
     let compiled = |document: &Document| {
         let dialect = dialects.iter().find(|dialect| dialect.claims(document))?;

@@ -4,13 +4,13 @@
 //! Kyverno's autogen of the rule, it is used; otherwise controllers get a separate policy.
 
 use kubewright_k8s::WorkloadKind;
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{Document, Map, Text, Value};
 
 use super::ConvertedPolicy;
 use super::policy::{ConvertedRuleDraft, SourcePolicy, draft_expressions};
 use super::rebase::autogen_rewrite;
 use kubewright_k8s::PodTemplatePath;
-use kubewright_kyverno::source::FailureAction;
+use kubewright_kyverno::source::{FailureAction, PolicySource};
 
 pub(super) const POLICIES_API_VERSION: &str = "policies.kyverno.io/v1";
 
@@ -179,12 +179,17 @@ fn validating_policy_document(
 
 /// Returns the metadata of a policy called `name`, with the labels and annotations of its source.
 pub(super) fn policy_metadata(origin: &SourcePolicy<'_>, name: &str) -> Value {
+    successor_metadata(origin.document, origin.policy.namespace.as_ref(), name)
+}
+
+/// Returns the metadata of a policy called `name` that succeeds the one in `document`.
+pub(super) fn successor_metadata(document: &Document, namespace: Option<&Text>, name: &str) -> Value {
     let mut metadata = Map::from([("name", Value::from(name))]);
-    if let Some(namespace) = &origin.policy.namespace {
+    if let Some(namespace) = namespace {
         metadata.insert("namespace".into(), namespace.clone().into());
     }
     for key in ["labels", "annotations"] {
-        let written = origin.document.value.at(&["metadata", key]).and_then(Value::as_object);
+        let written = document.value.at(&["metadata", key]).and_then(Value::as_object);
         let kept = written.into_iter().flat_map(Map::iter);
         let kept = kept.filter(|(name, _)| !DROPPED_ANNOTATIONS.contains(&name.as_str()));
         let kept: Map = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -209,7 +214,7 @@ fn validating_policy_spec(origin: &SourcePolicy<'_>, plan: &PolicyPlan) -> Value
     if let Some(webhook) = webhook_value(origin) {
         spec.insert("webhookConfiguration".into(), webhook);
     }
-    if let Some(evaluation) = evaluation_value(origin) {
+    if let Some(evaluation) = evaluation_value(origin.policy) {
         spec.insert("evaluation".into(), evaluation);
     }
     if let Some(autogen) = autogen_value(plan) {
@@ -239,8 +244,9 @@ pub(super) fn webhook_value(origin: &SourcePolicy<'_>) -> Option<Value> {
     Some(Map::from([("timeoutSeconds", timeout.clone())]).into())
 }
 
-fn evaluation_value(origin: &SourcePolicy<'_>) -> Option<Value> {
-    let settings = &origin.policy.settings;
+/// Returns what is evaluated when, where that is not always.
+pub(super) fn evaluation_value(policy: &PolicySource) -> Option<Value> {
+    let settings = &policy.settings;
     let off = || Value::from(Map::from([("enabled", Value::from(false))]));
     let mut evaluation = Map::new();
     if !settings.is_admission {

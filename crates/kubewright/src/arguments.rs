@@ -518,7 +518,7 @@ pub(crate) struct ConvertArguments {
 /// Kinds that policies can be converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
-    /// The successor of each rule: a ValidatingPolicy, a MutatingPolicy or a GeneratingPolicy.
+    /// The successor of each rule, whatever its kind is.
     Auto,
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
     #[value(alias = "vpol")]
@@ -529,6 +529,12 @@ pub(crate) enum ConvertTarget {
     /// GeneratingPolicy, and NamespacedGeneratingPolicy for a Policy.
     #[value(alias = "gpol")]
     Generatingpolicy,
+    /// DeletingPolicy for a ClusterCleanupPolicy, and NamespacedDeletingPolicy for a CleanupPolicy.
+    #[value(alias = "dpol")]
+    Deletingpolicy,
+    /// ImageValidatingPolicy, and NamespacedImageValidatingPolicy for a Policy.
+    #[value(alias = "ivpol")]
+    Imagevalidatingpolicy,
 }
 
 /// The policies to convert, and where to write the result.

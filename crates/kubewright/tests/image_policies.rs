@@ -45,7 +45,9 @@ impl ImageStage {
         let snapshot = Snapshot::empty();
         let definitions: Vec<&str> =
             snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
-        cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
+        cluster
+            .kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n"))
+            .expect_success();
         for namespace in ["kubewright-system", "exempt", "classic", "modern", "homely", "elsewhere"] {
             cluster.create_namespace(namespace);
         }
@@ -106,7 +108,8 @@ impl ImageStage {
 
     /// Checks what both kinds of policies have in common.
     fn verifies(&mut self, namespace: &str, refusal: &str) {
-        let (signed, unsigned, foreign) = (self.image("signed"), self.image("unsigned"), self.image("foreign"));
+        let (signed, unsigned, foreign) =
+            (self.image("signed"), self.image("unsigned"), self.image("foreign"));
         self.admits(namespace, "name: a", &signed, &self.pinned());
         self.admits(namespace, "name: a", &self.pinned(), &self.pinned());
         for image in [&unsigned, &foreign] {
@@ -133,7 +136,8 @@ impl ImageStage {
             self.refuses(namespace, "name: a", &image, "cannot reach `127.0.0.1`");
         }
         self.registry.restart();
-        self.cluster.wait_until("the registry is back", || self.ask(namespace, "name: a", &signed).is_success());
+        self.cluster
+            .wait_until("the registry is back", || self.ask(namespace, "name: a", &signed).is_success());
     }
 }
 
@@ -200,9 +204,9 @@ fn images_of_an_image_validating_policy_are_verified() {
     stage.await_ready("mutatingpolicies", &["image-of-label"], ready);
     stage.verifies("modern", "Policy signed failed: an image is not signed by the release key");
     let unsigned = stage.image("unsigned");
-    stage.cluster.wait_until("the exception counts", || {
-        stage.ask("modern", "name: excused", &unsigned).is_success()
-    });
+    stage
+        .cluster
+        .wait_until("the exception counts", || stage.ask("modern", "name: excused", &unsigned).is_success());
     // Images are looked at after all changes.
     let chosen = |name: &str| format!("name: a, labels: {{image: {name}}}");
     stage.admits("modern", &chosen("signed"), &unsigned, &stage.pinned());

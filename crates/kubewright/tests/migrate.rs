@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 #![cfg(feature = "serve")]
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use kubewright_controlplane::TestCluster;
@@ -23,7 +24,7 @@ struct MigrationRun {
 
 impl MigrationStage {
     /// Starts a cluster and fills it; nothing where there can be none.
-    fn start() -> Option<Self> {
+    fn start(policies: &str) -> Option<Self> {
         let cluster = TestCluster::builder().api_server_only().start()?;
         let snapshot = Snapshot::empty();
         let definitions: Vec<&str> =
@@ -31,7 +32,6 @@ impl MigrationStage {
         let stage = Self { cluster };
         stage.apply(&definitions.join("\n---\n"));
         stage.apply(include_str!("migrate/objects.yaml"));
-        let policies = include_str!("migrate/policies.yaml");
         stage.cluster.wait_until("the policies are accepted", || {
             stage.cluster.kubectl(&["apply", "--server-side", "-f", "-"], policies).is_success()
         });
@@ -44,15 +44,15 @@ impl MigrationStage {
             .expect_success();
     }
 
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+        command.arg("migrate").args(arguments).arg("--kubeconfig").arg(self.cluster.kubeconfig());
+        command.stdin(Stdio::null());
+        command
+    }
+
     fn migrate(&self, arguments: &[&str]) -> MigrationRun {
-        let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .arg("migrate")
-            .args(arguments)
-            .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig())
-            .stdin(Stdio::null())
-            .output()
-            .expect("the binary starts");
+        let output = self.command(arguments).output().expect("the binary starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code().expect("an exit code");
         MigrationRun { code, out: text(&output.stdout), err: text(&output.stderr) }
@@ -74,16 +74,42 @@ impl MigrationStage {
 
     /// Says, as a controller does, that a policy is evaluated.
     fn mark_ready(&self, name: &str) {
-        let status = r#"{"status": {"conditionStatus": {"ready": true}}}"#;
-        let patch =
-            ["patch", "validatingpolicies", name, "--subresource=status", "--type=merge", "-p", status];
+        self.set_status("validatingpolicies", name, r#"{"conditionStatus": {"ready": true}}"#);
+    }
+
+    /// Says that a policy is evaluated as it is now, and not as it will be.
+    fn mark_current(&self, resource: &str, name: &str) {
+        let policy = self.get(resource, name).expect("a policy");
+        let generation =
+            policy.at(&["metadata", "generation"]).and_then(Value::as_i64).expect("a generation");
+        let condition =
+            format!(r#"{{"type": "Ready", "status": "True", "observedGeneration": {generation}}}"#);
+        self.set_status(
+            resource,
+            name,
+            &format!(r#"{{"conditionStatus": {{"conditions": [{condition}]}}}}"#),
+        );
+    }
+
+    fn set_status(&self, resource: &str, name: &str, status: &str) {
+        let status = format!(r#"{{"status": {status}}}"#);
+        let patch = ["patch", resource, name, "--subresource=status", "--type=merge", "-p", &status];
         self.cluster.kubectl(&patch, "").expect_success();
+    }
+
+    /// Returns the phase of a successor, and the name of its first condition.
+    fn phase(&self, resource: &str, name: &str) -> (String, String) {
+        let policy = self.get(resource, name).expect("a policy");
+        let phase = policy.str_at(&["metadata", "annotations", "migrate.kubewright.dev/phase"]).to_owned();
+        let lists = ["matchConditions", "conditions"].map(|key| policy.at(&["spec", key]));
+        let first = lists.into_iter().flatten().find_map(|list| list.as_array()?.first());
+        (phase, first.map(|condition| condition.str_at(&["name"]).to_owned()).unwrap_or_default())
     }
 }
 
 #[test]
 fn policies_move_one_safe_step_after_the_other() {
-    let Some(stage) = MigrationStage::start() else { return };
+    let Some(stage) = MigrationStage::start(include_str!("migrate/policies.yaml")) else { return };
     everything_is_compared_on_every_object(&stage);
     a_dry_run_changes_nothing(&stage);
     successors_are_made_without_effect(&stage);
@@ -185,4 +211,72 @@ fn policies_of_others_stay(stage: &MigrationStage) {
     assert!(run.out.contains("skip ValidatingPolicy/require-team: it was migrated before"), "{}", run.out);
     assert_eq!(stage.action("require-team"), r#"done ["Deny"]"#);
     assert!(stage.get("clusterpolicies", "require-team").is_some());
+}
+
+/// The condition with which a successor does nothing.
+const OFF: &str = "migration-is-not-finished";
+
+#[test]
+fn rules_that_change_make_and_delete_objects_move_too() {
+    let Some(stage) = MigrationStage::start(include_str!("migrate/changes.yaml")) else { return };
+    let run = stage.migrate(&["--apply"]);
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let successors = [
+        ("mutatingpolicies", "add-owner", "MutatingPolicy", "ClusterPolicy"),
+        ("generatingpolicies", "quota", "GeneratingPolicy", "ClusterPolicy"),
+        ("deletingpolicies", "old-settings", "DeletingPolicy", "ClusterCleanupPolicy"),
+    ];
+    for (resource, name, kind, _) in successors {
+        assert!(run.out.contains(&format!("create {kind}/{name}: without effect")), "{}", run.out);
+        assert_eq!(stage.phase(resource, name), ("audit".to_owned(), OFF.to_owned()));
+    }
+    what_is_killed_between_two_writes_is_continued(&stage);
+    for (resource, name, kind, source) in successors.into_iter().skip(1) {
+        stage.set_status(resource, name, r#"{"conditionStatus": {"ready": true}}"#);
+        let run = stage.migrate(&["--apply"]);
+        let steps: Vec<&str> = run.out.lines().filter(|line| line.contains(name)).collect();
+        assert_eq!(
+            steps,
+            [
+                format!("enforce {kind}/{name}: it agrees with its source, and acts in its place"),
+                format!("delete {source}/{name}: its successors have its action"),
+                format!("done {kind}/{name}: its source is gone"),
+            ],
+            "{}",
+            run.err
+        );
+        let (phase, condition) = stage.phase(resource, name);
+        assert!(phase == "done" && condition != OFF, "{phase} {condition}");
+    }
+    assert_eq!(stage.migrate(&["--apply"]).out, "");
+}
+
+/// The run waits for a controller, because the successor is ready only as it was before it got its action.
+fn what_is_killed_between_two_writes_is_continued(stage: &MigrationStage) {
+    stage.mark_current("mutatingpolicies", "add-owner");
+    let mut run = stage.command(&["--apply"]).stdout(Stdio::piped()).spawn().expect("the binary starts");
+    let lines = BufReader::new(run.stdout.take().expect("a pipe")).lines();
+    let first = lines.map_while(Result::ok).find(|line| line.starts_with("enforce"));
+    assert_eq!(
+        first.as_deref(),
+        Some("enforce MutatingPolicy/add-owner: it agrees with its source, and acts in its place")
+    );
+    stage
+        .cluster
+        .wait_until("it is written", || stage.phase("mutatingpolicies", "add-owner").0 == "enforcing");
+    run.kill().expect("it is killed");
+    run.wait().expect("it ends");
+    assert!(stage.get("clusterpolicies", "add-owner").is_some(), "both are there");
+    assert_ne!(stage.phase("mutatingpolicies", "add-owner").1, OFF);
+    let waiting = stage.migrate(&["--apply"]);
+    assert!(waiting.out.contains("wait MutatingPolicy/add-owner"), "{}", waiting.out);
+    stage.mark_current("mutatingpolicies", "add-owner");
+    let run = stage.migrate(&["--apply"]);
+    assert!(
+        run.out.contains("delete ClusterPolicy/add-owner: its successors have its action"),
+        "{}",
+        run.out
+    );
+    assert_eq!(stage.phase("mutatingpolicies", "add-owner").0, "done");
+    assert!(stage.get("clusterpolicies", "add-owner").is_none());
 }

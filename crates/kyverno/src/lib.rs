@@ -147,6 +147,20 @@ pub fn read_policy(
     Some((policy, exceptions))
 }
 
+/// Reads the cleanup policy in `document`, or returns what is wrong with it; nothing when it holds something else.
+#[must_use]
+pub fn read_cleanup_policy(document: &Document) -> Option<Result<source::CleanupSource, Diagnostic>> {
+    if !is_cleanup_policy(document) {
+        return None;
+    }
+    let (policy, mut problems) = source::read_cleanup_policy(document);
+    problems.extend(policy.iter().flat_map(|policy| check::check_cleanup_policy(document, policy)));
+    match (policy, problems.into_iter().find(Diagnostic::is_error)) {
+        (_, Some(problem)) => Some(Err(problem)),
+        (policy, None) => policy.map(Ok),
+    }
+}
+
 fn is_policy(document: &Document) -> bool {
     field(document, "apiVersion").starts_with(GROUP) && KINDS.contains(&field(document, "kind"))
 }

@@ -113,9 +113,8 @@ impl ImageRuleFactory<'_> {
                 ..rule
             });
         }
-        let program = |base| -> Box<dyn RuleProgram> {
-            Box::new(ImagePolicyProgram::new(base, selection.clone()))
-        };
+        let program =
+            |base| -> Box<dyn RuleProgram> { Box::new(ImagePolicyProgram::new(base, selection.clone())) };
         rules.push(self.draft.rule_running(name.clone(), self.checks, parts(), program));
         rules
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, CelChecks, CelExpression, Environments, NamedCondition};
 use kubewright_engine::{
-    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule,
-    WebhookPlan,
+    BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, MutateProgram, Rule, WebhookPlan,
 };
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Text, Value};

@@ -13,8 +13,8 @@ pub(crate) use webhook::{WebhookShare, admission_webhooks, dedicate_webhook};
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule,
-    ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule, ResponseParts,
+    ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Map, Value};

@@ -14,7 +14,7 @@ use super::text::string_literal;
 use super::{lookup_refusal, match_filters, shape};
 use crate::{ConversionResult, refuse_conversion};
 use kubewright_dialect_kit::fields::{Located, child_path};
-use kubewright_kyverno::source::RuleSource;
+use kubewright_kyverno::source::{ContextEntry, RuleSource};
 use kubewright_kyverno::template::VariableTemplate;
 
 /// Returns the scope of the expressions of `rule`, outside of loops.
@@ -43,6 +43,25 @@ pub(crate) fn translate_preconditions(
     Ok(match formula {
         Formula::True => Vec::new(),
         formula => vec![(Text::new_static("preconditions"), formula.written())],
+    })
+}
+
+/// Returns when the conditions of a cleanup policy about `kinds` hold, which reads `context`; nothing where they always do.
+///
+/// # Errors
+/// When they have no equivalent, or may end in an error.
+pub(crate) fn translate_cleanup_conditions(
+    written: &Located<Value>,
+    context: &[ContextEntry],
+    (kinds, functions): (&[&str], &JmesPathFunctions),
+) -> ConversionResult<Option<String>> {
+    if let Some(first) = context.first() {
+        return refuse_conversion(&lookup_refusal(&first.from), &first.path);
+    }
+    let scope = TranslationScope::new("object", shape::shape_of_kinds(kinds.iter().copied()));
+    Ok(match sure_conditions(written, &scope, functions)? {
+        Formula::True => None,
+        formula => Some(formula.written()),
     })
 }
 

@@ -77,7 +77,10 @@ pub(super) fn run_conversion(
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
     let mut converted = convert_documents(documents, target, &options)?;
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
-        let message = format!("no ClusterPolicy or Policy found in {}", listed_paths(&arguments.policies));
+        let message = format!(
+            "no ClusterPolicy, Policy or cleanup policy found in {}",
+            listed_paths(&arguments.policies)
+        );
         problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
     proof::prove_on_tests(

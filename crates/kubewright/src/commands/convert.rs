@@ -20,6 +20,8 @@ pub(crate) fn run_convert(
         ConvertTarget::Validatingpolicy => Some(SuccessorKind::ValidatingPolicy),
         ConvertTarget::Mutatingpolicy => Some(SuccessorKind::MutatingPolicy),
         ConvertTarget::Generatingpolicy => Some(SuccessorKind::GeneratingPolicy),
+        ConvertTarget::Deletingpolicy => Some(SuccessorKind::DeletingPolicy),
+        ConvertTarget::Imagevalidatingpolicy => Some(SuccessorKind::ImageValidatingPolicy),
     };
     let target = ConversionTarget::Successor(kind);
     conversion::run_conversion(&arguments.conversions, &[], target, color)

@@ -14,7 +14,6 @@ mod sources;
 use kubewright_convert::ConversionTarget;
 use kubewright_engine::Diagnostic;
 use kubewright_report::text::listed_paths;
-use kubewright_value::Document;
 
 use super::conversion::{self, ConvertedDocument};
 use super::scan::ScanCluster;
@@ -41,7 +40,6 @@ pub(crate) fn run_migrate(
     let mut sources = MigrationSources::read(arguments, cluster.as_ref());
     let mut problems = std::mem::take(&mut sources.problems);
     let documents = std::mem::take(&mut sources.documents);
-    tell_left_out(&documents);
     let mut converted =
         conversion::convert_documents(documents, ConversionTarget::Successor(None), &sources.options)?;
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
@@ -79,17 +77,6 @@ pub(crate) fn run_migrate(
         (false, true) => ExitStatus::Clean,
         (false, false) => ExitStatus::Violations,
     })
-}
-
-/// Names the policies that are of no kind that is migrated.
-fn tell_left_out(documents: &[Document]) {
-    let is_cleanup = |document: &&Document| {
-        matches!(document.value.str_at(&["kind"]), "CleanupPolicy" | "ClusterCleanupPolicy")
-    };
-    let count = documents.iter().filter(is_cleanup).count();
-    if count > 0 {
-        print_stderr(format_args!("{count} CleanupPolicies are not migrated"));
-    }
 }
 
 fn rule_count(converted: &[ConvertedDocument]) -> usize {

@@ -267,7 +267,7 @@ impl Recorder {
 }
 
 fn definition(group: &str, kind: &str, versions: &[String]) -> Value {
-    let plural = format!("{}s", kind.to_lowercase());
+    let plural = kubewright_k8s::resource_name(kind);
     let schema = r#"{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}"#;
     let version = |(number, name): (usize, &String)| {
         format!(r#"{{"name":"{name}","served":true,"storage":{},"schema":{schema}}}"#, number == 0)
@@ -290,6 +290,7 @@ fn bare(mut object: Value) -> Value {
     }
     remove(&mut object, "metadata", &new);
     match kind(&object) {
+        "PersistentVolume" => remove(&mut object, "status", &["lastPhaseTransitionTime"]),
         "Service" => remove(&mut object, "spec", &["clusterIP", "clusterIPs"]),
         // The pods of a Job are found by its id.
         "Job" => forget(&mut object, "controller-uid"),

@@ -7,8 +7,18 @@ use kubewright_value::{Map, Source, Value, json, yaml};
 /// Where rules live that name no namespace, and objects too.
 const NAMESPACE: &str = "doors";
 
-/// The kinds of rules that a cluster holds.
-const RULES: [&str; 3] = ["ModRule", "ClusterPolicy", "Policy"];
+/// The kinds of rules that a cluster holds and asks a webhook about.
+const RULES: [&str; 9] = [
+    "ModRule",
+    "ClusterPolicy",
+    "Policy",
+    "ValidatingPolicy",
+    "NamespacedValidatingPolicy",
+    "MutatingPolicy",
+    "NamespacedMutatingPolicy",
+    "ImageValidatingPolicy",
+    "NamespacedImageValidatingPolicy",
+];
 
 /// Rules, and objects that they are asked about.
 #[derive(Debug, Clone)]
@@ -25,15 +35,35 @@ pub(crate) struct Case {
     pub(crate) operation: String,
     /// The namespace of the request, for objects that name none.
     pub(crate) namespace: String,
+    /// What registries say about images.
+    images: Vec<Value>,
 }
 
 impl Case {
     /// Writes the rules into one file, which is returned, and what exists besides into another: the objects.
     pub(crate) fn write(&self, folder: &Path) -> PathBuf {
         let file = folder.join("rules.yaml");
-        std::fs::write(folder.join("world.yaml"), documents(&self.objects)).expect("a file");
+        let world = Map::from([
+            ("apiVersion", Value::from("kubewright.dev/v1alpha1")),
+            ("kind", "World".into()),
+            ("images", self.images.clone().into()),
+        ]);
+        let world = [self.objects.as_slice(), &[world.into()]].concat();
+        std::fs::write(folder.join("world.yaml"), documents(&world)).expect("a file");
         std::fs::write(&file, documents(&self.rules)).expect("a file");
         file
+    }
+}
+
+impl Case {
+    /// Returns whether a rule is about images: it speaks in two phases, and the first to refuse is the last to speak.
+    pub(crate) fn is_about_images(&self) -> bool {
+        let has_images = |rule: &Value| {
+            let rules = rule.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
+            kind(rule).ends_with("ImageValidatingPolicy")
+                || rules.iter().any(|one| one.get("verifyImages").is_some())
+        };
+        self.rules.iter().any(has_images)
     }
 }
 
@@ -42,8 +72,8 @@ pub(crate) fn documents(values: &[Value]) -> String {
     values.iter().map(|value| format!("---\n{}\n", json::to_string(value))).collect()
 }
 
-/// Reads all cases below `corpus`.
-pub(crate) fn read(corpus: &Path) -> Vec<Case> {
+/// Reads all cases below `corpus`, and those of our own `examples`.
+pub(crate) fn read(corpus: &Path, examples: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for file in files(&corpus.join("modrule"), "json") {
         let suite = stem(&file);
@@ -51,13 +81,18 @@ pub(crate) fn read(corpus: &Path) -> Vec<Case> {
             cases.extend(of_rules(&format!("modrule/{suite}"), &case));
         }
     }
-    for case in list(&parse(&corpus.join("kyverno/probes.json")), "cases") {
-        cases.extend(of_probe(&case));
+    for suite in ["probes", "probes-mutate", "probes-mutatingpolicy"] {
+        for case in list(&parse(&corpus.join(format!("kyverno/{suite}.json"))), "cases") {
+            cases.extend(of_probe(&format!("kyverno/{suite}"), &case));
+        }
     }
-    for tree in ["policies", "cli"] {
-        let folder = corpus.join("kyverno").join(tree);
+    let tree = |name: &str| (format!("kyverno/{name}"), corpus.join("kyverno").join(name));
+    let example = |name: &str| (format!("examples/{name}"), examples.join(name));
+    for (suite, folder) in
+        [tree("policies"), tree("cli"), example("admission"), example("kyverno"), example("modrule")]
+    {
         for file in test_files(&folder) {
-            cases.extend(of_test_file(&format!("kyverno/{tree}"), &folder, &file));
+            cases.extend(of_test_file(&suite, &folder, &file));
         }
     }
     cases.retain(|case| !case.rules.is_empty() && !case.objects.is_empty());
@@ -80,11 +115,12 @@ fn of_rules(suite: &str, case: &Value) -> Option<Case> {
         objects: vec![placed(with_version(object.clone()), &namespace)],
         operation: some_or(text("operation"), "CREATE"),
         namespace,
+        images: Vec::new(),
     })
 }
 
 /// `{name, policy, resources, flags}`; flags that change more than the operation make no admission.
-fn of_probe(case: &Value) -> Option<Case> {
+fn of_probe(suite: &str, case: &Value) -> Option<Case> {
     let text = |key: &str| case.str_at(&[key]);
     let flags: Vec<Value> = list(case, "flags");
     let flags: Vec<&str> = flags.iter().filter_map(Value::as_str).collect();
@@ -94,7 +130,7 @@ fn of_probe(case: &Value) -> Option<Case> {
         _ => return None,
     };
     Some(of_documents(
-        "kyverno/probes".to_owned(),
+        suite.to_owned(),
         text("name").to_owned(),
         documents_of(text("policy"), "a policy"),
         documents_of(text("resources"), "resources"),
@@ -113,7 +149,14 @@ fn of_test_file(suite: &str, folder: &Path, file: &Path) -> Option<Case> {
         texts.flat_map(|text| documents_of(&text, "a file")).collect()
     };
     let name = file.parent()?.strip_prefix(folder).ok()?.display().to_string();
-    Some(of_documents(suite.to_owned(), name, beside("policies"), beside("resources"), "CREATE"))
+    let rules = ["policies", "rules"].map(beside).concat();
+    let context = test.get("context").and_then(Value::as_str).map(|name| file.with_file_name(name));
+    let context = context.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let contexts = documents_of(&context, "a context");
+    let images = contexts.iter().filter_map(|context| context.at(&["spec", "images"])?.as_array());
+    let images = images.flatten().cloned().collect();
+    let case = of_documents(suite.to_owned(), name, rules, beside("resources"), "CREATE");
+    Some(Case { images, ..case })
 }
 
 fn of_documents(
@@ -126,7 +169,15 @@ fn of_documents(
     let rules = rules.into_iter().filter(is_rule).map(|rule| placed(rule, NAMESPACE)).collect();
     let objects = objects.into_iter().flat_map(items).filter(|object| !kind(object).is_empty());
     let objects = objects.map(|object| placed(object, NAMESPACE)).collect();
-    Case { suite, name, rules, objects, operation: operation.to_owned(), namespace: NAMESPACE.to_owned() }
+    Case {
+        suite,
+        name,
+        rules,
+        objects,
+        operation: operation.to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        images: Vec::new(),
+    }
 }
 
 /// The items of a list, or the object itself.
@@ -146,7 +197,7 @@ pub(crate) fn kind(object: &Value) -> &str {
 }
 
 /// Kinds that are in no namespace.
-const CLUSTER_WIDE: [&str; 24] = [
+const CLUSTER_WIDE: [&str; 27] = [
     "APIService",
     "CSIDriver",
     "CertificateSigningRequest",
@@ -155,8 +206,10 @@ const CLUSTER_WIDE: [&str; 24] = [
     "ClusterRoleBinding",
     "ClusterSecretStore",
     "CustomResourceDefinition",
+    "ImageValidatingPolicy",
     "IngressClass",
     "MutatingAdmissionPolicy",
+    "MutatingPolicy",
     "MutatingWebhookConfiguration",
     "Namespace",
     "Node",
@@ -168,6 +221,7 @@ const CLUSTER_WIDE: [&str; 24] = [
     "StorageClass",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
+    "ValidatingPolicy",
     "ValidatingWebhookConfiguration",
     "VolumeAttachment",
     "VolumeSnapshotClass",
@@ -234,6 +288,9 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
+/// The names of files with tests.
+const TEST_FILES: [&str; 2] = ["kyverno-test.yaml", "kubewright-test.yaml"];
+
 fn test_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -242,7 +299,7 @@ fn test_files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "kyverno-test.yaml") {
+            } else if path.file_name().is_some_and(|name| TEST_FILES.iter().any(|known| name == *known)) {
                 found.push(path);
             }
         }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use kubewright_value::Value;
 
 use crate::cases::{Case, kind};
-use crate::verdict::Verdict;
+use crate::verdict::{Seen, Verdict};
 
 /// Where a verdict comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,8 +52,9 @@ impl Summary {
         *self.denied.entry(door).or_default() += usize::from(!got.is_allowed);
         self.changed += usize::from(door == Door::Webhook && &want.object != object);
         // What the API server stores is compared by itself, and what is deleted cannot be changed.
-        let is_changed_here = door == Door::Webhook && case.operation != "DELETE";
-        if let Some(difference) = want.difference(got, is_changed_here) {
+        let patch = door == Door::Webhook && case.operation != "DELETE";
+        let seen = Seen { patch, all_reasons: !case.is_about_images() };
+        if let Some(difference) = want.difference(got, seen) {
             self.differ(door, case, object, &difference);
         }
     }

@@ -13,9 +13,18 @@ pub(crate) struct Verdict {
     pub(crate) reasons: Vec<String>,
 }
 
+/// What a door lets see.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// What becomes of the object.
+    pub(crate) patch: bool,
+    /// The reasons of all rules, and not only of those that refuse first.
+    pub(crate) all_reasons: bool,
+}
+
 impl Verdict {
     /// Returns what is different in `other`, which has one text for all reasons.
-    pub(crate) fn difference(&self, other: &Verdict, is_patch_seen: bool) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Verdict, seen: Seen) -> Option<String> {
         if self.is_allowed != other.is_allowed {
             let word = |verdict: &Verdict| if verdict.is_allowed { "allowed" } else { "denied" };
             return Some(format!(
@@ -28,10 +37,13 @@ impl Verdict {
         }
         if !self.is_allowed {
             let said = plain(&other.reasons.join("\n"));
+            if !seen.all_reasons {
+                return said.is_empty().then(|| format!("no reason for {:?}", self.reasons));
+            }
             let missing = self.reasons.iter().find(|reason| !said.contains(&plain(reason)))?;
             return Some(format!("`{missing}` is not in {:?}", other.reasons));
         }
-        (is_patch_seen && self.object != other.object).then(|| {
+        (seen.patch && self.object != other.object).then(|| {
             let changes = kubewright_patch::diff_values(&self.object, &other.object);
             format!("another object: {changes:?}")
         })

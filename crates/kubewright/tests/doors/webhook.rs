@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use bytes::Bytes;
+use kubewright_k8s::resource_name;
 use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, ServerProcess, free_address};
 use kubewright_value::{Map, Value, json};
 use tokio::runtime::Runtime;
@@ -107,7 +108,7 @@ fn review(case: &Case, object: &Value) -> Value {
         Map::from([("group", group.into()), ("version", version.into()), (last, Value::from(name))]).into()
     };
     let kind_of = names("kind", kind(object).to_owned());
-    let resource = names("resource", format!("{}s", kind(object).to_lowercase()));
+    let resource = names("resource", resource_name(kind(object)));
     let namespace = if is_cluster_wide(kind(object)) { "" } else { text(&["metadata", "namespace"]) };
     // A Namespace is in itself.
     let namespace = if kind(object) == "Namespace" { text(&["metadata", "name"]) } else { namespace };

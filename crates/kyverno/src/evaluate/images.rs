@@ -24,22 +24,37 @@ impl RuleProgram for ImageMutation {
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.0.document);
         let verdict = match phase {
             ImagePhase::Nothing => CheckVerdict::Nothing("no image is to be verified".into()),
-            ImagePhase::Skip(message) => CheckVerdict::Skip(message),
+            ImagePhase::Skip(message) => {
+                // What is left out needs no record, and an object that no rule is about stays as it is.
+                self.restore(object, before, evaluation)?;
+                CheckVerdict::Skip(message)
+            }
             ImagePhase::Pass(message) => {
                 return Ok(Effect::Patch { operations: patch::diff_values(&before, object), message });
             }
             ImagePhase::Fail(violation) => CheckVerdict::Fail(violation),
             ImagePhase::Error(error) => {
-                // A record that this phase did not write must not be believed by the next one.
-                *object = before;
-                if evaluation.request.is_admission() {
-                    let mut own = Budget::new(Limits::default());
-                    forget(object, self.0.record_key(), &mut own)?;
-                }
+                self.restore(object, before, evaluation)?;
                 CheckVerdict::Error(error)
             }
         };
         self.0.effect(verdict, evaluation).map_err(|error| self.0.tolerated(error, evaluation))
+    }
+}
+
+impl ImageMutation {
+    /// Takes back what was changed. A record that this phase did not write must not be believed by the next one.
+    fn restore(
+        &self,
+        object: &mut Value,
+        before: Value,
+        evaluation: &Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        *object = before;
+        if !evaluation.request.is_admission() {
+            return Ok(());
+        }
+        forget(object, self.0.record_key(), &mut Budget::new(Limits::default()))
     }
 }
 

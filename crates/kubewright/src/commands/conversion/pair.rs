@@ -23,8 +23,10 @@ pub(in crate::commands) struct PairDecision {
     pub(in crate::commands) source: Decision,
     /// The decision of the policy that replaces them.
     pub(in crate::commands) converted: Decision,
-    /// Whether the rules change or make objects.
+    /// Whether the rules change, make or delete objects.
     is_change: bool,
+    /// Whether the rules judge objects.
+    is_check: bool,
 }
 
 impl ConversionPair {
@@ -58,6 +60,12 @@ impl ConversionPair {
         self.source.rules().iter().chain(self.converted.rules())
     }
 
+    /// Returns whether the rules are about stored objects, and not about requests.
+    #[cfg(feature = "serve")]
+    pub(in crate::commands) fn is_about_stored(&self) -> bool {
+        self.source.rules().iter().all(|rule| rule.action == RuleAction::Delete)
+    }
+
     /// Asks both about `request`.
     pub(in crate::commands) fn decide(
         &self,
@@ -65,10 +73,13 @@ impl ConversionPair {
         world: &dyn World,
         settings: &DecisionSettings,
     ) -> PairDecision {
+        let is_any =
+            |wanted: fn(RuleAction) -> bool| self.source.rules().iter().any(|rule| wanted(rule.action));
         PairDecision {
             source: self.source.decide(request, world, settings),
             converted: self.converted.decide(request, world, settings),
-            is_change: self.source.rules().iter().any(|rule| rule.action != RuleAction::Validate),
+            is_change: is_any(|action| action != RuleAction::Validate),
+            is_check: is_any(|action| action == RuleAction::Validate),
         }
     }
 }
@@ -76,8 +87,8 @@ impl ConversionPair {
 impl PairDecision {
     /// Returns what both say in short.
     pub(in crate::commands) fn verdicts(&self) -> (CombinedVerdict, CombinedVerdict) {
-        let [source, converted] = [&self.source, &self.converted];
-        (CombinedVerdict::of(source, self.is_change), CombinedVerdict::of(converted, self.is_change))
+        let verdict = |decision| CombinedVerdict::of(decision, self.is_change, self.is_check);
+        (verdict(&self.source), verdict(&self.converted))
     }
 
     /// Takes what must be looked up before both can answer.

@@ -36,7 +36,10 @@ fn print_conversion_lines(converted: &[ConvertedDocument], color: ColorChoice) {
     for one in converted {
         let policy = &one.conversion.policy;
         for UnconvertedRule { rule, why, location } in &one.conversion.refused {
-            let what = format!("rule `{rule}` of `{policy}` is not converted: {why}");
+            let what = match rule.as_str() {
+                "" => format!("`{policy}` is not converted: {why}"),
+                rule => format!("rule `{rule}` of `{policy}` is not converted: {why}"),
+            };
             print_stderr(format_args!("{} {}: {what}", paint.yellow("left out"), place(location)));
         }
         for (at, difference) in &one.proof.differences {

@@ -1,7 +1,7 @@
 //! What all rules of a policy together say about an object, and whether a converted policy says the same.
 
-use kubewright_convert::ORIGIN_LABELS;
-use kubewright_engine::{Decision, RuleStatus, WriteVerb};
+use kubewright_convert::{IMAGE_RECORDS, ORIGIN_LABELS};
+use kubewright_engine::{Decision, EvalErrorKind, ObjectWrite, RuleStatus, WriteVerb};
 use kubewright_k8s::Operation;
 use kubewright_patch as patch;
 use kubewright_value::{Map, Text, Value, json};
@@ -12,9 +12,13 @@ pub(in crate::commands) struct CombinedVerdict {
     /// The worst status.
     status: Option<RuleStatus>,
     is_refusal: bool,
+    /// Whether something could not be looked up, so that nothing is known.
+    is_unknown: bool,
     message: Text,
-    /// What becomes of the object, and what else is written; only for rules that change or make objects.
+    /// What becomes of the object, and what else is written; only for rules that change, make or delete objects.
     change: Option<ChangeVerdict>,
+    /// Whether objects are also judged.
+    is_check: bool,
 }
 
 /// What rules change.
@@ -23,11 +27,14 @@ struct ChangeVerdict {
     object: Value,
     /// The objects that are made, without the labels that say by what.
     made: Vec<Value>,
+    /// Whether the object itself is deleted.
+    is_deleted: bool,
 }
 
 impl CombinedVerdict {
-    /// Returns the outcome of all rules in `decision`, which change or make objects if `is_change`.
-    pub(in crate::commands) fn of(decision: &Decision, is_change: bool) -> Self {
+    /// Returns the outcome of all rules in `decision`, which change, make or delete objects if `is_change`, and judge them
+    /// if `is_check`.
+    pub(in crate::commands) fn of(decision: &Decision, is_change: bool, is_check: bool) -> Self {
         let rank = |status: RuleStatus| match status {
             RuleStatus::Skip => 0,
             RuleStatus::Pass => 1,
@@ -39,14 +46,16 @@ impl CombinedVerdict {
         Self {
             status: worst.map(|outcome| outcome.status),
             is_refusal: decision.outcomes.iter().any(|outcome| outcome.is_refusal),
+            is_unknown: decision.outcomes.iter().any(|one| one.error == Some(EvalErrorKind::Failed)),
             message: worst.map(|outcome| outcome.message.clone()).unwrap_or_default(),
             change: is_change.then(|| ChangeVerdict::of(decision)),
+            is_check,
         }
     }
 
     /// Returns whether the rule says something about the object.
     pub(in crate::commands) fn is_judgement(&self) -> bool {
-        self.status.is_some_and(|status| status != RuleStatus::Skip)
+        !self.is_unknown && self.status.is_some_and(|status| status != RuleStatus::Skip)
     }
 
     /// Returns whether a converted policy that says `after` to a request of `operation` says the same.
@@ -58,9 +67,14 @@ impl CombinedVerdict {
         match (&self.change, &after.change) {
             (Some(before), Some(changed)) => {
                 let is_error = |verdict: &Self| verdict.status == Some(RuleStatus::Error);
-                is_error(self) == is_error(after)
+                let is_same = match self.is_check {
+                    true => self.is_same(after),
+                    false => is_error(self) == is_error(after),
+                };
+                // Of what is refused nothing is stored.
+                is_same
                     && self.is_refusal == after.is_refusal
-                    && before.difference(changed).is_none()
+                    && (self.is_refusal || before.difference(changed).is_none())
             }
             _ => is_forgiven || self.is_same(after),
         }
@@ -101,11 +115,14 @@ impl CombinedVerdict {
 
 impl ChangeVerdict {
     fn of(decision: &Decision) -> Self {
-        let writes = decision.outcomes.iter().flat_map(|outcome| &outcome.writes);
+        let writes = || decision.outcomes.iter().flat_map(|outcome| &outcome.writes);
+        let is_deletion =
+            |write: &ObjectWrite| write.verb == WriteVerb::Delete && write.object == decision.object;
         // What goes with its trigger is found by labels, and not by the rule.
-        let made = writes.filter(|write| write.verb != WriteVerb::Delete);
+        let made = writes().filter(|write| write.verb != WriteVerb::Delete);
         Self {
-            object: decision.object.clone(),
+            object: without_records(&decision.object),
+            is_deleted: writes().any(is_deletion),
             made: made.map(|write| without_origin(&write.object)).collect(),
         }
     }
@@ -116,6 +133,14 @@ impl ChangeVerdict {
             return Some(format!(
                 "the resulting objects differ, first in {}",
                 json::to_string(&operation.to_value())
+            ));
+        }
+        if self.is_deleted != after.is_deleted {
+            let word = |is_deleted: bool| if is_deleted { "deletes" } else { "keeps" };
+            return Some(format!(
+                "the source {} the object, the converted one {} it",
+                word(self.is_deleted),
+                word(after.is_deleted)
             ));
         }
         if self.made.len() != after.made.len() {
@@ -129,6 +154,26 @@ impl ChangeVerdict {
         let differing = pairs.find_map(|(one, other)| patch::diff_values(one, other).into_iter().next())?;
         Some(format!("the objects that are made differ, first in {}", json::to_string(&differing.to_value())))
     }
+}
+
+/// Returns an object without what rules that verify images write down about it: others do not, or elsewhere.
+fn without_records(object: &Value) -> Value {
+    let annotations = object.at(&["metadata", "annotations"]).and_then(Value::as_object);
+    let is_record = |name: &Text| name.starts_with(IMAGE_RECORDS);
+    if !annotations.is_some_and(|annotations| annotations.keys().any(is_record)) {
+        return object.clone();
+    }
+    let kept = annotations.into_iter().flat_map(Map::iter).filter(|(name, _)| !is_record(name));
+    let kept: Map = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut object = object.clone();
+    let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata")?.as_object_mut());
+    if let Some(metadata) = metadata {
+        match kept.is_empty() {
+            true => drop(metadata.remove("annotations")),
+            false => drop(metadata.insert("annotations".into(), kept.into())),
+        }
+    }
+    object
 }
 
 /// Returns an object without the labels that say what made it.

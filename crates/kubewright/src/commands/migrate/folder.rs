@@ -61,6 +61,10 @@ pub(super) fn remaining_policy(one: &ConvertedDocument) -> Option<Value> {
     let map = document.as_object_mut()?;
     map.remove("status");
     clean_metadata(map.get_mut("metadata").and_then(Value::as_object_mut));
+    if one.document.value.at(&["spec", "rules"]).is_none() {
+        // It is a rule itself.
+        return migrated.is_empty().then_some(document);
+    }
     let rules = remaining_rules(&one.document.value, &migrated);
     if rules.is_empty() {
         return None;

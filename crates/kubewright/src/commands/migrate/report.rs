@@ -110,7 +110,7 @@ impl<'c> MigrationReport<'c> {
         for row in &self.rows {
             if matches!(row.result, MigrationResult::Differs | MigrationResult::Remains) {
                 let result = row.result.name();
-                print_stderr(format_args!("{result} {}/{}: {}", row.policy, row.rule, row.line()));
+                print_stderr(format_args!("{result} {}: {}", row.title(), row.line()));
                 if !row.differences.is_empty() {
                     print_stderr(row.difference_text());
                 }
@@ -128,7 +128,7 @@ impl<'c> MigrationReport<'c> {
                 MigrationResult::Unproven | MigrationResult::Remains => paint.yellow(&result),
                 MigrationResult::Differs => paint.red(&result),
             };
-            writeln!(out, "{result} {}/{}: {}", row.policy, row.rule, row.line())?;
+            writeln!(out, "{result} {}: {}", row.title(), row.line())?;
         }
         out.flush()
     }
@@ -177,7 +177,7 @@ impl<'c> MigrationReport<'c> {
             text.push_str("\n## Differences\n");
         }
         for row in differing {
-            text.push_str(&format!("\n### {}/{}\n\n", cell(row.policy), cell(row.rule)));
+            text.push_str(&format!("\n### {}\n\n", cell(&row.title())));
             let trace = row.difference_text();
             let fence = "`".repeat(longest_run(&trace, '`').max(2) + 1);
             text.push_str(&format!("{fence}\n{trace}{fence}\n"));
@@ -218,6 +218,14 @@ fn written_row<'c>(
 }
 
 impl MigrationRow<'_> {
+    /// Returns `policy/rule`, or the policy where it is one rule.
+    fn title(&self) -> String {
+        match self.rule.as_str() {
+            "" => self.policy.to_string(),
+            rule => format!("{}/{rule}", self.policy),
+        }
+    }
+
     fn line(&self) -> String {
         match self.result {
             MigrationResult::Migrated => format!(

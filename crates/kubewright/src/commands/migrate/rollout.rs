@@ -267,7 +267,10 @@ impl<'c> Rollout<'c> {
         let Some(live) = self.read(&resource.address().named(namespace, name))? else { return Ok(true) };
         let rules = annotation(plan::RULES_ANNOTATION);
         let rules: HashSet<&str> = rules.split(',').collect();
-        let all = live.at(&["spec", "rules"]).and_then(Value::as_array).map_or(0, <[Value]>::len);
+        // A policy that is one rule is there, or gone.
+        let Some(all) = live.at(&["spec", "rules"]).and_then(Value::as_array).map(<[Value]>::len) else {
+            return Ok(false);
+        };
         Ok(remaining_rules(&live, &rules).len() == all)
     }
 
@@ -351,7 +354,7 @@ fn action_text(policy: &Value) -> String {
     let actions = policy.at(&["spec", "validationActions"]).and_then(Value::as_array).unwrap_or_default();
     let actions: Vec<&str> = actions.iter().filter_map(Value::as_str).collect();
     if actions.is_empty() {
-        return "it agrees with its source, and changes objects in its place".to_owned();
+        return "it agrees with its source, and acts in its place".to_owned();
     }
     format!("it agrees with its source, and gets its action: {}", actions.join(", "))
 }

@@ -179,14 +179,15 @@ fn without_effect(policy: &Value) -> Option<Value> {
         "ValidatingPolicy" | "ImageValidatingPolicy" => {
             spec.insert("validationActions".into(), vec!["Audit"].into());
         }
-        "MutatingPolicy" | "GeneratingPolicy" => {
+        "MutatingPolicy" | "GeneratingPolicy" | "DeletingPolicy" => {
+            let key = if kind == "DeletingPolicy" { "conditions" } else { "matchConditions" };
             let off = Map::from([
                 ("name", Value::from("migration-is-not-finished")),
                 ("expression", "false".into()),
             ]);
-            let written = spec.get("matchConditions").and_then(Value::as_array).unwrap_or_default();
+            let written = spec.get(key).and_then(Value::as_array).unwrap_or_default();
             let conditions = std::iter::once(Value::from(off)).chain(written.iter().cloned()).collect();
-            spec.insert("matchConditions".into(), Value::array(conditions));
+            spec.insert(key.into(), Value::array(conditions));
         }
         _ => return None,
     }
