@@ -57,6 +57,8 @@ pub struct GenerateProgram {
     pub deletes_stale_downstream: bool,
     /// Whether what rules wrote in the background is no trigger of it.
     pub skips_background_requests: bool,
+    /// Whether each trigger applies what is there again, though it is not kept.
+    pub reapplies: bool,
     /// Whether the rule reads who made a request, which no stored object tells.
     pub reads_requester: bool,
 }

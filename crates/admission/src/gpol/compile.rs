@@ -124,6 +124,7 @@ fn background_program(
         uses_server_side_apply: settings.uses_server_side_apply,
         deletes_stale_downstream: true,
         skips_background_requests: settings.skips_background_requests,
+        reapplies: settings.uses_server_side_apply,
         reads_requester: mentions_requester(&draft.document.value),
     })
 }

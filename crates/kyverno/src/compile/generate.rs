@@ -180,6 +180,7 @@ impl PolicyCompiler<'_> {
             generates_on_delete: program.generates_on_delete,
             deletes_stale_downstream: false,
             skips_background_requests: program.skips_background_requests,
+            reapplies: false,
             reads_requester: self.reads_requester(rule),
         })
     }

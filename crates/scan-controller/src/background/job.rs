@@ -320,6 +320,7 @@ impl TriggerJob<'_> {
             DownstreamStep::Make { object, replaces } => {
                 let path = object_path(&object, served).map_err(SendError::Refused)?;
                 let key = ObjectKey { namespace: path.namespace.clone(), ..ObjectKey::of(&object) };
+                let replaces = replaces || rule.generate().is_some_and(|program| program.reapplies);
                 let how = MakeOptions {
                     replaces,
                     is_applied: rule.generate().is_some_and(|program| program.uses_server_side_apply),

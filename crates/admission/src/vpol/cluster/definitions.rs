@@ -21,6 +21,9 @@ const GENERATING: &str = "GeneratingPolicy";
 const DELETING: &str = "DeletingPolicy";
 const IMAGE_VALIDATING: &str = "ImageValidatingPolicy";
 
+/// The fields without which the API server refuses a policy of a kind.
+const REQUIRED_FIELDS: [(&str, &str); 2] = [(GENERATING, "generate"), (DELETING, "schedule")];
+
 /// The versions, and which of them is stored.
 const VERSIONS: [(&str, bool); 3] = [("v1", false), ("v1beta1", true), ("v1alpha1", false)];
 
@@ -91,9 +94,17 @@ fn definition_of(kind: &str, plural: &str, short: &str, scope: &str) -> String {
         ("SCOPE", scope),
     ];
     let mut text = names.iter().fold(DEFINITION.to_owned(), |text, (from, to)| text.replace(from, to));
+    let required = REQUIRED_FIELDS.iter().find(|(of, _)| kind.ends_with(of)).map(|(_, field)| *field);
+    let version_text = match required {
+        Some(field) => VERSION.replace("REQUIRED", field),
+        None => VERSION
+            .lines()
+            .filter(|line| !line.contains("REQUIRED"))
+            .fold(String::new(), |text, line| text + line + "\n"),
+    };
     for (version, is_stored) in VERSIONS {
         let stored = if is_stored { "true" } else { "false" };
-        text.push_str(&VERSION.replace("VERSION", version).replace("STORAGE", stored));
+        text.push_str(&version_text.replace("VERSION", version).replace("STORAGE", stored));
     }
     text
 }

@@ -43,6 +43,7 @@ fn every_kind_has_a_definition_that_stores_what_is_applied() {
         let names: Vec<&str> = versions.iter().map(|version| version.str_at(&["name"])).collect();
         assert_eq!(names, ["v1", "v1beta1", "v1alpha1"]);
         assert!(!text.contains("default:"), "a default would be drift");
+        assert!(!text.contains("REQUIRED"), "{text}");
     }
 }
 
