@@ -115,7 +115,7 @@ impl CelChecks {
                 Err(ExpressionFailure::Error(error)) => return GenerateResult::Error(error),
             }
         }
-        // Nobody reads them in the background, but one that fails is a mistake as in other policies.
+        // No audit log has them in the background, but one that fails is a mistake as in other policies.
         for one in &self.annotations {
             match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
                 Ok(_) => {}

@@ -30,6 +30,7 @@ pub(crate) use ledger::ReportId;
 use ledger::{ReportLedger, ReportTask};
 pub use ours::report_managers;
 use send::WriteEnd;
+pub(crate) use send::delete_exactly;
 
 /// How long one write may take. With the renew deadline of the Lease it ends before another replica may write.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(4);

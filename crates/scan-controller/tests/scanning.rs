@@ -198,7 +198,7 @@ fn a_new_violation_has_an_event_about_the_policy_and_one_about_the_object() {
     stage.service("shop", "api", "{}");
     let told = ["kyverno.io/v1 ClusterPolicy require-team", "v1 Service api"];
     stage.within("what is new is told", 30 * SECOND, || events() == told);
-    // What is so already is not told again, whoever looks.
+    // What is so already is not told again after a restart.
     stage.within("it is in a report", 30 * SECOND, || stage.rows("api").len() == 1);
     scan.stop();
     let scan = stage.scan_with("two", |settings| settings.has_violation_events = true);

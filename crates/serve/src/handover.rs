@@ -1,50 +1,54 @@
 //! Requests that rules in the background need as they were made: because they read who asked, or because the request is about
 //! a part of an object, of which nothing is stored.
 //!
-//! A review writes nothing, so what it saw goes through a bounded queue. It reaches the controller as an Event in our own
-//! namespace, where nobody else may write: who could write one could pretend to be another user. The controller deletes it,
-//! and the API server does so an hour later. Of an object that is stored the controller reads the stored state, so only
-//! requests about parts and deletions carry one, and never a Secret.
+//! A review writes nothing, so what it saw goes through a bounded queue. It reaches the controller as a ConfigMap in our own
+//! namespace, which the controller deletes. A program that can create one there can pretend to be another user, so it is not
+//! an Event, which every node may create. The names are a fixed set, so that no more than that are ever stored while no
+//! controller runs. Of an object that is stored the controller reads the stored state, so only requests about parts and
+//! deletions carry one, and never a Secret.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use kubewright_cluster::{Client, GroupVersionResource};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value, json};
 use tokio::sync::Notify;
 
+use crate::ServerState;
 use crate::log::LogLevel;
 use crate::review::AdmissionReview;
-use crate::{ServerState, clock};
 
 /// The name of the webhook that sees these requests.
 pub(crate) const HANDED_WEBHOOK: &str = "requests.background.kubewright.dev";
 
-/// The label of Events that carry a request, and the annotation with it.
+/// The label of ConfigMaps that carry a request, and the key of the request.
 pub const HANDED_LABEL: &str = "kubewright.dev/handed-request";
-const HANDED_ANNOTATION: &str = "kubewright.dev/request";
+const HANDED_KEY: &str = "request";
+
+/// How many requests are stored at most, under names with these numbers.
+const MAX_STORED_HANDOVERS: usize = 500;
 
 /// How many requests wait to be handed over; more are dropped.
 const MAX_WAITING_HANDOVERS: usize = 1_000;
 
-/// How large a request may be, in bytes; annotations hold no more.
+/// How large a request may be, in bytes.
 const MAX_HANDED_BYTES: usize = 200 << 10;
 
 /// How often a write is tried, and the pause before the next.
-const HANDOVER_ATTEMPTS: u32 = 3;
+const HANDOVER_ATTEMPTS: u32 = 10;
 const HANDOVER_PAUSE: Duration = Duration::from_millis(500);
 
 /// The requests that wait.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverQueue {
-    waiting: Mutex<VecDeque<Value>>,
+    waiting: Mutex<VecDeque<String>>,
     is_new: Notify,
 }
 
-/// Returns whether a request is handed over. Events are not, because a handover is one; nor is what happens in our own
-/// namespace, and the Leases that programs renew all the time.
+/// Returns whether a request is handed over. What happens in our own namespace is not, because a handover does; nor are the
+/// Events and Leases that programs write all the time.
 pub(crate) fn is_handed_over(request: &AdmissionRequest, own_namespace: &str) -> bool {
     !request.is_dry_run
         && request.namespace != own_namespace
@@ -54,18 +58,18 @@ pub(crate) fn is_handed_over(request: &AdmissionRequest, own_namespace: &str) ->
 impl HandoverQueue {
     /// Takes up a request that was admitted; false where there is no room for it.
     pub(crate) fn add(&self, review: &AdmissionReview) -> bool {
-        let Some(event) = event_of(review) else { return false };
+        let Some(request) = handed_text(review) else { return false };
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() >= MAX_WAITING_HANDOVERS {
             return false;
         }
-        waiting.push_back(event);
+        waiting.push_back(request);
         drop(waiting);
         self.is_new.notify_one();
         true
     }
 
-    fn take(&self) -> Option<Value> {
+    fn take(&self) -> Option<String> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
@@ -73,30 +77,34 @@ impl HandoverQueue {
 /// Writes what waits, for ever.
 pub(crate) async fn run_handover(state: Arc<ServerState>, client: Client) {
     let namespace = state.settings.namespace.clone();
-    let path = GroupVersionResource::new("", "v1", "events").within(&namespace);
+    let path = GroupVersionResource::new("", "v1", "configmaps").within(&namespace);
+    // Replicas begin at different places, so that they seldom meet.
+    let mut slot = usize::try_from(std::process::id()).unwrap_or_default();
     loop {
-        let Some(mut event) = state.handovers.take() else {
+        let Some(request) = state.handovers.take() else {
             state.handovers.is_new.notified().await;
             continue;
         };
-        set_place(&mut event, &namespace);
         for attempt in 1..=HANDOVER_ATTEMPTS {
-            match client.create(&path, &event).await {
+            slot = (slot + 1) % MAX_STORED_HANDOVERS;
+            match client.create(&path, &config_map(slot, &namespace, &request)).await {
                 Ok(_) => break,
                 Err(error) if attempt == HANDOVER_ATTEMPTS => {
                     let line = state.log.line(LogLevel::Warn, "a request was not handed over");
                     line.text("error", &error.to_string()).write();
                 }
+                // The slot holds a request that still waits: the next one may be free.
+                Err(error) if error.is_conflict() => {}
                 Err(_) => tokio::time::sleep(HANDOVER_PAUSE).await,
             }
         }
     }
 }
 
-/// Returns the request that an Event carries, where it carries one.
+/// Returns the request that a ConfigMap carries, where it carries one.
 #[must_use]
-pub fn handed_request(event: &Value) -> Option<AdmissionRequest> {
-    let text = event.str_at(&["metadata", "annotations", HANDED_ANNOTATION]);
+pub fn handed_request(config_map: &Value) -> Option<AdmissionRequest> {
+    let text = config_map.str_at(&["data", HANDED_KEY]);
     let handed = json::parse(text).ok()?;
     let mut request = AdmissionReview::of(handed.get("request")?.clone()).ok()?.request;
     let roles = |key: &str| {
@@ -107,8 +115,8 @@ pub fn handed_request(event: &Value) -> Option<AdmissionRequest> {
     Some(request)
 }
 
-/// Returns the Event for a request; nothing where it is too large.
-fn event_of(review: &AdmissionReview) -> Option<Value> {
+/// Returns what is handed over of a request; nothing where it is too large.
+fn handed_text(review: &AdmissionReview) -> Option<String> {
     let request = &review.request;
     let mut raw = review.raw.clone();
     let is_stored = request.subresource.is_empty() && request.operation != Operation::Delete;
@@ -129,45 +137,23 @@ fn event_of(review: &AdmissionReview) -> Option<Value> {
         ("clusterRoles", texts(&request.cluster_roles)),
     ]);
     let text = json::to_string(&handed.into());
-    if text.len() > MAX_HANDED_BYTES {
-        return None;
-    }
-    let now = clock::rfc3339_seconds(SystemTime::now());
-    let annotations = Map::from([(HANDED_ANNOTATION, text.into())]);
-    let labels = Map::from([(HANDED_LABEL, "true".into())]);
-    let metadata = Map::from([
-        ("generateName", "request-".into()),
-        ("labels", labels.into()),
-        ("annotations", annotations.into()),
-    ]);
-    let event = Map::from([
-        ("apiVersion", "v1".into()),
-        ("kind", "Event".into()),
-        ("metadata", metadata.into()),
-        ("type", "Normal".into()),
-        ("reason", "RequestHandedOver".into()),
-        ("message", format!("{} {}", request.operation.name(), request.subject()).into()),
-        ("source", Map::from([("component", "kubewright".into())]).into()),
-        ("firstTimestamp", now.as_str().into()),
-        ("lastTimestamp", now.as_str().into()),
-        ("count", 1_i64.into()),
-    ]);
-    Some(event.into())
+    (text.len() <= MAX_HANDED_BYTES).then_some(text)
 }
 
-/// An Event is about an object of its own namespace: here the namespace itself.
-fn set_place(event: &mut Value, namespace: &str) {
-    let Some(event) = event.as_object_mut() else { return };
-    if let Some(metadata) = event.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("namespace".into(), namespace.into());
-    }
-    let about = Map::from([
-        ("apiVersion", "v1".into()),
-        ("kind", "Namespace".into()),
-        ("name", namespace.into()),
+/// Returns the ConfigMap that carries `request`.
+fn config_map(slot: usize, namespace: &str, request: &str) -> Value {
+    let metadata = Map::from([
+        ("name", Value::from(format!("kubewright-request-{slot}"))),
         ("namespace", namespace.into()),
+        ("labels", Map::from([(HANDED_LABEL, "true".into())]).into()),
     ]);
-    event.insert("involvedObject".into(), about.into());
+    Map::from([
+        ("apiVersion", Value::from("v1")),
+        ("kind", "ConfigMap".into()),
+        ("metadata", metadata.into()),
+        ("data", Map::from([(HANDED_KEY, request.into())]).into()),
+    ])
+    .into()
 }
 
 #[cfg(test)]
@@ -181,13 +167,18 @@ mod tests {
         AdmissionReview::of(json::parse(&text).expect("JSON")).expect("a request")
     }
 
+    fn handed(review: &AdmissionReview) -> AdmissionRequest {
+        let text = handed_text(review).expect("a small request");
+        handed_request(&config_map(7, "kubewright-system", &text)).expect("a request")
+    }
+
     #[test]
     fn a_stored_object_is_handed_over_by_its_uid_alone() {
         let mut asked = review(
             r#""operation":"CREATE","kind":{"group":"","version":"v1","kind":"ConfigMap"},"object":{"metadata":{"name":"a","uid":"x"},"data":{"a":"b"}}"#,
         );
         asked.request.cluster_roles = vec!["view".into()];
-        let request = handed_request(&event_of(&asked).expect("an Event")).expect("a request");
+        let request = handed(&asked);
         assert_eq!(json::to_string(&request.object), r#"{"metadata":{"name":"a","uid":"x"}}"#);
         assert_eq!(request.user.str_at(&["username"]), "nancy");
         assert_eq!(request.cluster_roles, ["view"]);
@@ -198,7 +189,7 @@ mod tests {
         let asked = review(
             r#""operation":"CREATE","subResource":"eviction","resource":{"group":"","version":"v1","resource":"pods"},"kind":{"group":"policy","version":"v1","kind":"Eviction"},"object":{"kind":"Eviction","metadata":{"name":"a"}}"#,
         );
-        let request = handed_request(&event_of(&asked).expect("an Event")).expect("a request");
+        let request = handed(&asked);
         assert_eq!(request.subresource, "eviction");
         assert_eq!(request.object.str_at(&["kind"]), "Eviction");
     }

@@ -1,6 +1,6 @@
 //! Requests that the webhook hands over, because rules need them as they were made: who asked, or a part of an object.
 //!
-//! They come as Events in the namespace of the Lease, which are deleted once they are worked on. A request is known before
+//! They come as ConfigMaps in the namespace of the Lease, which are deleted once they are worked on. A request is known before
 //! its object is stored, and may still be refused: so the object is waited for, and then read.
 
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use super::labels::LabelledRule;
 use super::policies::{TriggeredPolicy, TriggeredRule};
 use super::queue::TriggerWork;
 use super::send::SendError;
+use crate::writer::delete_exactly;
 
 /// How often is looked whether a rule needs such requests.
 const HANDED_POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -26,23 +27,23 @@ const HANDED_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// For how long the object of a request is waited for.
 const STORED_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How many Events wait.
+/// How many of them wait to be read.
 const MAX_WAITING_REQUESTS: usize = 64;
 
 /// A request that was handed over.
 #[derive(Debug, Clone)]
 pub(crate) struct HandedRequest {
     pub(crate) request: AdmissionRequest,
-    /// The name of the Event.
-    pub(crate) event: Text,
+    /// The name of the ConfigMap that carries it, and its uid.
+    pub(crate) config_map: (Text, Text),
     /// Until when its object is waited for.
     pub(crate) until: Instant,
 }
 
-/// An Event carries one request.
+/// A ConfigMap carries one request.
 impl PartialEq for HandedRequest {
     fn eq(&self, other: &Self) -> bool {
-        self.event == other.event
+        self.config_map == other.config_map
     }
 }
 
@@ -65,7 +66,7 @@ pub(crate) async fn run_handed(parts: BackgroundParts, context: Arc<JobContext>)
     while !needs_requests() {
         tokio::time::sleep(HANDED_POLL_INTERVAL).await;
     }
-    let mut path = events().within(&parts.lease.namespace);
+    let mut path = config_maps().within(&parts.lease.namespace);
     path.query.push(("labelSelector".into(), format!("{HANDED_LABEL}=true").into()));
     let (sender, mut received) = mpsc::channel(MAX_WAITING_REQUESTS);
     let watching = tokio::spawn(watch_resource(parts.client.clone(), ResourceWatch::new(path), sender));
@@ -78,7 +79,7 @@ pub(crate) async fn run_handed(parts: BackgroundParts, context: Arc<JobContext>)
 }
 
 impl JobContext {
-    /// Asks rules about a request that was handed over, and deletes the Event that it came with.
+    /// Asks rules about a request that was handed over, and deletes the ConfigMap that it came with.
     pub(super) async fn work_on_request(
         &self,
         uid: &Text,
@@ -97,9 +98,9 @@ impl JobContext {
             Ok(None) => {}
             Err(error) => return end_of(&error),
         }
-        let path = events().named(&self.namespace, &handed.event);
-        // What is left is deleted by the API server, and asked about once more after a restart, which does no harm.
-        let _ = self.sender.client().raw("DELETE", &path, None).await;
+        let path = config_maps().named(&self.namespace, &handed.config_map.0);
+        // One that stays is asked about once more after a restart, which does no harm.
+        let _ = delete_exactly(self.sender.client(), &path, &handed.config_map.1, &Text::default()).await;
         JobEnd::Done
     }
 
@@ -152,15 +153,19 @@ impl JobContext {
     }
 }
 
-/// Returns the resource of Events.
-fn events() -> GroupVersionResource {
-    GroupVersionResource::new("", "v1", "events")
+/// Returns the resource that carries requests.
+fn config_maps() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "configmaps")
 }
 
 fn take_request(context: &JobContext, event: &Value) {
     let text = |key: &str| Text::from(event.str_at(&["metadata", key]));
     let Some(request) = handed_request(event) else { return };
-    let handed = HandedRequest { request, event: text("name"), until: Instant::now() + STORED_TIMEOUT };
+    let handed = HandedRequest {
+        request,
+        config_map: (text("name"), text("uid")),
+        until: Instant::now() + STORED_TIMEOUT,
+    };
     let work = TriggerWork { key: handed.key(), handed: Some(Box::new(handed)), ..TriggerWork::default() };
     context.state().queue.add(format!("request/{}", text("uid")).into(), work);
 }

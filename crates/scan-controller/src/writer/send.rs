@@ -261,15 +261,17 @@ enum ReportPlace {
     Unserved,
 }
 
-/// Deletes an object only in the version that is known.
-async fn delete_exactly(
+/// Deletes an object only if it is the known one, in the known version where one is given.
+pub(crate) async fn delete_exactly(
     client: &Client,
     path: &ApiPath,
     uid: &Text,
     resource_version: &Text,
 ) -> Result<(), Error> {
-    let preconditions =
-        Map::from([("uid", uid.clone().into()), ("resourceVersion", resource_version.clone().into())]);
+    let mut preconditions = Map::from([("uid", Value::from(uid.clone()))]);
+    if !resource_version.is_empty() {
+        preconditions.insert("resourceVersion".into(), resource_version.clone().into());
+    }
     let options = Map::from([
         ("apiVersion", "v1".into()),
         ("kind", "DeleteOptions".into()),

@@ -11,16 +11,14 @@ const HOME: &str = "kubewright-system";
 /// Hands a request over, as the webhook does.
 fn hand_over(stage: &Stage, name: &str, request: &str) {
     let handed = format!(r#"{{"request":{request},"roles":[],"clusterRoles":["view"]}}"#);
-    let annotations = Map::from([("kubewright.dev/request", Value::from(handed))]);
-    let annotations = json::to_string(&annotations.into());
+    let data = json::to_string(&Map::from([("request", Value::from(handed))]).into());
     stage.apply(&format!(
-        r#"{{"apiVersion":"v1","kind":"Event","metadata":{{"name":"{name}","namespace":"{HOME}","labels":{{"kubewright.dev/handed-request":"true"}},
-        "annotations":{annotations}}},"involvedObject":{{"kind":"Namespace","name":"{HOME}","namespace":"{HOME}"}},"type":"Normal","reason":"RequestHandedOver"}}"#
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"{HOME}","labels":{{"kubewright.dev/handed-request":"true"}}}},"data":{data}}}"#
     ));
 }
 
-fn is_event_there(stage: &Stage, name: &str) -> bool {
-    stage.get("", "v1", "events", (HOME, name)).is_some()
+fn is_waiting(stage: &Stage, name: &str) -> bool {
+    stage.config_map(HOME, name).is_some()
 }
 
 /// Returns a request about a ConfigMap.
@@ -53,11 +51,11 @@ fn a_rule_learns_who_made_a_request_from_the_webhook() {
     let uid = uid.str_at(&["metadata", "uid"]).to_owned();
     hand_over(&stage, "request-owner", &about_config_map("CREATE", "trigger", &uid, "nancy"));
     stage.within("a request does", SOON, || stage.data("handed", "owner", "owner") == "nancy");
-    stage.within("its Event goes", SOON, || !is_event_there(&stage, "request-owner"));
+    stage.within("it is deleted", SOON, || !is_waiting(&stage, "request-owner"));
 
     hand_over(&stage, "request-none", &about_config_map("CREATE", "refused", "no-such-uid", "ned"));
     stage.within("a request whose object is never stored is given up", 2 * SOON, || {
-        !is_event_there(&stage, "request-none")
+        !is_waiting(&stage, "request-none")
     });
     assert_eq!(stage.data("handed", "owner", "owner"), "nancy");
     stage.delete("configmap", "handed", "trigger");

@@ -21,7 +21,7 @@ use crate::{ServerState, binding, clock, dry_run, guard, validate};
 const MAX_RULE_REVIEW_BYTES: usize = 4 << 20;
 const MAX_DRY_RUN_BYTES: usize = 2 << 20;
 
-/// How often kinds are asked for again that a rule object names and nobody knows, and after which pause.
+/// How often kinds are asked for again that a rule object names and discovery does not know, and after which pause.
 const MAX_DISCOVERY_RETRIES: usize = 2;
 const DISCOVERY_PAUSE: Duration = Duration::from_millis(1100);
 

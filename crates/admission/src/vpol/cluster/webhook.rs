@@ -8,8 +8,8 @@ use kubewright_cel_rules::{AvailableVariables, Environments, ExpressionCompiler}
 use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPlan, WebhookRule};
 use kubewright_value::{Document, Map, Text, Value};
 
-use crate::text_field;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
+use crate::text_field;
 
 /// The timeout of a webhook for which a policy sets none.
 const DEFAULT_TIMEOUT_SECONDS: i64 = 10;

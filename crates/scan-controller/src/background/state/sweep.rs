@@ -55,7 +55,7 @@ impl BackgroundState {
             return SweptDownstream::Work(format!("orphan/{}", found.uid).into(), Box::new(work));
         };
         if rule.reads_requester() {
-            // Nobody knows who would ask now.
+            // It is not known who would ask now.
             return SweptDownstream::Fine;
         }
         let is_kept = !labels.kept_for.is_empty();
