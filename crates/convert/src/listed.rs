@@ -36,7 +36,7 @@ pub(super) fn listed_constraints(
                 true => last.and_then(|filter| filter.namespace_selector.as_ref()).map(selector_value),
             },
             object_selector: last.and_then(|filter| filter.selector.as_ref()).map(selector_value),
-            conditions: Vec::new(),
+            conditions: namespaced_condition(&matched).into_iter().collect(),
         }
     })
 }
@@ -61,9 +61,8 @@ fn is_same_in_lists(filters: &[&ResourceFilter]) -> bool {
 fn is_same_alone(filter: &ResourceFilter) -> bool {
     let scopes: Vec<ResourceScope> = filter_resources(filter).map(|resource| resource.scope).collect();
     let has_two_names = filter.name.is_some() && !filter.names.is_empty();
-    // The API server does not check the namespace of cluster-scoped objects.
-    let are_namespaces_kept = filter.namespaces.is_empty()
-        || scopes.iter().all(|scope| matches!(scope, ResourceScope::Namespaced | ResourceScope::Namespace));
+    let are_namespaces_kept =
+        filter.namespaces.is_empty() || !scopes.iter().any(|scope| *scope == ResourceScope::Cluster);
     let is_selector_kept =
         filter.namespace_selector.is_none() || scopes.iter().all(|scope| *scope == ResourceScope::Namespaced);
     let selectors = filter.selector.iter().chain(&filter.namespace_selector);
@@ -79,6 +78,17 @@ fn is_same_alone(filter: &ResourceFilter) -> bool {
         && !has_wild_labels
         && are_namespaces_kept
         && is_selector_kept
+}
+
+/// Returns the condition that leaves out objects without a namespace, where any kind in some namespaces is meant: the API
+/// server does not check the namespaces of such objects.
+fn namespaced_condition(filters: &[&ResourceFilter]) -> Option<(Text, String)> {
+    let is_any = |filter: &&ResourceFilter| {
+        !filter.namespaces.is_empty()
+            && filter_resources(filter).any(|resource| resource.scope == ResourceScope::Unknown)
+    };
+    let condition = r#"has(request.namespace) || request.kind.kind == "Namespace""#;
+    filters.iter().any(is_any).then(|| (Text::new_static("namespaces"), condition.to_owned()))
 }
 
 /// Returns whether nothing that is excluded gets lost in lists of resources.

@@ -138,3 +138,21 @@ fn a_rule_that_is_enforced_elsewhere_leaves_the_webhook_and_its_controllers_stay
     assert!(!left.iter().any(|kind| kind.contains("\"Pod\"") || kind.contains("pods")), "{left:?}");
     assert!(dialect.claims(&pods));
 }
+
+#[test]
+fn any_kind_in_some_namespaces_leaves_out_objects_without_one() {
+    let rule = rule("r", "kinds: ['*'], namespaces: [shop]", CEL);
+    let head = "apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p, uid: '7'}";
+    let document = document(&format!("{{{head}, spec: {{background: false, rules: [{rule}]}}}}"));
+    let found = made(&document, &[]).expect("a ClusterPolicy").expect("one is made").policy;
+    let first = |path: &[&str]| {
+        found.at(path).and_then(Value::as_array).and_then(|list| list.first()).cloned().unwrap_or_default()
+    };
+    let selected = first(&["spec", "matchConstraints", "namespaceSelector", "matchExpressions"]);
+    assert_eq!(selected.get("values"), Some(&vec!["shop"].into()), "{found}");
+    let condition = first(&["spec", "matchConditions"]);
+    assert_eq!(
+        condition.str_at(&["expression"]),
+        r#"has(request.namespace) || request.kind.kind == "Namespace""#
+    );
+}

@@ -74,6 +74,14 @@ fn is_written_from_rule(document: &Document) -> bool {
 /// The label of rule objects whose results are in no report.
 const REPORTS_DISABLED_LABEL: &str = "reports.kyverno.io/disabled";
 
+/// The label of policies of the API server that are to be reported, with the value `true`.
+const REPORTS_ENABLED_LABEL: &str = "reports.kyverno.io/enabled";
+
+/// Returns whether the author of a policy asks for reports, also where nothing binds it yet.
+fn asks_for_reports(document: &Document) -> bool {
+    document.value.str_at(&["metadata", "labels", REPORTS_ENABLED_LABEL]) == "true"
+}
+
 /// Rules under construction.
 struct RuleSetCompiler<'d> {
     dialects: &'d [Box<dyn Dialect>],
@@ -122,7 +130,7 @@ impl<'d> RuleSetCompiler<'d> {
             compiled.unwrap_or_default();
         let is_unbound = diagnostics.iter().any(|diagnostic| is_missing_binding(diagnostic.code));
         self.diagnostics.extend(diagnostics);
-        if is_unbound && !self.runs_unbound_policies {
+        if is_unbound && !self.runs_unbound_policies && !asks_for_reports(document) {
             return;
         }
         if set_programs.contains(&SetProgram::Pattern) {

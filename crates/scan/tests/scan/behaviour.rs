@@ -354,12 +354,16 @@ fn only_rules_that_run_in_the_background_judge() {
     assert_eq!(cluster.scanner.totals().objects, 0);
     assert!(!cluster.scanner.rules().reads_kind("", "Pod", true));
     // A policy of the API server without a binding does nothing in a cluster.
-    let cluster = SimulatedCluster::new(
-        settings(),
-        rules::CEILING,
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\nspec: {replicas: 9}\n",
-    );
+    let deployment =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\nspec: {replicas: 9}\n";
+    let cluster = SimulatedCluster::new(settings(), rules::CEILING, deployment);
     assert_eq!(cluster.scanner.totals().objects, 0);
+    // Its author may ask for reports all the same.
+    let name = "metadata: {name: ceiling}";
+    let labelled = "metadata: {name: ceiling, labels: {reports.kyverno.io/enabled: 'true'}}";
+    assert!(rules::CEILING.contains(name));
+    let cluster = SimulatedCluster::new(settings(), &rules::CEILING.replace(name, labelled), deployment);
+    assert_eq!(cluster.scanner.totals().objects, 1);
 }
 
 #[test]

@@ -27,6 +27,12 @@ const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml")
 const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
     {apiVersion: v1, kind: ConfigMap, metadata: {name: kyverno, namespace: kyverno}, data: {generateSuccessEvents: 'true'}}\n";
 
+/// A Deployment as clusters have it that were not made for a test: suites expect that a scan finds something in the cluster. It
+/// needs no Pods.
+const SYSTEM_DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: coredns, namespace: kube-system, \
+    labels: {k8s-app: kube-dns}}, spec: {replicas: 0, selector: {matchLabels: {k8s-app: kube-dns}}, template: {metadata: \
+    {labels: {k8s-app: kube-dns}}, spec: {containers: [{name: coredns, image: registry.k8s.io/coredns/coredns:v1.12.0}]}}}}";
+
 /// What the API server must have for the suites: privileged Pods, and MutatingAdmissionPolicies in every version.
 const API_SERVER_FLAGS: [&str; 3] = [
     "--allow-privileged=true",
@@ -99,9 +105,14 @@ impl TestBed {
         let definitions = definitions.map_err(|error| format!("{}: {error}", kubewright.display()))?;
         let bed = Self { cluster, _kubelet: kubelet, kubewright, chainsaw, rule_kinds: String::new() };
         let definitions = String::from_utf8_lossy(&definitions.stdout);
-        for manifests in
-            [&definitions, REPORT_DEFINITIONS, OPENREPORTS_DEFINITIONS, WORK_KINDS, KYVERNO_NAMESPACE]
-        {
+        for manifests in [
+            &definitions,
+            REPORT_DEFINITIONS,
+            OPENREPORTS_DEFINITIONS,
+            WORK_KINDS,
+            KYVERNO_NAMESPACE,
+            SYSTEM_DEPLOYMENT,
+        ] {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
         }
         bed.cluster.await_definitions().map_err(|error| error.to_string())?;
