@@ -202,6 +202,7 @@ impl VariableQuery {
 
     /// Returns its value.
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
+        self.variable.check_whole(context)?;
         self.variable.find(context)
     }
 
@@ -211,6 +212,7 @@ impl VariableQuery {
         value: &Sourced,
         context: &mut VariableContext<'_>,
     ) -> Result<Sourced, Unresolved> {
+        self.variable.check_whole(context)?;
         self.variable.find_in(value, context)
     }
 

@@ -84,6 +84,14 @@ impl Composed {
         Ok((text, found))
     }
 
+    /// Returns the variable that the whole expression is; nothing where there is more in it.
+    pub(super) fn sole_variable(&self) -> Option<&TemplateVariable> {
+        match self.parts.as_slice() {
+            [ComposedPart::Variable(variable)] => Some(variable),
+            _ => None,
+        }
+    }
+
     /// Returns the expression that it turned out to be.
     pub(super) fn render(
         &self,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kubewright_engine::EvalError;
 use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseErrorKind, PathRoots};
-use kubewright_value::{Position, Text};
+use kubewright_value::{Position, Text, Value};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
 use super::compiled::CompiledQuery;
@@ -157,6 +157,16 @@ impl TemplateVariable {
             VariableBody::Fixed(compiled) => context.search(compiled, false),
             VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
             VariableBody::Composed(composed) => composed.search(context, false)?.1,
+        }
+    }
+
+    /// Fails where the expression is one variable, and what that resolves to is no text: it cannot be an expression.
+    pub(super) fn check_whole(&self, context: &mut VariableContext<'_>) -> Result<(), Unresolved> {
+        let VariableBody::Composed(composed) = &self.body else { return Ok(()) };
+        let Some(variable) = composed.sole_variable() else { return Ok(()) };
+        match variable.find(context)?.value {
+            Value::String(_) => Ok(()),
+            _ => Err(Unresolved::Error(EvalError::new("jmespath value must be a string"))),
         }
     }
 
