@@ -15,8 +15,7 @@ fn outcome(found: &str, more: &str) -> RuleOutcome {
     );
     let document = yaml::read(&Source::new("policy.yaml", policy.as_str())).documents.remove(0);
     let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
-    let widget =
-        "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {path: request}}}";
+    let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {path: request}}}";
     let widget = yaml::parse(widget).expect("YAML");
     let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     let decision = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default());

@@ -27,6 +27,10 @@ const WORK_KINDS: &str = include_str!("../../../inputs/kyverno-work-kinds.yaml")
 const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
     {apiVersion: v1, kind: ConfigMap, metadata: {name: kyverno, namespace: kyverno}, data: {generateSuccessEvents: 'true'}}\n";
 
+/// The accounts of Kyverno, which policies name, with the rights that suites give them by labels.
+const KYVERNO_ACCOUNTS: [&str; 4] =
+    ["admission-controller", "background-controller", "cleanup-controller", "reports-controller"];
+
 /// A Deployment as clusters have it that were not made for a test: suites expect that a scan finds something in the cluster. It
 /// needs no Pods.
 const SYSTEM_DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: coredns, namespace: kube-system, \
@@ -114,6 +118,9 @@ impl TestBed {
             SYSTEM_DEPLOYMENT,
         ] {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
+        }
+        for account in KYVERNO_ACCOUNTS {
+            bed.kubectl(&["apply", "--server-side", "-f", "-"], &account_manifests(account))?;
         }
         bed.cluster.await_definitions().map_err(|error| error.to_string())?;
         let kinds = bed.kubectl(&["api-resources", "--categories=kyverno", "-o", "name"], "")?;
@@ -238,6 +245,22 @@ impl TestBed {
         let output = self.cluster.kubectl(arguments, stdin);
         if output.is_success() { Ok(output.stdout) } else { Err(output.to_string()) }
     }
+}
+
+/// Returns an account of Kyverno with a role that gathers others by their labels.
+fn account_manifests(account: &str) -> String {
+    let rbac = "apiVersion: rbac.authorization.k8s.io/v1";
+    let labels = format!(
+        "{{app.kubernetes.io/component: {account}, app.kubernetes.io/instance: kyverno, app.kubernetes.io/part-of: kyverno}}"
+    );
+    format!(
+        "{{apiVersion: v1, kind: ServiceAccount, metadata: {{name: kyverno-{account}, namespace: kyverno}}}}\n---\n\
+         {{{rbac}, kind: ClusterRole, metadata: {{name: 'kyverno:{account}'}}, aggregationRule: {{clusterRoleSelectors: \
+         [{{matchLabels: {labels}}}]}}}}\n---\n\
+         {{{rbac}, kind: ClusterRoleBinding, metadata: {{name: 'kyverno:{account}'}}, roleRef: {{apiGroup: \
+         rbac.authorization.k8s.io, kind: ClusterRole, name: 'kyverno:{account}'}}, subjects: [{{kind: ServiceAccount, name: \
+         kyverno-{account}, namespace: kyverno}}]}}\n"
+    )
 }
 
 /// Returns the line of the first error, shortened.
