@@ -61,8 +61,7 @@ fn is_same_in_lists(filters: &[&ResourceFilter]) -> bool {
 fn is_same_alone(filter: &ResourceFilter) -> bool {
     let scopes: Vec<ResourceScope> = filter_resources(filter).map(|resource| resource.scope).collect();
     let has_two_names = filter.name.is_some() && !filter.names.is_empty();
-    let are_namespaces_kept =
-        filter.namespaces.is_empty() || !scopes.iter().any(|scope| *scope == ResourceScope::Cluster);
+    let are_namespaces_kept = filter.namespaces.is_empty() || !scopes.contains(&ResourceScope::Cluster);
     let is_selector_kept =
         filter.namespace_selector.is_none() || scopes.iter().all(|scope| *scope == ResourceScope::Namespaced);
     let selectors = filter.selector.iter().chain(&filter.namespace_selector);

@@ -66,6 +66,9 @@ struct SharedEntry {
     answered: tokio::sync::Mutex<Option<(Instant, Value)>>,
 }
 
+/// An entry, and the language that reads it.
+type FoundEntry<'e> = (&'e dyn ClusterSupport, Arc<SharedEntry>);
+
 /// It is watched for as long as it is kept.
 impl Drop for SharedEntry {
     fn drop(&mut self) {
@@ -128,7 +131,7 @@ impl SharedEntries {
     }
 
     /// Returns the entry called `name` as the cluster has it now, if it has one.
-    fn entry(&self, name: &str) -> Result<Option<(&dyn ClusterSupport, Arc<SharedEntry>)>, String> {
+    fn entry(&self, name: &str) -> Result<Option<FoundEntry<'_>>, String> {
         if let Some((watched, object)) = self.objects.find(name)? {
             let mut languages = self.dialects.iter().filter_map(|dialect| dialect.cluster_support());
             if let Some(language) = languages.find(|language| language.watched_resources().contains(&watched))
