@@ -122,7 +122,7 @@ impl ViolationState {
         let occasion =
             EventOccasion { kind, subject: &subject, rule: &row.rule, message, is_mutation: false };
         let words = occasion.policy_words(component);
-        let about_object = EventWords { message: object_message(row, message), ..words.clone() };
+        let about_object = EventWords { message: object_message(row, message), ..words };
         let notice = |document: &ObjectName, subject: &ObjectName, words| Notice {
             rule: Arc::clone(&rule),
             document: document.clone(),

@@ -104,7 +104,7 @@ fn one_line_validation(written: &Value) -> Value {
         "" if text("messageExpression").is_empty() && text("expression").contains('\n') => {
             "the object violates the policy".to_owned()
         }
-        message if message.contains('\n') => message.split_whitespace().collect::<Vec<_>>().join(" "),
+        lines if lines.contains('\n') => lines.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => return written.clone(),
     };
     let mut validation = written.as_object().cloned().unwrap_or_default();
