@@ -77,6 +77,8 @@ pub(crate) struct BackgroundParts {
     pub(crate) log: Arc<Log>,
     pub(crate) is_stopping: Arc<AtomicBool>,
     pub(crate) parallel_writes: usize,
+    /// Whether Events are found as those of Kyverno.
+    pub(crate) is_compatible: bool,
 }
 
 /// What reaches the worker besides events of watches.

@@ -119,6 +119,7 @@ impl ScanTerm {
             log: Arc::clone(&context.log),
             is_stopping: Arc::clone(&context.is_stopping),
             parallel_writes: settings.background.parallel_writes,
+            is_compatible: settings.reports.is_compatible,
         };
         let background = match settings.background.is_enabled {
             true => begin_background(&background),

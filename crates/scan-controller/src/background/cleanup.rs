@@ -109,6 +109,7 @@ impl CleanupRun<'_> {
             served: self.served,
             log: &self.parts.log,
             identity: &self.parts.lease.identity,
+            is_compatible: self.parts.is_compatible,
         }
     }
 

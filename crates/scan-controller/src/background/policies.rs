@@ -34,6 +34,8 @@ pub(crate) struct PolicyIdentity {
     /// The version in which it was read, as a number.
     pub(crate) version: u64,
     pub(crate) digest: u64,
+    /// The part of Kyverno that reports about such a policy.
+    pub(crate) component: &'static str,
 }
 
 /// A policy with rules that objects trigger.
@@ -215,6 +217,11 @@ fn identity_of(policy: &BackgroundPolicy, version: u64) -> PolicyIdentity {
         created: seconds_of(document.str_at(&["metadata", "creationTimestamp"])).unwrap_or_default(),
         version,
         digest: policy.digest,
+        component: match policy.programs.first() {
+            Some(BackgroundProgram::Mutate(_)) => "kyverno-mutate",
+            Some(BackgroundProgram::Delete(_)) => "kyverno-cleanup",
+            Some(BackgroundProgram::Generate(_)) | None => "kyverno-generate",
+        },
     }
 }
 

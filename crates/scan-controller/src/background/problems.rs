@@ -209,6 +209,8 @@ pub(crate) struct ProblemWriter<'w> {
     pub(crate) served: &'w DiscoveredResources,
     pub(crate) log: &'w Log,
     pub(crate) identity: &'w str,
+    /// Whether Events have Kyverno's words.
+    pub(crate) is_compatible: bool,
 }
 
 impl ProblemWriter<'_> {
@@ -274,7 +276,12 @@ impl ProblemWriter<'_> {
         let now = SystemTime::now();
         let time = rfc3339_seconds(now);
         let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let PolicyIdentity { key, api_version, uid, .. } = &event.policy;
+        let PolicyIdentity { key, api_version, uid, component, .. } = &event.policy;
+        let (reason, component) = match (self.is_compatible, event.is_warning) {
+            (false, _) => (event.reason, "kubewright.dev/background"),
+            (true, false) => (event.reason, *component),
+            (true, true) => ("PolicyError", *component),
+        };
         let namespace = if key.namespace.is_empty() { "default" } else { key.namespace.as_str() };
         let involved = Map::from([
             ("apiVersion", api_version.clone().into()),
@@ -290,7 +297,7 @@ impl ProblemWriter<'_> {
             ("kind", "Event".into()),
             ("metadata", metadata.into()),
             ("type", if event.is_warning { "Warning" } else { "Normal" }.into()),
-            ("reason", event.reason.into()),
+            ("reason", reason.into()),
             ("message", event.message.as_str().into()),
             ("involvedObject", involved.into()),
             ("count", 1_i64.into()),
@@ -300,7 +307,7 @@ impl ProblemWriter<'_> {
                 "source",
                 Map::from([("component", "kubewright".into()), ("host", self.identity.into())]).into(),
             ),
-            ("reportingComponent", "kubewright.dev/background".into()),
+            ("reportingComponent", component.into()),
             ("reportingInstance", self.identity.into()),
         ]);
         let events = kubewright_cluster::GroupVersionResource::new("", "v1", "events").within(namespace);

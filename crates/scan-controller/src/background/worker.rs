@@ -250,6 +250,7 @@ impl Worker {
             served: &served,
             log: &self.parts.log,
             identity: &self.parts.lease.identity,
+            is_compatible: self.parts.is_compatible,
         };
         self.context.problems.write(&writer).await;
     }
