@@ -12,6 +12,7 @@ use kubewright_dialects::{DialectOptions, all_dialects};
 use kubewright_engine::{EventOccasion, EventWords, NoticeKind, RuleId, RuleStatus};
 use kubewright_k8s::ObjectName;
 use kubewright_report::cluster_report::{ObjectResults, ReportResult, ReportScope, ReportSource};
+use kubewright_scan::CHANGES_PROPERTY;
 use kubewright_serve::{EventQueue, Notice, Regarding, is_secret};
 use kubewright_value::{Document, Text};
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -111,7 +112,7 @@ impl ViolationState {
         row: &ReportResult,
         component: &'static str,
     ) -> Vec<Notice> {
-        let Some(kind) = violation_kind(row.result) else { return Vec::new() };
+        let Some(kind) = violation_kind(row) else { return Vec::new() };
         let Some((rule, document)) = self.rule_of(row) else { return Vec::new() };
         let key = (scope.uid.clone(), row.policy.clone(), row.rule.clone());
         if self.told.insert(key, row.since) == Some(row.since) {
@@ -187,9 +188,12 @@ fn subject_of(scope: &ReportScope) -> ObjectName {
     }
 }
 
-/// Returns what is told about an outcome; nothing where the rule is content.
-fn violation_kind(status: RuleStatus) -> Option<NoticeKind> {
-    match status {
+/// Returns what is told about a row; nothing where the rule is content, or would change the object and objects to nothing.
+fn violation_kind(row: &ReportResult) -> Option<NoticeKind> {
+    if row.properties.iter().any(|(name, _)| name == CHANGES_PROPERTY) {
+        return None;
+    }
+    match row.result {
         RuleStatus::Fail | RuleStatus::Warn => Some(NoticeKind::Reported),
         RuleStatus::Error => Some(NoticeKind::Failed),
         RuleStatus::Pass | RuleStatus::Skip => None,

@@ -19,6 +19,7 @@ use kubewright_value::{Document, Text};
 use crate::fingerprint::ReadParts;
 use crate::{KindKey, ObjectKey};
 pub use background::BackgroundPolicy;
+pub use change::CHANGES_PROPERTY;
 pub(crate) use change::would_change;
 use digest::PolicyDigest;
 use owners::OwnerRules;

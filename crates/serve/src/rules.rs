@@ -64,6 +64,7 @@ pub fn spawn_rule_compiler(
         stores,
         known: None,
         is_ready: false,
+        took: Duration::ZERO,
         fresh_until: Instant::now() + UNCHANGED_RECOMPILE_INTERVAL,
         generations: sender,
     };
@@ -80,6 +81,8 @@ struct RuleCompiler {
     /// What the rules of the moment were made from.
     known: Option<RuleObjects>,
     is_ready: bool,
+    /// How long compiling took the last time.
+    took: Duration,
     /// When they are compiled anew though nothing has changed.
     fresh_until: Instant,
     generations: watch::Sender<u64>,
@@ -96,13 +99,23 @@ impl RuleCompiler {
             }
             is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
-                    debounce(&mut changes).await;
+                    if !self.has_lost_rules() {
+                        debounce(&mut changes).await;
+                    }
                     true
                 }
                 Ok(Err(_)) => return,
                 Err(_) => false,
             };
         }
+    }
+
+    /// Returns whether rule objects were deleted and compiling the others is quick: then nothing is waited for, because whoever
+    /// deletes a rule expects that it refuses nothing any more.
+    fn has_lost_rules(&self) -> bool {
+        let known = self.known.as_ref().map_or(0, |known| known.rules.len());
+        let there: usize = self.stores.of_role(WatchRole::Rule).map(|(_, store)| store.len()).sum();
+        there < known && self.took < DEBOUNCE
     }
 
     /// Compiles all rule objects. Without a change only values that depend on the time are new, so the generation stays.
@@ -126,6 +139,7 @@ impl RuleCompiler {
             return;
         };
         let took = begun.elapsed();
+        self.took = took;
         self.known = Some(objects);
         let interval = match snapshot.recompile {
             Recompile::Periodically => RECOMPILE_INTERVAL.max(took * RECOMPILE_PAUSE_FACTOR),

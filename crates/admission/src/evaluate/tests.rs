@@ -116,6 +116,9 @@ fn shared_entries_have_projections() {
     let entry = ("shared e", r#"{"count":2}"#);
     holds("globalContext.Get('e', '').count == 2 && globalContext.Get('e', 'count') == 2", &[entry]);
     holds("globalContext.Get('e', '') == null", &[(entry.0, "")]);
+    // A cluster answers for a part by its name, whatever the entry is.
+    holds("globalContext.Get('e', 'count') == 3", &[("shared e.count", "3")]);
+    holds("globalContext.Get('e', 'count') == null", &[("shared e.count", ""), (entry.0, "")]);
     let missing = "error: expression 'globalContext.Get('e', 'x') == 2' resulted in error: failed to get global reference: projection \"x\" not found in global context entry \"e\"";
     says("ValidatingPolicy", "globalContext.Get('e', 'x') == 2", &[entry], missing);
 }

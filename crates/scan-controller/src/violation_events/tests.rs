@@ -75,6 +75,13 @@ fn what_was_so_before_is_not_told() {
     assert_eq!(told(&mut events(), &results("Pod", RuleStatus::Fail, 900)), Vec::<String>::new());
     assert_eq!(told(&mut events(), &results("Pod", RuleStatus::Pass, 1000)), Vec::<String>::new());
     assert_eq!(told(&mut events(), &results("Event", RuleStatus::Fail, 1000)), Vec::<String>::new());
+    let mut change = results("Pod", RuleStatus::Warn, 1000);
+    change.results.iter_mut().for_each(|row| row.properties.push(("patch".into(), "[]".into())));
+    assert_eq!(
+        told(&mut events(), &change),
+        Vec::<String>::new(),
+        "a rule that would change it objects to nothing"
+    );
 }
 
 #[test]

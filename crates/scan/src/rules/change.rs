@@ -5,6 +5,9 @@ use kubewright_patch::JsonPatchOperation;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, bounded};
 
+/// The property of a row with the changes that a rule would make.
+pub const CHANGES_PROPERTY: &str = "patch";
+
 /// How many operations are shown, and how long each may be.
 const MAX_SHOWN_OPERATIONS: usize = 10;
 const MAX_OPERATION_CHARACTERS: usize = 200;
@@ -26,7 +29,7 @@ pub(crate) fn would_change(mut outcome: RuleOutcome, is_secret: bool) -> RuleOut
         }
     };
     let mut metadata = outcome.metadata.as_ref().clone();
-    metadata.properties.push((Text::new("patch"), patch_text(&operations, count).into()));
+    metadata.properties.push((Text::new(CHANGES_PROPERTY), patch_text(&operations, count).into()));
     outcome.metadata = metadata.into();
     outcome.patch.clear();
     outcome

@@ -87,3 +87,31 @@ fn the_status_has_the_conditions_of_kyverno() {
     assert_eq!(types, ["WebhookConfigured", "RBACPermissionsGranted"]);
     assert!(conditions.iter().all(|one| one.str_at(&["reason"]) == "Succeeded"));
 }
+
+#[test]
+fn the_status_names_resources_that_no_report_can_be_about() {
+    let message = |group: &str, resource: &str| {
+        let rule = format!(
+            "apiGroups: ['{group}'], apiVersions: [v1], operations: [CREATE], resources: [{resource}]"
+        );
+        let text = POLICY
+            .replace("apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]", &rule);
+        let fields = dialect().compile(&document(&text), &[]).status;
+        let status = dialect().status(&RuleReport { is_ready: true, fields, ..RuleReport::default() });
+        let conditions = status.at(&["conditionStatus", "conditions"]).and_then(Value::as_array);
+        conditions.and_then(|list| list.first()).expect("a condition").str_at(&["message"]).to_owned()
+    };
+    assert_eq!(message("apps", "deployments"), "Policy is ready for reporting.");
+    assert!(message("", "deployments").contains("list /v1, Resource=deployments"));
+    assert!(message("", "pods/exec").contains("watch /v1, Resource=pods/exec"));
+}
+
+#[test]
+fn the_status_names_the_targets_of_generated_policies() {
+    let status = dialect().compile(&document(POLICY), &[]).status;
+    let targets = status.at(&["autogen", "configs", "cronjobs", "targets"]).and_then(Value::as_array);
+    let texts =
+        |target: &Value| ["group", "kind", "resource", "version"].map(|key| target.str_at(&[key]).to_owned());
+    let targets: Vec<[String; 4]> = targets.expect("targets").iter().map(texts).collect();
+    assert_eq!(targets, [["batch", "CronJob", "cronjobs", "v1"].map(str::to_owned)]);
+}
