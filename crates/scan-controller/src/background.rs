@@ -14,6 +14,7 @@ mod handed;
 mod job;
 mod labels;
 mod mark;
+mod memo;
 mod own_writes;
 mod permissions;
 mod plan;
@@ -41,6 +42,7 @@ use tokio::task::JoinHandle;
 
 use self::job::JobContext;
 use self::mark::read_mark;
+use self::memo::LookupMemo;
 use self::policies::BackgroundPolicies;
 use self::problems::PolicyProblems;
 use self::send::ObjectSender;
@@ -108,6 +110,7 @@ async fn run_background(parts: BackgroundParts) {
         lookup: Arc::clone(&parts.lookup),
         problems: PolicyProblems::default(),
         namespace: parts.lease.namespace.clone(),
+        memo: LookupMemo::default(),
     });
     let (sender, inputs) = mpsc::channel(MAX_WORKER_INPUTS);
     let followers = [

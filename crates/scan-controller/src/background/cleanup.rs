@@ -17,7 +17,7 @@ use kubewright_serve::clock::rfc3339_seconds;
 use kubewright_serve::log::LogLevel;
 use kubewright_value::{Map, Text, Value};
 
-use super::evaluate::ask_rules;
+use super::evaluate::{AskedWorld, ask_rules};
 use super::job::JobContext;
 use super::labels::title;
 use super::policies::ScheduledPolicy;
@@ -176,7 +176,8 @@ impl CleanupRun<'_> {
 
     async fn delete_if_asked(&self, resource: &ApiResource, object: &Value) -> bool {
         let request = deletion_request(object);
-        let answers = ask_rules(self.policy, |policy| &policy.engine, request, &self.context.lookup).await;
+        let asked = AskedWorld { lookup: &self.context.lookup, memo: None };
+        let answers = ask_rules(self.policy, |policy| &policy.engine, request, asked).await;
         let key = ObjectKey::of(object);
         if let Some(failed) = answers.outcomes.iter().find(|outcome| is_error(outcome)) {
             self.problem(ProblemReason::EvaluationFailed, &format!("{}: {}", title(&key), failed.message));

@@ -1,5 +1,5 @@
-//! Asks the rules of a policy about a trigger, and looks up what they ask for. Nothing is remembered from one question to
-//! the next, so an answer is never older than the event that led to the question.
+//! Asks the rules of a policy about a trigger, and looks up what they ask for. An answer is never older than the event that
+//! led to the question.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use kubewright_scan::{AnswerState, RecordedInput, RecordingWorld};
 use kubewright_serve::{ClusterLookup, Lookup as _};
 use kubewright_value::Value;
 
+use super::memo::LookupMemo;
 use super::plan::RuleAnswer;
 
 /// How often rules are asked because each time something else had to be looked up.
@@ -35,12 +36,20 @@ impl RuleAnswers {
     }
 }
 
+/// Where rules look things up.
+#[derive(Clone, Copy)]
+pub(crate) struct AskedWorld<'w> {
+    pub(crate) lookup: &'w Arc<ClusterLookup>,
+    /// Answers that are shared, and when the work was queued.
+    pub(crate) memo: Option<(&'w LookupMemo, Instant)>,
+}
+
 /// Asks the rules of `engine`, which `of` holds.
 pub(crate) async fn ask_rules<T: Send + Sync + 'static>(
     of: &Arc<T>,
     engine: fn(&T) -> &Engine,
     request: AdmissionRequest,
-    lookup: &Arc<ClusterLookup>,
+    asking: AskedWorld<'_>,
 ) -> RuleAnswers {
     let request = Arc::new(request);
     let mut world = OpenWorld::default();
@@ -58,15 +67,24 @@ pub(crate) async fn ask_rules<T: Send + Sync + 'static>(
             return RuleAnswers { outcomes, inputs };
         }
         world = known;
-        look_up(&mut world, queries, lookup).await;
+        look_up(&mut world, queries, &asking).await;
     }
     RuleAnswers { outcomes: Vec::new(), inputs: Vec::new() }
 }
 
-async fn look_up(world: &mut OpenWorld, queries: Vec<Query>, lookup: &Arc<ClusterLookup>) {
+async fn look_up(world: &mut OpenWorld, queries: Vec<Query>, asking: &AskedWorld<'_>) {
+    let AskedWorld { lookup, memo } = asking;
     let queries: BTreeSet<Query> = queries.into_iter().collect();
-    let asked: Vec<_> = queries
+    let known = |query: &Query| memo.and_then(|(memo, since)| memo.answer(query, since));
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        queries.into_iter().map(|query| (known(&query), query)).partition(|(answer, _)| answer.is_some());
+    for (answer, query) in known {
+        world.learn(query, answer.flatten());
+    }
+    let begun = Instant::now();
+    let asked: Vec<_> = unknown
         .into_iter()
+        .map(|(_, query)| query)
         .map(|query| {
             let lookup = Arc::clone(lookup);
             tokio::spawn(async move {
@@ -78,7 +96,12 @@ async fn look_up(world: &mut OpenWorld, queries: Vec<Query>, lookup: &Arc<Cluste
         .collect();
     for asked in asked {
         match asked.await {
-            Ok((query, Ok(Ok(found)))) => world.learn(query, found),
+            Ok((query, Ok(Ok(found)))) => {
+                if let Some((memo, _)) = memo {
+                    memo.keep(&query, begun, &found);
+                }
+                world.learn(query, found);
+            }
             Ok((query, Ok(Err(why)))) => world.fail(query, why),
             Ok((query, Err(_))) => world.fail(query, "the lookup timed out"),
             Err(_) => {}

@@ -12,8 +12,9 @@ use kubewright_serve::ClusterLookup;
 use kubewright_value::{Text, Value};
 
 use super::downstream::Downstream;
-use super::evaluate::{RuleAnswers, ask_rules, generate_answer};
+use super::evaluate::{AskedWorld, RuleAnswers, ask_rules, generate_answer};
 use super::labels::{LabelledRule, set_kept_for, title};
+use super::memo::LookupMemo;
 use super::own_writes::MAX_CHAIN_DEPTH;
 use super::plan::{DownstreamStep, RuleAnswer, plan_downstreams};
 use super::policies::{TriggeredPolicy, TriggeredProgram, TriggeredRule};
@@ -30,6 +31,8 @@ pub(crate) struct JobContext {
     pub(crate) problems: PolicyProblems,
     /// Our own namespace.
     pub(crate) namespace: String,
+    /// Answers that many triggers share.
+    pub(crate) memo: LookupMemo,
 }
 
 /// How work ended.
@@ -79,6 +82,9 @@ impl JobContext {
     pub(super) async fn object(&self, uid: &Text, work: &TriggerWork) -> Result<Option<Value>, SendError> {
         if work.object.is_some() || work.event == Some(Operation::Delete) {
             return Ok(work.object.clone());
+        }
+        if let Some(known) = self.state().kept_object(uid) {
+            return Ok(Some(known));
         }
         let resource = {
             let served = Arc::clone(self.state().served());
@@ -212,7 +218,9 @@ impl TriggerJob<'_> {
             operation.zip(self.object.clone()).map(|(operation, object)| self.request(object, operation));
         let answers = match request {
             Some(request) => {
-                Some(ask_rules(policy, |policy| &policy.engine, request, &self.context.lookup).await)
+                let memo = self.work.since.map(|since| (&self.context.memo, since));
+                let asked = AskedWorld { lookup: &self.context.lookup, memo };
+                Some(ask_rules(policy, |policy| &policy.engine, request, asked).await)
             }
             None => None,
         };

@@ -41,6 +41,8 @@ pub(crate) struct TriggerWork {
     pub(crate) orphan: Option<ObjectKey>,
     /// A request of the webhook, which is then the whole of the work.
     pub(crate) handed: Option<Box<HandedRequest>>,
+    /// When it was queued, or changed since.
+    pub(crate) since: Option<Instant>,
 }
 
 /// The triggers that wait, by uid.
@@ -57,7 +59,8 @@ pub(crate) struct TriggerQueue {
 
 impl TriggerQueue {
     /// Adds work, together with what already waits for the same trigger.
-    pub(crate) fn add(&mut self, uid: Text, work: TriggerWork) {
+    pub(crate) fn add(&mut self, uid: Text, mut work: TriggerWork) {
+        work.since = Some(Instant::now());
         let is_event = work.event.is_some();
         match self.waiting.get_mut(&uid) {
             Some(earlier) => {
@@ -71,7 +74,6 @@ impl TriggerQueue {
                 }
             }
             None => {
-                let mut work = work;
                 let is_deletion = work.event == Some(Operation::Delete);
                 if self.objects >= MAX_WAITING_OBJECTS && !is_deletion {
                     work.object = None;
@@ -176,6 +178,7 @@ fn pause_after(failures: u32) -> Duration {
 
 /// Adds `newer` to `earlier`. A creation that was not worked on yet stays one.
 fn merge_work(earlier: &mut TriggerWork, newer: TriggerWork) {
+    earlier.since = earlier.since.max(newer.since);
     earlier.rules.extend(newer.rules);
     earlier.depth = earlier.depth.max(newer.depth);
     if let Some(event) = newer.event {

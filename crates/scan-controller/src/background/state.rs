@@ -55,6 +55,8 @@ pub(crate) struct BackgroundState {
     unchecked: BTreeSet<ObjectKey>,
     /// Rules that lost a downstream of a trigger, and for how many sweeps that is known.
     lost: BTreeMap<(LabelledRule, Text), u32>,
+    /// How large the triggers are that are kept, in bytes of JSON.
+    kept_bytes: usize,
     /// What was changed before this version was worked on before this term began.
     mark: u64,
     /// The newest version of a trigger that was seen.
@@ -166,7 +168,9 @@ impl BackgroundState {
         self.synced.remove(&place);
         self.listed.remove(&place);
         if purpose == WatchPurpose::Triggers {
-            self.triggers.retain(|_, trigger| KindKey::of(&trigger.key) != *kind);
+            let of_kind = self.triggers.iter().filter(|(_, trigger)| KindKey::of(&trigger.key) == *kind);
+            let uids: Vec<Text> = of_kind.map(|(uid, _)| uid.clone()).collect();
+            uids.iter().for_each(|uid| self.forget_trigger(uid));
         }
     }
 

@@ -203,6 +203,11 @@ impl Worker {
         {
             self.note_unwatched(purpose, &kind, &error.to_string());
         }
+        if purpose == WatchPurpose::Inputs
+            && let ResourceEvent::Applied(object) | ResourceEvent::Deleted(object) = &event
+        {
+            self.context.memo.forget(&key_of(&kind, object));
+        }
         let own = self.context.sender.own();
         self.context.state().handle(purpose, &kind, event, &own);
     }

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -120,6 +120,33 @@ impl Stage {
     pub(crate) fn list(&self, group: &str, version: &str, resource: &str) -> Vec<Value> {
         let path = GroupVersionResource::new(group, version, resource).all();
         self.runtime.block_on(self.client.list(&path)).map(|list| list.items).unwrap_or_default()
+    }
+
+    /// Creates objects of a core resource, 16 at a time, and returns how long that took.
+    pub(crate) fn create_all(&self, resource: &'static str, objects: Vec<Value>) -> Duration {
+        let begun = Instant::now();
+        let waiting = Arc::new(Mutex::new(objects));
+        self.runtime.block_on(async {
+            let mut tasks = tokio::task::JoinSet::new();
+            for _ in 0..16 {
+                let (client, waiting) = (self.client.clone(), Arc::clone(&waiting));
+                let next = move || waiting.lock().expect("a list").pop();
+                tasks.spawn(async move {
+                    while let Some(object) = next() {
+                        let resource = GroupVersionResource::new("", "v1", resource);
+                        let path = match object.str_at(&["metadata", "namespace"]) {
+                            "" => resource.all(),
+                            namespace => resource.within(namespace),
+                        };
+                        client.create(&path, &object).await.expect("it is created");
+                    }
+                });
+            }
+            while let Some(done) = tasks.join_next().await {
+                done.expect("all are created");
+            }
+        });
+        begun.elapsed()
     }
 
     /// Returns whether objects of a resource can be listed.

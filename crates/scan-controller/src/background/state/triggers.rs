@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_k8s::Operation;
 use kubewright_scan::{KindKey, ObjectKey};
-use kubewright_value::{Text, Value};
+use kubewright_value::{Text, Value, json};
 
 use super::BackgroundState;
 use crate::background::labels::LabelledRule;
@@ -23,7 +23,13 @@ pub(crate) struct KnownTrigger {
     created: i64,
     /// The object, where a rule compares it with what it becomes.
     object: Option<Value>,
+    /// The object, where it is small and may be asked about again; and how large it is.
+    kept: Option<(Value, usize)>,
 }
+
+/// How large a trigger may be that is kept, and all of them together, in bytes of JSON.
+const MAX_KEPT_BYTES: usize = 4 << 10;
+const MAX_ALL_KEPT_BYTES: usize = 16 << 20;
 
 /// Rules that are asked about triggers that are just there.
 #[derive(Debug, Default)]
@@ -56,8 +62,10 @@ impl BackgroundState {
             version,
             created: seconds_of(&text("creationTimestamp")).unwrap_or_default(),
             object: keeps_object.then(|| object.clone()),
+            kept: None,
         };
         let key = trigger.key.clone();
+        let trigger = KnownTrigger { kept: self.kept_of(&uid, kind, &object), ..trigger };
         self.triggers.insert(uid.clone(), trigger);
         if is_first {
             let rules = StandingRules { all: self.all_rules(), ..StandingRules::default() };
@@ -85,6 +93,7 @@ impl BackgroundState {
 
     /// Takes up that a trigger is gone; `object` is its last state, if that is known.
     pub(super) fn trigger_is_gone(&mut self, uid: &Text, object: Option<Value>) {
+        self.forget_kept(uid);
         let Some(known) = self.triggers.remove(uid) else { return };
         self.inputs.forget(uid);
         let version =
@@ -118,6 +127,37 @@ impl BackgroundState {
             let work = TriggerWork { key: trigger.key.clone(), object, rules: due, ..TriggerWork::default() };
             self.queue.add(uid.clone(), work);
         }
+    }
+
+    /// Returns a trigger in the state that watches have brought, if it is kept.
+    pub(crate) fn kept_object(&self, uid: &Text) -> Option<Value> {
+        self.triggers.get(uid).and_then(|known| known.kept.as_ref()).map(|(object, _)| object.clone())
+    }
+
+    /// Returns what is kept of a trigger in place of what was kept before. Secrets are not.
+    fn kept_of(&mut self, uid: &Text, kind: &KindKey, object: &Value) -> Option<(Value, usize)> {
+        self.forget_kept(uid);
+        let is_secret = kind.group.is_empty() && kind.kind == "Secret";
+        if is_secret || self.kept_bytes >= MAX_ALL_KEPT_BYTES {
+            return None;
+        }
+        let bytes = json::to_string(object).len();
+        if bytes > MAX_KEPT_BYTES {
+            return None;
+        }
+        self.kept_bytes += bytes;
+        Some((object.clone(), bytes))
+    }
+
+    /// Forgets a trigger that is not watched any more.
+    pub(super) fn forget_trigger(&mut self, uid: &Text) {
+        self.forget_kept(uid);
+        self.triggers.remove(uid);
+    }
+
+    fn forget_kept(&mut self, uid: &Text) {
+        let kept = self.triggers.get_mut(uid).and_then(|known| known.kept.take());
+        self.kept_bytes = self.kept_bytes.saturating_sub(kept.map_or(0, |(_, bytes)| bytes));
     }
 
     fn all_rules(&self) -> BTreeSet<LabelledRule> {
