@@ -64,7 +64,10 @@ mod tests {
             true,
         );
         check("mutate: {targets: [{apiVersion: v1, kind: Secret, name: '{{ name }}'}]}", true);
-        check("spec: {targetMatchConstraints: {resourceRules: [{apiGroups: [''], resources: [secrets]}]}}", true);
+        check(
+            "spec: {targetMatchConstraints: {resourceRules: [{apiGroups: [''], resources: [secrets]}]}}",
+            true,
+        );
         check("manifests: {attestors: [{entries: [{keys: {publicKeys: 'k8s://shop/key'}}]}]}", true);
         check("manifests: {attestors: [{entries: [{keys: {secret: {name: a, namespace: b}}}]}]}", true);
     }

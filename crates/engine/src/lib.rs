@@ -37,7 +37,10 @@ pub use fault::{FieldError, invalid_object_message};
 pub use index::RuleIndex;
 pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, RuleOutcome, RuleStatus};
-pub use rule::{Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule, RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart};
+pub use rule::{
+    Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule,
+    RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart,
+};
 pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, TraceVerdict, Tracer};

@@ -275,7 +275,12 @@ fn a_policy_that_changes_objects_is_left_to_the_api_server_and_taken_back() {
     cluster.wait_until("the binding is back", || is_there(cluster, MUTATING_BINDING));
 
     // What only policies can evaluate: the webhook takes over, and the API server evaluates the other condition for it.
-    apply(cluster, &labelling_policy("reinvocationPolicy: IfNeeded, variables: [{name: v, expression: 'random() != \"\"'}], "));
+    apply(
+        cluster,
+        &labelling_policy(
+            "reinvocationPolicy: IfNeeded, variables: [{name: v, expression: 'random() != \"\"'}], ",
+        ),
+    );
     cluster.wait_until("it is told why", || {
         mutating_state(cluster, "conditionStatus.message").contains("skip generating MutatingAdmissionPolicy")
     });

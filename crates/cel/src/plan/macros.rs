@@ -87,7 +87,9 @@ impl Planner<'_> {
                 CelCompileErrorKind::Syntax,
             );
         };
-        if self.is_field_of_nothing(operand) && self.qualified(field).is_some_and(|full| self.is_variable(&full)) {
+        if self.is_field_of_nothing(operand)
+            && self.qualified(field).is_some_and(|full| self.is_variable(&full))
+        {
             // `variables.a` is a name by itself, and what is declared is there.
             return (CelPlan::Constant(Val::Bool(true), 1), CelType::of(CelKind::Bool));
         }

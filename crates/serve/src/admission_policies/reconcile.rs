@@ -241,7 +241,9 @@ impl AdmissionPolicyReconciler {
                 let binding = object_name(&complete.binding);
                 match self.delete(PolicyPart::Binding, &binding).await {
                     Ok(()) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL, why),
-                    Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(self.kind, &error)),
+                    Err(error) => {
+                        PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(self.kind, &error))
+                    }
                 }
             }
             PolicyStep::Write(part, object) => self.write(name, policy, &complete, part, object).await,
@@ -353,10 +355,7 @@ impl AdmissionPolicyReconciler {
     }
 }
 
-fn wanted_policies(
-    snapshot: &Snapshot,
-    phase: AdmissionPhase,
-) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
+fn wanted_policies(snapshot: &Snapshot, phase: AdmissionPhase) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
     let of = |state: &RuleState| match &state.admission_policy {
         Some(Ok(policy)) if policy.phase() == phase => Some((state.name.clone(), Arc::clone(policy))),
         _ => None,

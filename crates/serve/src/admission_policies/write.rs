@@ -10,8 +10,8 @@ use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 
-use super::not_written_yet_message;
 use super::compare::is_generated_for;
+use super::not_written_yet_message;
 use super::reconcile::{
     AdmissionPolicyReconciler, POLICY_RESYNC_INTERVAL, POLICY_RETRY_INTERVAL, POLICY_SETTLE_TIME,
     PolicyOutcome,

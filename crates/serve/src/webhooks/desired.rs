@@ -327,7 +327,8 @@ pub(super) fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
     if let Some(shared) = &webhook.shared_name {
         let failure = if webhook.failure_policy == FailurePolicy::Fail { "fail" } else { "ignore" };
         // The name of a policy in a namespace follows a dot, so that it is no other policy's.
-        let own = match webhook.dedicated_name.as_ref().map(|name| name.split_once('.').unwrap_or(("", name))) {
+        let own = match webhook.dedicated_name.as_ref().map(|name| name.split_once('.').unwrap_or(("", name)))
+        {
             None => String::new(),
             Some((short, name)) if short.starts_with('n') => format!("-finegrained.{}", dns_label(name)),
             Some((_, name)) => format!("-finegrained-{}", dns_label(name)),

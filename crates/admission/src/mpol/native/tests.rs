@@ -82,8 +82,8 @@ fn an_exception_excuses_only_where_all_its_conditions_hold() {
     ];
     let all = [one, both, values].join("---\n");
     let found = conditions(&made(&policy("MutatingPolicy", &[ASKS, MATCH, LABEL]), &all));
-    let want =
-        [("c", "!(object.a == 1 // why\n)"), ("team/both", "!((object.b == 1) && (object.c == 1))")].map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let want = [("c", "!(object.a == 1 // why\n)"), ("team/both", "!((object.b == 1) && (object.c == 1))")]
+        .map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(found, want);
 }
 

@@ -9,8 +9,8 @@ use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPl
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::shared_webhook_name;
-use crate::text_field;
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
+use crate::text_field;
 
 /// The timeout of a webhook for which a policy sets none.
 const DEFAULT_TIMEOUT_SECONDS: i64 = 10;

@@ -78,7 +78,8 @@ fn add_custom_kinds(
     let list = look_up(DEFINITIONS_URL, context)?.unwrap_or_default();
     for definition in list.get("items").and_then(Value::as_array).unwrap_or_default() {
         context.budget().step(1)?;
-        let (group, one) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "kind"]));
+        let (group, one) =
+            (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "kind"]));
         if !glob::matches_wildcard(kind, one, context.budget())? {
             continue;
         }
