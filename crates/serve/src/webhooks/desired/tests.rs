@@ -407,3 +407,30 @@ fn check_refusing(entry: &Value) {
         }
     }
 }
+
+#[test]
+fn a_webhook_for_one_policy_has_a_name_that_no_other_has() {
+    let plan = |dedicated: Option<&str>| WebhookPlan {
+        dedicated_name: dedicated.map(Into::into),
+        shared_name: Some("vpol.validate.example.com".into()),
+        ..WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Fail, Vec::new())
+    };
+    let name = |dedicated: Option<&str>| webhook_name(&plan(dedicated), false);
+    assert_eq!(name(None), "vpol.validate.example.com-fail");
+    assert_eq!(name(Some("vpol.a.b")), "vpol.validate.example.com-fail-finegrained-a.b");
+    assert_eq!(name(Some("nvpol.a.b")), "vpol.validate.example.com-fail-finegrained.a.b");
+}
+
+#[test]
+fn a_webhook_is_called_again_only_where_its_policies_ask() {
+    let mut plan = WebhookPlan::new(
+        AdmissionPhase::Mutating,
+        FailurePolicy::Ignore,
+        webhook(AdmissionPhase::Mutating, true, &["pods"]).rules,
+    );
+    plan.is_reinvoked = false;
+    let [mutating, _] = desired_configurations(&wanted(vec![("mutate", &plan)]), &DiscoveredResources::default());
+    assert_eq!(mutating.str_at(&["webhooks", "0", "reinvocationPolicy"]), "");
+    let first = mutating.get("webhooks").and_then(|list| list.item(0)).cloned().unwrap_or_default();
+    assert_eq!(first.str_at(&["reinvocationPolicy"]), "Never");
+}
