@@ -354,7 +354,7 @@ fn a_policy_asks_for_a_mutating_webhook() {
 
 #[test]
 fn a_variable_that_is_declared_is_there() {
-    let spec = format!("{ANY}\nvariables: [{{name: v, expression: object.metadata}}]");
+    let spec = format!("{PODS}\nvariables: [{{name: v, expression: object.metadata}}]");
     let text = "Object{metadata: Object.metadata{labels: {\"x\": has(variables.v) && has(variables.v.name) ? \"1\" : \"0\"}}}";
     gives(&policy(&spec, &[("apply", text)]), POD, &["metadata", "labels", "x"], "'1'");
     let other = text.replace("has(variables.v)", "has(variables.w)");

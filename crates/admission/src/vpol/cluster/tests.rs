@@ -107,14 +107,19 @@ fn conditions_that_the_api_server_knows_are_in_a_webhook_of_their_own() {
     assert_eq!((names.as_slice(), own.as_deref()), (&["known".to_owned()][..], Some("vpol.p")));
     let (names, own) = conditions_in_webhook(wide, "");
     assert_eq!((names.len(), own), (0, None));
-    let (_, own) =
-        conditions_in_webhook("kind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: a}", conditions);
+    let (_, own) = conditions_in_webhook(
+        "kind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: a}",
+        conditions,
+    );
     assert_eq!(own.as_deref(), Some("nvpol.a.p"));
 }
 
 #[test]
 fn conditions_about_pods_are_not_asked_about_their_controllers() {
-    let text = POLICY.replace("  validations:", "  matchConditions: [{name: c, expression: 'has(object.spec)'}]\n  validations:");
+    let text = POLICY.replace(
+        "  validations:",
+        "  matchConditions: [{name: c, expression: 'has(object.spec)'}]\n  validations:",
+    );
     let compiled = dialect().compile(&document(&text), &[]);
     assert!(compiled.webhooks.iter().all(|plan| plan.match_conditions.is_empty()), "{:?}", compiled.webhooks);
 }

@@ -423,14 +423,14 @@ fn a_webhook_for_one_policy_has_a_name_that_no_other_has() {
 
 #[test]
 fn a_webhook_is_called_again_only_where_its_policies_ask() {
-    let mut plan = WebhookPlan::new(
-        AdmissionPhase::Mutating,
-        FailurePolicy::Ignore,
-        webhook(AdmissionPhase::Mutating, true, &["pods"]).rules,
-    );
-    plan.is_reinvoked = false;
-    let [mutating, _] = desired_configurations(&wanted(vec![("mutate", &plan)]), &DiscoveredResources::default());
-    assert_eq!(mutating.str_at(&["webhooks", "0", "reinvocationPolicy"]), "");
-    let first = mutating.get("webhooks").and_then(|list| list.item(0)).cloned().unwrap_or_default();
-    assert_eq!(first.str_at(&["reinvocationPolicy"]), "Never");
+    let pods = target("/v1/pods/", false, &[Operation::Create]);
+    let mut plan = webhook(AdmissionPhase::Mutating, false, vec![pods]);
+    for (is_reinvoked, want) in [(true, "IfNeeded"), (false, "Never")] {
+        plan.is_reinvoked = is_reinvoked;
+        let [mutating, _] = desired_configurations(&wanted(vec![("mutate", &plan)]), &discovery());
+        assert!(
+            entries(&mutating).iter().all(|entry| text(entry, "reinvocationPolicy") == want),
+            "{mutating}"
+        );
+    }
 }
