@@ -351,3 +351,12 @@ fn a_policy_asks_for_a_mutating_webhook() {
     let off = format!("{PODS}\nevaluation: {{admission: {{enabled: false}}}}");
     assert!(plans(&policy(&off, &[("apply", LABEL)])).is_empty());
 }
+
+#[test]
+fn a_variable_that_is_declared_is_there() {
+    let spec = format!("{PODS}\nvariables: [{{name: v, expression: object.metadata}}]");
+    let text = "Object{metadata: Object.metadata{labels: {\"x\": has(variables.v) && has(variables.v.name) ? \"1\" : \"0\"}}}";
+    gives(&policy(&spec, &[("apply", text)]), POD, &["metadata", "labels", "x"], "'1'");
+    let other = text.replace("has(variables.v)", "has(variables.w)");
+    warns(&policy(&spec, &[("apply", &other)]), &["KW-K071"]);
+}

@@ -242,6 +242,29 @@ fn targets_are_changed_in_place_of_the_object() {
 }
 
 #[test]
+fn targets_may_be_of_any_kind_that_wildcards_match() {
+    let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: default}}";
+    let others = [
+        "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: default}}",
+        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: default}}",
+        "{apiVersion: example.com/v1, kind: ServiceMesh, metadata: {name: a, namespace: default}}",
+        "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: servicemeshes.example.com}, spec: {group: \
+         example.com, names: {kind: ServiceMesh, plural: servicemeshes}, versions: [{name: v1, served: true}]}}",
+    ];
+    let changed = |version: &str, kind: &str| -> Vec<String> {
+        let mutate = format!(
+            "{{targets: [{{apiVersion: '{version}', kind: '{kind}', name: a, namespace: default}}], patchStrategicMerge: {{metadata: \
+             {{labels: {{a: b}}}}}}}}"
+        );
+        let decision = decide(&[&mutate], object, &others);
+        decision.outcomes.iter().flat_map(|outcome| &outcome.written).map(ToString::to_string).collect()
+    };
+    assert_eq!(changed("*", "Service"), ["update Service default/a"]);
+    assert_eq!(changed("v1", "Service*"), ["update Service default/a", "update ServiceAccount default/a"]);
+    assert_eq!(changed("example.com/*", "*"), ["update ServiceMesh default/a"]);
+}
+
+#[test]
 fn each_rule_sees_what_the_one_before_it_left() {
     let decision = decide(
         &[

@@ -185,7 +185,7 @@ impl AdmissionPolicyReconciler {
             };
             let why = watch_problem(self.kind, &problem);
             let problems = wanted.into_keys().map(|name| (name, why.clone())).collect();
-            self.publish(GenerationProgress { is_on: true, problems, ..GenerationProgress::default() });
+            self.publish(&GenerationProgress { is_on: true, problems, ..GenerationProgress::default() });
             return POLICY_RETRY_INTERVAL * 4;
         }
         let mut pause = POLICY_RESYNC_INTERVAL;
@@ -201,7 +201,7 @@ impl AdmissionPolicyReconciler {
             }
         }
         self.forget(&wanted);
-        self.publish(progress);
+        self.publish(&progress);
         pause.min(self.clean(&snapshot, &wanted).await)
     }
 
@@ -315,10 +315,10 @@ impl AdmissionPolicyReconciler {
     }
 
     /// Tells the compiler of rules, where there is news. What is known about the other phase stays.
-    fn publish(&mut self, progress: GenerationProgress) {
+    fn publish(&mut self, progress: &GenerationProgress) {
         let names = progress.in_force.keys().chain(progress.problems.keys()).cloned().collect();
         let own = std::mem::replace(&mut self.published, names);
-        let before = self.state.admission_policies.rcu(|known| known.with_news(&own, &progress));
+        let before = self.state.admission_policies.rcu(|known| known.with_news(&own, progress));
         if *before != **self.state.admission_policies.load() {
             self.stores.touch();
         }

@@ -115,3 +115,43 @@ fn the_status_names_the_targets_of_generated_policies() {
     let targets: Vec<[String; 4]> = targets.expect("targets").iter().map(texts).collect();
     assert_eq!(targets, [["batch", "CronJob", "cronjobs", "v1"].map(str::to_owned)]);
 }
+
+/// Returns the conditions in the webhook of a policy about Deployments, and the name of its own webhook.
+fn conditions_in_webhook(kind: &str, more: &str) -> (Vec<String>, Option<String>) {
+    let text = POLICY
+        .replace("kind: ValidatingPolicy\nmetadata: {name: no-latest}", kind)
+        .replace("apiGroups: ['']", "apiGroups: [apps]")
+        .replace("resources: [pods]", "resources: [deployments]")
+        .replace("  validations:", &format!("{more}\n  validations:"));
+    let compiled = dialect().compile(&document(&text), &[]);
+    let [plan] = compiled.webhooks.as_slice() else { panic!("one webhook, not {:?}", compiled.webhooks) };
+    let names = plan.match_conditions.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(plan.repeats_conditions, plan.dedicated_name.is_some());
+    (names, plan.dedicated_name.as_ref().map(ToString::to_string))
+}
+
+#[test]
+fn conditions_that_the_api_server_knows_are_in_a_webhook_of_their_own() {
+    let wide = "kind: ValidatingPolicy\nmetadata: {name: p}";
+    let conditions = "  variables: [{name: v, expression: 'true'}]\n  matchConditions: [{name: known, expression: \"object.metadata.name != 'a'\"}, \
+                      {name: variable, expression: variables.v}]";
+    let (names, own) = conditions_in_webhook(wide, conditions);
+    assert_eq!((names.as_slice(), own.as_deref()), (&["known".to_owned()][..], Some("vpol.p")));
+    let (names, own) = conditions_in_webhook(wide, "");
+    assert_eq!((names.len(), own), (0, None));
+    let (_, own) = conditions_in_webhook(
+        "kind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: a}",
+        conditions,
+    );
+    assert_eq!(own.as_deref(), Some("nvpol.a.p"));
+}
+
+#[test]
+fn conditions_about_pods_are_not_asked_about_their_controllers() {
+    let text = POLICY.replace(
+        "  validations:",
+        "  matchConditions: [{name: c, expression: 'has(object.spec)'}]\n  validations:",
+    );
+    let compiled = dialect().compile(&document(&text), &[]);
+    assert!(compiled.webhooks.iter().all(|plan| plan.match_conditions.is_empty()), "{:?}", compiled.webhooks);
+}

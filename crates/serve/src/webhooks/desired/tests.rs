@@ -407,3 +407,30 @@ fn check_refusing(entry: &Value) {
         }
     }
 }
+
+#[test]
+fn a_webhook_for_one_policy_has_a_name_that_no_other_has() {
+    let plan = |dedicated: Option<&str>| WebhookPlan {
+        dedicated_name: dedicated.map(Into::into),
+        shared_name: Some("vpol.validate.example.com".into()),
+        ..WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Fail, Vec::new())
+    };
+    let name = |dedicated: Option<&str>| webhook_name(&plan(dedicated), false);
+    assert_eq!(name(None), "vpol.validate.example.com-fail");
+    assert_eq!(name(Some("vpol.a.b")), "vpol.validate.example.com-fail-finegrained-a.b");
+    assert_eq!(name(Some("nvpol.a.b")), "vpol.validate.example.com-fail-finegrained.a.b");
+}
+
+#[test]
+fn a_webhook_is_called_again_only_where_its_policies_ask() {
+    let pods = target("/v1/pods/", false, &[Operation::Create]);
+    let mut plan = webhook(AdmissionPhase::Mutating, false, vec![pods]);
+    for (is_reinvoked, want) in [(true, "IfNeeded"), (false, "Never")] {
+        plan.is_reinvoked = is_reinvoked;
+        let [mutating, _] = desired_configurations(&wanted(vec![("mutate", &plan)]), &discovery());
+        assert!(
+            entries(&mutating).iter().all(|entry| text(entry, "reinvocationPolicy") == want),
+            "{mutating}"
+        );
+    }
+}
