@@ -13,6 +13,9 @@ use std::process::{Child, Command, Stdio};
 use kubewright_controlplane::{CommandOutput, TestCluster, TestRegistry};
 use kubewright_serve::Snapshot;
 
+/// How many different images one Pod has; each takes several lookups.
+const MANY_IMAGES: usize = 6;
+
 /// A cluster, a registry with three images, and a server that may ask it.
 struct ImageStage {
     server: Child,
@@ -40,6 +43,10 @@ impl ImageStage {
         let (digest, _) = registry.push("team/signed", "1");
         let _ = (registry.push("team/foreign", "2"), registry.push("team/unsigned", "0"));
         sign(&registry, "team/signed", &own);
+        for number in 0..MANY_IMAGES {
+            let _ = registry.push(&format!("team/part-{number}"), "3");
+            sign(&registry, &format!("team/part-{number}"), &own);
+        }
         sign(&registry, "team/foreign", &other);
         let cluster = TestCluster::builder().api_server_only().start()?;
         let snapshot = Snapshot::empty();
@@ -126,6 +133,16 @@ impl ImageStage {
         assert_eq!(self.create(namespace, &deployment(&signed), shown).success(), self.pinned());
         let refused = self.create(namespace, &deployment(&foreign), shown);
         assert!(!refused.is_success() && refused.stderr.contains(refusal), "{refused}");
+        let part = |number: usize| {
+            format!("{{name: c{number}, image: '{}'}}", self.image(&format!("part-{number}")))
+        };
+        let parts: Vec<String> = (0..MANY_IMAGES).map(part).collect();
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {{containers: [{}]}}}}",
+            parts.join(", ")
+        );
+        let stored = self.create(namespace, &pod, ".spec.containers[*].image").success();
+        assert_eq!(stored.matches("@sha256:").count(), MANY_IMAGES, "{stored}");
         // Without an answer there is no proof, whatever was verified before.
         self.registry.stop();
         for image in [signed.clone(), self.pinned(), self.image("new")] {

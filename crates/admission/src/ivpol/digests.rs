@@ -25,6 +25,9 @@ impl RuleProgram for DigestMutation {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        if object.is_null() {
+            return Ok(Effect::NotReported("what is deleted keeps its tags".into()));
+        }
         let mut notes = TraceNotes::of(evaluation.tracer);
         let spent = Cell::new(SpentCost::within(evaluation.budget));
         let digests = self.digests(object, &spent, evaluation, &mut notes);

@@ -108,6 +108,22 @@ fn a_manifest_without_an_answer_is_judged_as_it_is_written() {
 }
 
 #[test]
+fn what_is_deleted_is_not_looked_up() {
+    let policy = POLICY.replace("[CREATE, UPDATE]", "['*']").replace(
+        "spec:\n",
+        "spec:\n  matchConditions: [{name: named, expression: 'object.metadata.name == \"a\"'}]\n",
+    );
+    let document = Document::written(value(&policy), "policy.yaml");
+    let compiled = ImageValidatingPolicies::new(&[], Inputs::default()).compile(&document, &[]);
+    let rules = compiled.rules.into_iter().filter(|rule| rule.phase == AdmissionPhase::Mutating).collect();
+    let mut request = AdmissionRequest::for_object(value(POD), Operation::Delete, "default");
+    request.uid = "u".into();
+    request.old_object = std::mem::take(&mut request.object);
+    let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &DecisionSettings::default());
+    assert!(decision.is_allowed && decision.queries.is_empty(), "{decision:?}");
+}
+
+#[test]
 fn each_phase_has_its_webhook() {
     let dialect = ImageValidatingPolicies::new(&[], Inputs::default());
     let names = |text: &str| -> Vec<(AdmissionPhase, String)> {

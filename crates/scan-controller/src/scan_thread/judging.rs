@@ -14,8 +14,9 @@ use kubewright_value::workers::map_in_parallel;
 use super::{ScanThread, seconds_since_1970};
 use crate::metrics::ScanMetric;
 
-/// How often objects of a batch are judged because each time something else had to be looked up.
-const MAX_LOOKUP_ROUNDS: usize = 10;
+/// How often objects of a batch are judged because each time something else had to be looked up. Each image of a Pod takes
+/// up to three lookups.
+const MAX_LOOKUP_ROUNDS: usize = 32;
 
 /// How long one lookup may take, and how many are made at once.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);

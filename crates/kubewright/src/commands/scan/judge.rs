@@ -10,8 +10,8 @@ use kubewright_value::{Document, Source, Value};
 
 use super::world::PassWorld;
 
-/// How often an object is judged again because rules ask for more.
-const MAX_LOOKUP_ROUNDS: usize = 16;
+/// How often an object is judged again because rules ask for more. Each image of a Pod takes up to three lookups.
+const MAX_LOOKUP_ROUNDS: usize = 32;
 
 /// Judges objects with the same rules and options.
 pub(super) struct ObjectJudge<'a> {
