@@ -196,4 +196,31 @@
     verbs: [get]
     resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
 {{- end }}
+{{- if has "ivpol" .Values.dialects }}
+  # Rules (ivpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [imagevalidatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [imagevalidatingpolicies/status]
+    verbs: [patch]
+  # Rules (ivpol) and their status.
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedimagevalidatingpolicies]
+    verbs: [get, list, watch]
+  - apiGroups: [policies.kyverno.io]
+    resources: [namespacedimagevalidatingpolicies/status]
+    verbs: [patch]
+{{- if .Values.exceptionsFrom }}
+  # Exceptions from rules.
+  - apiGroups: [policies.kyverno.io]
+    resources: [policyexceptions]
+    verbs: [get, list, watch]
+{{- end }}
+  # Webhooks of the original program, to detect that it is installed too.
+  - apiGroups: [admissionregistration.k8s.io]
+    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+    verbs: [get]
+    resourceNames: [kyverno-resource-validating-webhook-cfg, kyverno-resource-mutating-webhook-cfg, kyverno-policy-validating-webhook-cfg]
+{{- end }}
 {{- end }}

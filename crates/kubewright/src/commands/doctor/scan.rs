@@ -7,8 +7,6 @@ use kubewright_value::Value;
 use super::finding::DoctorFindings;
 use super::view::{ClusterView, served_report_api, view_text};
 
-/// The layout of times in Kubernetes objects, as Go writes it.
-
 /// After how many seconds without renewal the Lease counts as lost. It lasts 15 s.
 const LEASE_GRACE_SECONDS: i64 = 30;
 
