@@ -1,7 +1,7 @@
 //! GeneratingPolicy and NamespacedGeneratingPolicy: objects that are made because of others.
 
 mod cluster;
-mod compile;
+pub(crate) mod compile;
 mod evaluate;
 mod source;
 

@@ -15,6 +15,7 @@ mod map;
 mod matching;
 mod mpol;
 mod mutate;
+mod native;
 mod source;
 mod vap;
 mod vpol;

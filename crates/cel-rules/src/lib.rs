@@ -197,12 +197,6 @@ impl NamedCondition {
         &self.name
     }
 
-    /// Returns the expression as it is written.
-    #[must_use]
-    pub fn expression_text(&self) -> &str {
-        &self.expression.text
-    }
-
     /// Returns it without its place, which is none of the policy's.
     #[must_use]
     pub fn of_another_document(mut self) -> Self {

@@ -31,6 +31,21 @@ impl BackgroundProgram {
             Self::Delete(program) => &program.rule,
         }
     }
+
+    /// Returns the triggers that only a webhook sees: requests of which the rule reads who made them, and requests about
+    /// parts of objects, of which nothing is stored.
+    #[must_use]
+    pub fn handed_triggers(&self) -> Vec<WebhookRule> {
+        match self {
+            Self::Generate(program) => handed_triggers(&program.triggers, program.reads_requester),
+            Self::Mutate(program) => handed_triggers(&program.triggers, program.reads_requester),
+            Self::Delete(_) => Vec::new(),
+        }
+    }
+}
+
+fn handed_triggers(triggers: &[WebhookRule], reads_requester: bool) -> Vec<WebhookRule> {
+    triggers.iter().filter(|rule| reads_requester || is_part(rule)).cloned().collect()
 }
 
 /// A rule that makes objects (downstreams) because of others (triggers).
@@ -63,16 +78,6 @@ pub struct GenerateProgram {
     pub reads_requester: bool,
 }
 
-impl GenerateProgram {
-    /// Returns the triggers that only a webhook sees: requests of which the rule reads who made them, and requests about
-    /// parts of objects, of which nothing is stored.
-    #[must_use]
-    pub fn handed_triggers(&self) -> Vec<WebhookRule> {
-        let is_handed = |rule: &&WebhookRule| self.reads_requester || is_part(rule);
-        self.triggers.iter().filter(is_handed).cloned().collect()
-    }
-}
-
 fn is_part(rule: &WebhookRule) -> bool {
     !matches!(rule.subresource.as_str(), "" | "*")
 }
@@ -90,6 +95,8 @@ pub struct MutateProgram {
     pub mutates_existing: bool,
     /// Whether what rules wrote in the background is no trigger of it.
     pub skips_background_requests: bool,
+    /// Whether the rule reads who made a request, which no stored object tells.
+    pub reads_requester: bool,
 }
 
 /// A downstream as far as the policy says it. A field that depends on the trigger is `None`.

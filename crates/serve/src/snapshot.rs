@@ -209,11 +209,7 @@ impl Building {
         let CompiledPolicy {
             rules, webhooks, needs, recompile, native, status, diagnostics, background, ..
         } = compiled.unwrap_or_default();
-        for program in &background {
-            if let BackgroundProgram::Generate(program) = program {
-                self.handed.extend(program.handed_triggers());
-            }
-        }
+        self.handed.extend(background.iter().flat_map(BackgroundProgram::handed_triggers));
         let name = ObjectName::of(&document.value);
         let (admission_policy, remaining_webhooks) = match native {
             Some(Ok(native)) => (Some(Ok(Arc::new(native.admission_policy))), native.remaining_webhooks),
@@ -297,7 +293,6 @@ impl Building {
         }
     }
 
-    /// Returns whether there may be one more dedicated webhook.
     /// Adds a webhook without rules, behind which requests are only taken note of.
     fn attach_handed(&mut self) {
         if self.handed.is_empty() {
@@ -311,6 +306,7 @@ impl Building {
         self.hooks.push((plan, Vec::new()));
     }
 
+    /// Returns whether there may be one more dedicated webhook.
     fn has_room(&self, webhook: &WebhookPlan) -> bool {
         let size = |plan: &WebhookPlan| -> usize {
             plan.match_conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()

@@ -130,7 +130,7 @@ fn background_program(
 }
 
 /// Returns whether a text in a policy reads who made a request.
-fn mentions_requester(value: &Value) -> bool {
+pub(crate) fn mentions_requester(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("request.userInfo"),
         Value::Array(items) => items.iter().any(mentions_requester),

@@ -13,6 +13,7 @@ use super::MUTATING_POLICY_DIALECT;
 use super::native::NativeCandidate;
 use super::source::{self, MutatingPolicySettings, TargetSource};
 use crate::draft::PolicyDraft;
+use crate::gpol::compile::mentions_requester;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
 use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
@@ -160,6 +161,7 @@ impl RuleFactory<'_> {
             targets,
             mutates_existing: self.settings.is_background && is_for_existing,
             skips_background_requests: skips.and_then(Value::as_bool).unwrap_or(true),
+            reads_requester: mentions_requester(&self.draft.document.value),
         }))
     }
 

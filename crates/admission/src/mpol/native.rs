@@ -3,19 +3,15 @@
 //! It is written only where the API server does the same: it is compiled as the API server's, which knows none of the
 //! functions and variables of policies.
 
-use std::collections::HashSet;
-
-use kubewright_engine::{AdmissionPolicy, Diagnostic, Dialect as _, GENERATED_LABEL, NativeRule};
+use kubewright_engine::{AdmissionPolicy, Dialect as _, NativeRule};
 use kubewright_value::{Document, Map, Source, Text, Value};
 
 use super::source::MutatingPolicySettings;
 use crate::map::MutatingAdmissionPolicies;
+use crate::native::{check_native_policy, generated_object, match_conditions};
 use crate::source::CelPolicySource;
 use crate::vpol::EvaluationTarget;
 use crate::vpol::exceptions::CompiledPolicyException;
-
-/// The version in which both are made; what the API server serves decides in which they are written.
-const NATIVE_VERSION: &str = "admissionregistration.k8s.io/v1";
 
 /// The fields of a policy that the API server's has under the same name.
 const SHARED_FIELDS: [&str; 4] = ["matchConstraints", "failurePolicy", "variables", "mutations"];
@@ -61,10 +57,13 @@ impl NativeCandidate<'_> {
 
     fn admission_policy(&self) -> Result<AdmissionPolicy, String> {
         let name = format!("mpol-{}", self.policy.name.value);
-        let policy = self.object("MutatingAdmissionPolicy", &name, self.spec());
+        let policy = generated_object(self.document, "MutatingAdmissionPolicy", &name, self.spec());
         let spec = Map::from([("policyName", name.as_str().into())]);
-        let binding = self.object("MutatingAdmissionPolicyBinding", &format!("{name}-binding"), spec);
-        check_native(&policy, &binding)?;
+        let binding = format!("{name}-binding");
+        let binding = generated_object(self.document, "MutatingAdmissionPolicyBinding", &binding, spec);
+        let document = |value: &Value| Document::made(value.clone(), Source::new("", ""));
+        let compiled = MutatingAdmissionPolicies::new().compile(&document(&policy), &[document(&binding)]);
+        check_native_policy(&compiled)?;
         Ok(AdmissionPolicy { rule: Text::default(), policy, binding })
     }
 
@@ -92,55 +91,7 @@ impl NativeCandidate<'_> {
             self.exceptions.iter().filter_map(|one| one.negated_condition()).collect();
         let own = self.policy.conditions.iter().chain(&self.settings.webhook_conditions);
         all.extend(own.map(|one| (one.name.value.clone(), one.expression.value.clone())));
-        let mut names = HashSet::new();
-        let condition = |(number, (name, expression)): (usize, (Text, Text))| {
-            // The API server refuses a name that is there twice.
-            let is_new = names.insert(name.clone());
-            let name = if is_new { name } else { format!("{name}-{number}").into() };
-            Value::from(Map::from([("name", name.into()), ("expression", expression.into())]))
-        };
-        all.into_iter().enumerate().map(condition).collect()
-    }
-
-    fn object(&self, kind: &str, name: &str, spec: Map) -> Value {
-        let labels = Map::from([
-            ("app.kubernetes.io/managed-by", Value::from("kyverno")),
-            (GENERATED_LABEL, "true".into()),
-        ]);
-        let metadata = Map::from([
-            ("name", Value::from(name)),
-            ("labels", labels.into()),
-            ("ownerReferences", Value::array(vec![self.owner()])),
-        ]);
-        Map::from([
-            ("apiVersion", Value::from(NATIVE_VERSION)),
-            ("kind", kind.into()),
-            ("metadata", metadata.into()),
-            ("spec", spec.into()),
-        ])
-        .into()
-    }
-
-    /// Returns the reference that removes both together with the policy.
-    fn owner(&self) -> Value {
-        let part = |path: &[&str]| self.document.value.at(path).cloned().unwrap_or_default();
-        Map::from([
-            ("apiVersion", part(&["apiVersion"])),
-            ("kind", part(&["kind"])),
-            ("name", part(&["metadata", "name"])),
-            ("uid", part(&["metadata", "uid"])),
-        ])
-        .into()
-    }
-}
-
-/// Fails with the first reason why the API server would refuse `policy`.
-fn check_native(policy: &Value, binding: &Value) -> Result<(), String> {
-    let document = |value: &Value| Document::made(value.clone(), Source::new("", ""));
-    let compiled = MutatingAdmissionPolicies::new().compile(&document(policy), &[document(binding)]);
-    match compiled.diagnostics.iter().find(|diagnostic| Diagnostic::is_error(diagnostic)) {
-        Some(error) => Err(format!("the API server would refuse it: {}", error.message)),
-        None => Ok(()),
+        match_conditions(all.into_iter())
     }
 }
 

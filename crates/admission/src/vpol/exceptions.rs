@@ -203,9 +203,9 @@ impl CompiledPolicyException {
         &self.key
     }
 
-    /// Returns the conditions under which it excuses an object wholly; nothing where it only allows values.
-    pub(super) fn whole_conditions(&self) -> Option<&[NamedCondition]> {
-        (self.images.is_empty() && self.values.is_empty()).then_some(self.conditions.as_slice())
+    /// Returns whether it excuses every object wholly.
+    pub(super) fn is_for_every_object(&self) -> bool {
+        self.written.is_empty() && self.images.is_empty() && self.values.is_empty()
     }
 
     /// Returns the condition, with its name, under which it does not excuse an object; nothing for one that only allows
@@ -217,10 +217,11 @@ impl CompiledPolicyException {
         Some(match self.written.as_slice() {
             [] => (self.key.clone(), Text::new_static("false")),
             [(name, expression)] => (name.clone(), format!("!({})", enclosed(expression)).into()),
-            all => {
+            [(name, _), ..] => {
+                let parts = self.written.iter();
                 let parts: Vec<String> =
-                    all.iter().map(|(_, expression)| format!("({})", enclosed(expression))).collect();
-                (self.key.clone(), format!("!({})", parts.join(" && ")).into())
+                    parts.map(|(_, expression)| format!("({})", enclosed(expression))).collect();
+                (name.clone(), format!("!({})", parts.join(" && ")).into())
             }
         })
     }

@@ -3,17 +3,13 @@
 //! A policy is written only where both say the same about every request: expressions must compile with what the API server
 //! knows, and exceptions must excuse whole objects, as a match condition does.
 
-use kubewright_engine::{AdmissionPolicy, Diagnostic, Dialect as _, GENERATED_LABEL, NativeRule};
+use kubewright_engine::{AdmissionPolicy, Dialect as _, NativeRule};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::exceptions::CompiledPolicyException;
 use super::source::{EvaluationTarget, ValidatingPolicySettings};
+use crate::native::{check_native_policy, generated_object, match_conditions};
 use crate::{ValidatingAdmissionPolicies, text_field};
-
-const ADMISSION_API_VERSION: &str = "admissionregistration.k8s.io/v1";
-
-/// The label of a policy that has no reports.
-const NO_REPORTS_LABEL: &str = "reports.kyverno.io/disabled";
 
 /// What decides whether a policy has an equivalent.
 pub(super) struct NativeInputs<'n> {
@@ -47,11 +43,12 @@ fn native_policy(inputs: &NativeInputs<'_>) -> Result<AdmissionPolicy, String> {
     if *has_controllers {
         return Err("rules for Pod controllers are generated from the policy".to_owned());
     }
-    let conditions = exceptions.iter().map(exempting_condition).collect::<Result<Vec<Value>, String>>()?;
+    let conditions = exceptions.iter().map(exempting_condition).collect::<Result<Vec<_>, String>>()?;
     let name = format!("vpol-{}", document.value.str_at(&["metadata", "name"]));
     let policy =
         generated_object(document, "ValidatingAdmissionPolicy", &name, policy_spec(document, conditions));
-    check_expressions(&policy)?;
+    let written = Document::written(policy.clone(), "generated policy".to_owned());
+    check_native_policy(&ValidatingAdmissionPolicies::new().compile(&written, &[]))?;
     let mut spec = Map::from([("policyName", Value::from(name.as_str()))]);
     let actions = document.value.at(&["spec", "validationActions"]).filter(|actions| !is_empty_list(actions));
     spec.insert("validationActions".into(), actions.cloned().unwrap_or_else(|| vec!["Deny"].into()));
@@ -61,7 +58,7 @@ fn native_policy(inputs: &NativeInputs<'_>) -> Result<AdmissionPolicy, String> {
 }
 
 /// Returns the spec of the policy: everything that both kinds have, and the exceptions as match conditions.
-fn policy_spec(document: &Document, exempting: Vec<Value>) -> Map {
+fn policy_spec(document: &Document, exempting: Vec<(Text, Text)>) -> Map {
     let part = |key: &str| document.value.at(&["spec", key]).cloned();
     let mut spec = Map::from([("failurePolicy", part("failurePolicy").unwrap_or_else(|| "Fail".into()))]);
     let mut put = |key: &'static str, value: Option<Value>| {
@@ -72,7 +69,8 @@ fn policy_spec(document: &Document, exempting: Vec<Value>) -> Map {
     put("matchConstraints", part("matchConstraints"));
     let own = part("matchConditions");
     let own = own.as_ref().and_then(Value::as_array).unwrap_or_default();
-    put("matchConditions", Some(own.iter().cloned().chain(exempting).collect::<Vec<Value>>().into()));
+    let own = own.iter().map(|one| (one.str_at(&["name"]).into(), one.str_at(&["expression"]).into()));
+    put("matchConditions", Some(match_conditions(own.chain(exempting)).into()));
     put("variables", part("variables"));
     let validations = part("validations");
     let validations = validations.as_ref().and_then(Value::as_array).unwrap_or_default();
@@ -82,19 +80,12 @@ fn policy_spec(document: &Document, exempting: Vec<Value>) -> Map {
 }
 
 /// Returns the condition that holds for objects that `exception` does not excuse.
-fn exempting_condition(exception: &CompiledPolicyException) -> Result<Value, String> {
-    let (first, expression) = match exception.whole_conditions() {
-        None => return Err(format!("exception {} allows values, which a condition cannot", exception.key())),
-        Some([]) => return Err(format!("exception {} excuses every object", exception.key())),
-        Some([one]) => (one, format!("!({})", one.expression_text())),
-        Some([first, others @ ..]) => {
-            let joined = others.iter().fold(format!("({})", first.expression_text()), |all, next| {
-                format!("{all} && ({})", next.expression_text())
-            });
-            (first, format!("!({joined})"))
-        }
-    };
-    Ok(Map::from([("name", first.name().into()), ("expression", expression.into())]).into())
+fn exempting_condition(exception: &CompiledPolicyException) -> Result<(Text, Text), String> {
+    let why = |what: &str| format!("exception {} {what}", exception.key());
+    if exception.is_for_every_object() {
+        return Err(why("excuses every object"));
+    }
+    exception.negated_condition().ok_or_else(|| why("allows values, which a condition cannot"))
 }
 
 /// Returns a validation as the API server takes it: a message has one line, and an expression of several lines has one.
@@ -110,46 +101,6 @@ fn one_line_validation(written: &Value) -> Value {
     let mut validation = written.as_object().cloned().unwrap_or_default();
     validation.insert("message".into(), message.into());
     validation.into()
-}
-
-/// Fails where the API server would not take the expressions: it has none of Kyverno's functions.
-fn check_expressions(policy: &Value) -> Result<(), String> {
-    let document = Document::written(policy.clone(), "generated policy".to_owned());
-    let compiled = ValidatingAdmissionPolicies::new().compile(&document, &[]);
-    match compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        None => Ok(()),
-        Some(Diagnostic { message, .. }) => Err(format!("the API server cannot evaluate it: {message}")),
-    }
-}
-
-/// Returns an object that goes with the policy of `document`.
-fn generated_object(document: &Document, kind: &str, name: &str, spec: Map) -> Value {
-    let own = |path: &[&str]| document.value.at(path).cloned().unwrap_or_default();
-    let owner = Map::from([
-        ("apiVersion", own(&["apiVersion"])),
-        ("kind", own(&["kind"])),
-        ("name", own(&["metadata", "name"])),
-        ("uid", own(&["metadata", "uid"])),
-    ]);
-    let mut labels = Map::from([
-        ("app.kubernetes.io/managed-by", Value::from("kyverno")),
-        (GENERATED_LABEL, Value::from("true")),
-    ]);
-    if document.value.at(&["metadata", "labels", NO_REPORTS_LABEL]).is_some() {
-        labels.insert(NO_REPORTS_LABEL.into(), "true".into());
-    }
-    let metadata = Map::from([
-        ("name", Value::from(name)),
-        ("labels", labels.into()),
-        ("ownerReferences", Value::array(vec![owner.into()])),
-    ]);
-    Map::from([
-        ("apiVersion", Value::from(ADMISSION_API_VERSION)),
-        ("kind", kind.into()),
-        ("metadata", metadata.into()),
-        ("spec", spec.into()),
-    ])
-    .into()
 }
 
 fn is_empty_list(value: &Value) -> bool {

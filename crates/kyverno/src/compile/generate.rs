@@ -186,7 +186,7 @@ impl PolicyCompiler<'_> {
     }
 
     /// Returns whether a rule reads who made a request: in a filter, or in a variable.
-    fn reads_requester(&self, rule: &RuleSource) -> bool {
+    pub(super) fn reads_requester(&self, rule: &RuleSource) -> bool {
         let filters = std::iter::once(&rule.matching).chain(&rule.exclude);
         let names_user =
             filters.flat_map(|one| one.flat.iter().chain(&one.any).chain(&one.all)).any(|filter| {

@@ -97,6 +97,7 @@ impl PolicyCompiler<'_> {
                 .or_else(|| of_policy.and_then(Value::as_bool))
                 .unwrap_or(false),
             skips_background_requests: rule.skips_background_requests,
+            reads_requester: self.reads_requester(rule),
         })
     }
 

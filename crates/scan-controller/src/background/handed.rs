@@ -62,7 +62,7 @@ impl HandedRequest {
 
 /// Takes requests that are handed over, as long as a rule needs them.
 pub(crate) async fn run_handed(parts: BackgroundParts, context: Arc<JobContext>) {
-    let needs_requests = || context.state().policies().rules().any(|(_, rule)| rule.takes_handed());
+    let needs_requests = || context.state().policies().rules().any(|(_, rule)| rule.takes_handed);
     while !needs_requests() {
         tokio::time::sleep(HANDED_POLL_INTERVAL).await;
     }
@@ -129,7 +129,7 @@ impl JobContext {
     /// Returns the rules that are asked about requests, by policy.
     fn asked_policies(&self, is_own_write: bool) -> Vec<(Arc<TriggeredPolicy>, Vec<LabelledRule>)> {
         let is_asked =
-            |rule: &&TriggeredRule| rule.takes_handed() && !(is_own_write && rule.skips_own_writes());
+            |rule: &&TriggeredRule| rule.takes_handed && !(is_own_write && rule.skips_own_writes());
         let keys = |policy: &Arc<TriggeredPolicy>| -> Vec<LabelledRule> {
             policy.rules.iter().filter(is_asked).map(|rule| rule.key.clone()).collect()
         };

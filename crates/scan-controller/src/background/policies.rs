@@ -55,6 +55,8 @@ pub(crate) struct TriggeredRule {
     pub(crate) name: Text,
     pub(crate) key: LabelledRule,
     pub(crate) program: TriggeredProgram,
+    /// Whether the webhook hands requests to it.
+    pub(crate) takes_handed: bool,
 }
 
 /// What it does.
@@ -101,12 +103,10 @@ impl TriggeredRule {
 
     /// Returns whether the rule reads who made a request, so that it is asked about requests and not about stored objects.
     pub(crate) fn reads_requester(&self) -> bool {
-        self.generate().is_some_and(|program| program.reads_requester)
-    }
-
-    /// Returns whether the webhook hands requests to the rule.
-    pub(crate) fn takes_handed(&self) -> bool {
-        self.generate().is_some_and(|program| !program.handed_triggers().is_empty())
+        match &self.program {
+            TriggeredProgram::Generate(program) => program.reads_requester,
+            TriggeredProgram::Mutate(program) => program.reads_requester,
+        }
     }
 
     /// Returns the operation that stands for a trigger that is just there.
@@ -160,6 +160,7 @@ impl BackgroundPolicies {
             let mut rules = Vec::new();
             for program in &policy.programs {
                 let id = program.rule();
+                let takes_handed = !program.handed_triggers().is_empty();
                 let program = match program.clone() {
                     BackgroundProgram::Generate(program) => TriggeredProgram::Generate(program),
                     BackgroundProgram::Mutate(program) => TriggeredProgram::Mutate(program),
@@ -175,7 +176,7 @@ impl BackgroundPolicies {
                     namespace: policy.key.namespace.clone(),
                     rule: id.rule.clone(),
                 };
-                rules.push(TriggeredRule { name: id.rule.clone(), key, program });
+                rules.push(TriggeredRule { name: id.rule.clone(), key, program, takes_handed });
             }
             if !rules.is_empty() {
                 let engine = Engine::sharing(policy.rules.clone());

@@ -91,3 +91,26 @@ fn a_part_of_an_object_triggers_a_rule() {
     assert_eq!(label("generate.kyverno.io/trigger-group"), "policy");
     scan.stop();
 }
+
+#[test]
+fn a_rule_that_changes_others_learns_who_made_a_request() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("handed", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.put_config_map("handed", "target", "{}", "{}");
+    stage.apply(
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: editors}, spec: {background: false, rules: [{name: editor, \
+         match: {any: [{resources: {kinds: [ConfigMap], selector: {matchLabels: {app: owned}}}}]}, \
+         mutate: {targets: [{apiVersion: v1, kind: ConfigMap, name: target, namespace: handed}], \
+         patchStrategicMerge: {data: {editor: '{{request.userInfo.username}}'}}}}]}}",
+    );
+    std::thread::sleep(QUIET);
+    stage.put_config_map("handed", "trigger", "{app: owned}", "{}");
+    let uid = stage.config_map("handed", "trigger").unwrap_or_default();
+    let uid = uid.str_at(&["metadata", "uid"]).to_owned();
+    hand_over(&stage, "request-editor", &about_config_map("CREATE", "trigger", &uid, "nancy"));
+    stage.within("the target names who asked", SOON, || stage.data("handed", "target", "editor") == "nancy");
+    stage.within("the request is deleted", SOON, || !is_waiting(&stage, "request-editor"));
+    scan.stop();
+}
