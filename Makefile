@@ -106,7 +106,7 @@ bench-scan:
 
 # Copies a ConfigMap into 10,000 namespaces on a real API server, and checks that each copy is written once.
 bench-background:
-	KUBEWRIGHT_FAULTS=long cargo test --release --locked -p kubewright-scan-controller --test background many_triggers -- --nocapture
+	KUBEWRIGHT_FAULTS=long cargo test --profile $(PROFILE) --locked -p kubewright-scan-controller --test background many_triggers -- --nocapture
 
 # Starts a control plane with rules, the scanner and a shop that breaks some of them, and shows the reports. Ctrl-C
 # removes everything.
