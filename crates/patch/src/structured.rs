@@ -93,6 +93,8 @@ pub struct StructuredMergeOptions {
     pub replaces_atomics: bool,
     /// Whether a null in the patch has the wrong type wherever it is.
     pub refuses_nulls: bool,
+    /// Whether fields of the live object that its type does not declare stay as they are.
+    pub keeps_undeclared: bool,
 }
 
 /// Why a patch cannot be merged.
@@ -157,11 +159,26 @@ pub fn merge_structured<T: MergeType>(
             return Err(StructuredMergeError::Atomic(atomics));
         }
     }
-    let problems = TypeChecker::of_live().check(live, root, budget)?;
+    let problems = TypeChecker::of_live(options.keeps_undeclared).check(live, root, budget)?;
     if !problems.is_empty() {
         return Err(StructuredMergeError::Live(problems));
     }
     Ok(Combiner { budget }.merged(live, patch, root)?)
+}
+
+/// Returns the fields of a live object that its type does not declare.
+///
+/// # Errors
+/// When the budget is used up.
+pub fn undeclared_fields<T: MergeType>(
+    live: &Value,
+    root: &T,
+    budget: &mut Budget,
+) -> Result<Vec<TypeProblem>, StructuredMergeError> {
+    let others = TypeChecker::of_live(true).check(live, root, budget)?;
+    let mut all = TypeChecker::of_live(false).check(live, root, budget)?;
+    all.retain(|problem| !others.contains(problem));
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use kubewright_cel_rules::{CelMutation, MutationLanguage, PatchApplier};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use kubewright_engine::{EvalError, Evaluation, TraceNode, TraceVerdict, WorldView};
 use kubewright_patch::older::{OlderOperation, OlderPatchError, OlderPatchResult, apply_older_patch};
-use kubewright_patch::structured::{StructuredMergeError, StructuredMergeOptions, merge_structured};
+use kubewright_patch::structured::{
+    MergeType, StructuredMergeError, StructuredMergeOptions, merge_structured, undeclared_fields,
+};
 use kubewright_patch::{JsonPatchOperation, diff_values};
 use kubewright_value::{Budget, Limits, Map, Text, Value, bounded};
 
@@ -17,6 +19,8 @@ pub(super) struct ObjectPatcher<'w> {
     options: StructuredMergeOptions,
     world: WorldView<'w>,
     budget: Budget,
+    /// The object before the first JSON Patch, which can add fields that its type does not declare.
+    original: Option<Value>,
 }
 
 impl<'w> ObjectPatcher<'w> {
@@ -24,7 +28,7 @@ impl<'w> ObjectPatcher<'w> {
         let given = &evaluation.budget;
         let limits = Limits { steps: given.steps_left(), bytes: given.bytes_left(), ..Limits::default() };
         let budget = Budget::new(limits).with_deadline(given.deadline());
-        Self { options, world: evaluation.world, budget }
+        Self { options, world: evaluation.world, budget, original: None }
     }
 
     pub(super) fn into_budget(self) -> Budget {
@@ -48,10 +52,31 @@ impl<'w> ObjectPatcher<'w> {
         }
         let kind = find_object_type(text("apiVersion"), text("kind"), self.world)?
             .ok_or_else(|| EvalError::new("error applying patch: type converter must not be nil"))?;
-        merge_structured(object, &patch, &kind, self.options, &mut self.budget).map_err(|error| match error {
+        self.merge_typed(object, &patch, &kind).map_err(|error| match error {
             StructuredMergeError::Limit(exhausted) => exhausted.into(),
             error => EvalError::new(format!("error applying patch: {error}")),
         })
+    }
+
+    /// Merges a patch. Fields that the type does not declare and that no mutation added are of a newer API server, and stay.
+    fn merge_typed<T: MergeType>(
+        &mut self,
+        object: &Value,
+        patch: &Value,
+        kind: &T,
+    ) -> Result<Value, StructuredMergeError> {
+        match merge_structured(object, patch, kind, self.options, &mut self.budget) {
+            Err(StructuredMergeError::Live(problems)) => {
+                let original = self.original.as_ref().unwrap_or(object);
+                let given = undeclared_fields(original, kind, &mut self.budget)?;
+                if !problems.iter().all(|problem| given.contains(problem)) {
+                    return Err(StructuredMergeError::Live(problems));
+                }
+                let options = StructuredMergeOptions { keeps_undeclared: true, ..self.options };
+                merge_structured(object, patch, kind, options, &mut self.budget)
+            }
+            merged => merged,
+        }
     }
 
     fn patch(
@@ -91,7 +116,12 @@ impl PatchApplier for ObjectPatcher<'_> {
     ) -> Result<Value, EvalError> {
         let changed = match mutation.language() {
             MutationLanguage::ApplyConfiguration => self.merge(result, object),
-            MutationLanguage::JsonPatch => self.patch(result, object, notes),
+            MutationLanguage::JsonPatch => {
+                if self.original.is_none() {
+                    self.original = Some(object.clone());
+                }
+                self.patch(result, object, notes)
+            }
         };
         if notes.is_on() {
             match &changed {

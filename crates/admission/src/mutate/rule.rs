@@ -137,7 +137,11 @@ impl PolicyDraft {
             exceptions: parts.exceptions,
             inputs: parts.inputs,
             engine: parts.engine,
-            options: StructuredMergeOptions { replaces_atomics: parts.replaces_atomics, refuses_nulls: true },
+            options: StructuredMergeOptions {
+                replaces_atomics: parts.replaces_atomics,
+                refuses_nulls: true,
+                ..StructuredMergeOptions::default()
+            },
             subject: parts.subject,
             broken: broken.map(|one: &Diagnostic| format!("the policy is not valid: {}", one.message).into()),
         };

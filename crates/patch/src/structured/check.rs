@@ -55,10 +55,9 @@ impl TypeChecker {
         }
     }
 
-    /// Objects that are stored already may hold items twice. A field that is not declared is one of a newer API server: it
-    /// stays as it is.
-    pub(super) fn of_live() -> Self {
-        Self { allows_duplicates: true, allows_unknown: true, ..Self::of_patch(false) }
+    /// Objects that are stored already may hold items twice.
+    pub(super) fn of_live(allows_unknown: bool) -> Self {
+        Self { allows_duplicates: true, allows_unknown, ..Self::of_patch(false) }
     }
 
     /// Returns what is wrong with `value`.

@@ -184,8 +184,13 @@ fn values_of_other_types_are_refused() {
 }
 
 #[test]
-fn a_field_of_the_object_that_is_not_declared_stays() {
-    merges(r#"{"zzz": {"a": 1}}"#, r#"{"name": "a"}"#, r#"{"zzz": {"a": 1}, "name": "a"}"#);
+fn a_field_of_the_object_that_is_not_declared_is_refused_unless_such_fields_stay() {
+    let (live, patch) = (r#"{"zzz": {"a": 1}}"#, r#"{"name": "a"}"#);
+    let refusal = "failed to convert original object to typed object: .zzz: field not declared in schema";
+    refuses(live, patch, refusal);
+    let options = StructuredMergeOptions { keeps_undeclared: true, ..StructuredMergeOptions::default() };
+    let merged = merge_with(live, patch, options).expect("a merge");
+    assert_eq!(merged, parse(r#"{"zzz": {"a": 1}, "name": "a"}"#).expect("JSON"));
 }
 
 #[test]
