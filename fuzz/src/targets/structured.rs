@@ -81,7 +81,7 @@ fn fuzz_structured(data: &[u8]) {
     let Ok(input) = yaml::parse(text) else { return };
     let (Some(live), Some(patch)) = (input.item(0), input.item(1)) else { return };
     let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
-    let options = StructuredMergeOptions { replaces_atomics: true, refuses_nulls: false };
+    let options = StructuredMergeOptions { replaces_atomics: true, ..StructuredMergeOptions::default() };
     let merge = |live: &Value| {
         merge_structured(live, patch, &FuzzType::Object, options, &mut Budget::new(limits)).ok()
     };
