@@ -117,20 +117,23 @@ mod tests {
     use kubewright_k8s::Operation;
     use kubewright_value::{json, yaml};
 
-    fn labelled(rule: &str, source: Option<&str>) -> String {
-        let object = yaml::parse("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: u-1}}");
-        let request = AdmissionRequest::for_object(object.expect("YAML"), Operation::Create, "shop");
-        let trigger = DownstreamTrigger::of(&request, &request.object);
-        let origin = DownstreamOrigin {
+    fn origin(rule: &str) -> DownstreamOrigin {
+        DownstreamOrigin {
             prefix: "p/",
             manager: "m",
             policy: "p".into(),
             namespace: Text::default(),
             rule: rule.into(),
-        };
+        }
+    }
+
+    fn labelled(rule: &str, source: Option<&str>) -> String {
+        let object = yaml::parse("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: u-1}}");
+        let request = AdmissionRequest::for_object(object.expect("YAML"), Operation::Create, "shop");
+        let trigger = DownstreamTrigger::of(&request, &request.object);
         let mut metadata = Map::from([("labels", Value::from(Map::from([(MANAGED_BY, "me".into())])))]);
         let source = source.map(|text| yaml::parse(text).expect("YAML"));
-        put_downstream_labels(&mut metadata, &origin, &trigger, source.as_ref());
+        put_downstream_labels(&mut metadata, &origin(rule), &trigger, source.as_ref());
         json::to_string(&metadata.into()).replace("\"p/", "\"")
     }
 
@@ -148,14 +151,7 @@ mod tests {
         let mut metadata = text.as_object().expect("a map").clone();
         let request = AdmissionRequest::for_object(Value::Null, Operation::Create, "shop");
         let trigger = DownstreamTrigger::of(&request, &request.object);
-        let origin = DownstreamOrigin {
-            prefix: "p/",
-            manager: "m",
-            policy: "p".into(),
-            namespace: Text::default(),
-            rule: "r".into(),
-        };
-        put_downstream_labels(&mut metadata, &origin, &trigger, None);
+        put_downstream_labels(&mut metadata, &origin("r"), &trigger, None);
         let text = |path: [&str; 2]| metadata.str_at(&path).to_owned();
         assert_eq!(["a", "b", "c"].map(|key| text(["labels", key])), ["0", "true", "x"]);
         assert_eq!(text(["annotations", "d"]), "1.5");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kubewright_controlplane::{ClusterProgram, ControlPlaneComponent, Kubelet, TestCluster, programs};
 use kubewright_load::free_address;
 
-use super::installations::{Installation, InstalledProgram};
+use super::installations::{InstalledProgram, ProgramInstallation};
 use super::suites::ChainsawSuite;
 use super::table::{SuiteResult, Verdict};
 
@@ -134,7 +134,10 @@ impl TestBed {
 
     /// Starts the webhook and the scanner as `installation` says, and waits until both configurations of the webhook are
     /// there.
-    pub(crate) fn run_kubewright(&self, installation: &Installation) -> Result<RunningPrograms<'_>, String> {
+    pub(crate) fn run_kubewright(
+        &self,
+        installation: &ProgramInstallation,
+    ) -> Result<RunningPrograms<'_>, String> {
         let address = || free_address().map(|address| address.to_string()).map_err(|error| error.to_string());
         let (webhook, health, scan_health) = (address()?, address()?, address()?);
         let serve = [

@@ -10,7 +10,7 @@ use super::suites::{ChainsawSuite, is_below};
 
 /// How the programs are started for some suites.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Installation {
+pub(crate) struct ProgramInstallation {
     /// The folder of the suites.
     suite: String,
     /// The flags that are left out, without values.
@@ -28,7 +28,7 @@ pub(crate) enum InstalledProgram {
     Scan,
 }
 
-impl Installation {
+impl ProgramInstallation {
     /// Returns `usual` with the changes for a program.
     pub(crate) fn flags(&self, program: InstalledProgram, usual: &[&str]) -> Vec<String> {
         let further = match program {
@@ -50,20 +50,21 @@ fn flag_name(flag: &str) -> &str {
 }
 
 /// Reads the installations of a committed list.
-pub(crate) fn read_installations(path: &Path) -> Result<Vec<Installation>, String> {
+pub(crate) fn read_installations(path: &Path) -> Result<Vec<ProgramInstallation>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let list = yaml::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let texts = |item: &Value, key: &str| -> Vec<String> {
         let list = item.get(key).and_then(Value::as_array).unwrap_or_default();
         list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let read = |item: &Value| Installation {
+    let read = |item: &Value| ProgramInstallation {
         suite: item.str_at(&["suite"]).to_owned(),
         without: texts(item, "without"),
         serve: texts(item, "serve"),
         scan: texts(item, "scan"),
     };
-    let installations: Vec<Installation> = list.as_array().unwrap_or_default().iter().map(read).collect();
+    let installations: Vec<ProgramInstallation> =
+        list.as_array().unwrap_or_default().iter().map(read).collect();
     match installations.iter().any(|one| one.suite.is_empty()) {
         true => Err(format!("{}: an entry needs `suite`", path.display())),
         false => Ok(installations),
@@ -71,21 +72,24 @@ pub(crate) fn read_installations(path: &Path) -> Result<Vec<Installation>, Strin
 }
 
 /// Returns the installation that `suite` needs: the usual one, unless one is listed.
-pub(crate) fn installation_for(installations: &[Installation], suite: &ChainsawSuite) -> Installation {
+pub(crate) fn installation_for(
+    installations: &[ProgramInstallation],
+    suite: &ChainsawSuite,
+) -> ProgramInstallation {
     let listed = installations.iter().find(|one| is_below(&suite.name, &one.suite));
     listed.cloned().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Installation, InstalledProgram};
+    use super::{InstalledProgram, ProgramInstallation};
 
     #[test]
     fn flags_of_an_installation_take_the_place_of_usual_ones() {
-        let installation = Installation {
+        let installation = ProgramInstallation {
             without: vec!["--exceptions-from".into()],
             scan: vec!["--reports=openreports".into()],
-            ..Installation::default()
+            ..ProgramInstallation::default()
         };
         let usual = ["--reports=wgpolicy", "--exceptions-from=*", "--admission-rules"];
         let scan = installation.flags(InstalledProgram::Scan, &usual);

@@ -18,7 +18,7 @@ use std::thread;
 use clap::Parser;
 
 use bed::{ChainsawRun, TestBed};
-use installations::{Installation, installation_for, read_installations};
+use installations::{ProgramInstallation, installation_for, read_installations};
 use skip_list::SkipList;
 use suites::ChainsawSuite;
 use table::{SuiteResult, SuiteTable, Verdict};
@@ -116,11 +116,11 @@ fn run(arguments: &ChainsawArguments) -> Result<bool, String> {
 /// Runs suites of the queue until there are none.
 fn work_off(
     arguments: &ChainsawArguments,
-    queue: &Mutex<VecDeque<(Installation, ChainsawSuite)>>,
+    queue: &Mutex<VecDeque<(ProgramInstallation, ChainsawSuite)>>,
     table: &Mutex<SuiteTable>,
 ) -> Result<(), String> {
     let bed = TestBed::start()?;
-    let mut current = Installation::default();
+    let mut current = ProgramInstallation::default();
     let mut running = bed.run_kubewright(&current)?;
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
