@@ -163,6 +163,5 @@ fn compile_selection(
         references,
         extractors,
         fixed: fixed.into(),
-        gate: CelChecks::default(),
     }
 }

@@ -57,7 +57,7 @@ impl DigestMutation {
     ) -> Result<Vec<(Text, Text)>, EvalError> {
         let verified = VerifiedImages::default();
         let subject: ExpressionSubject<'_> = self.0.subject(object, spent, &verified);
-        match self.0.gate(&subject, evaluation, notes) {
+        match self.0.check_conditions(&subject, evaluation, notes) {
             CheckResult::Holds => {}
             CheckResult::NotAsked => return Ok(Vec::new()),
             other => return self.0.base.effect(other).map(|_| Vec::new()),

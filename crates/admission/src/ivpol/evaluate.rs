@@ -36,8 +36,6 @@ pub(super) struct ImageSelection {
     pub(super) extractors: Vec<NamedCondition>,
     /// `attestors`, `attestations` and `credentials`.
     pub(super) fixed: Value,
-    /// The conditions of the policy, without its validations.
-    pub(super) gate: CelChecks,
 }
 
 impl ImageSelection {
@@ -50,13 +48,18 @@ impl ImageSelection {
 pub(super) struct ImagePolicyProgram {
     pub(super) base: PolicyProgram,
     selection: ImageSelection,
+    /// The conditions of the policy, without its validations.
+    conditions: CelChecks,
+    /// The validations, without the conditions.
+    validations: CelChecks,
 }
 
 impl ImagePolicyProgram {
     pub(super) fn new(base: PolicyProgram, selection: ImageSelection) -> Self {
         let checks = CelChecks::clone(&base.checks);
-        let gate = CelChecks { assertions: Vec::new(), annotations: Vec::new(), ..checks }.finished();
-        Self { base, selection: ImageSelection { gate, ..selection } }
+        let conditions = CelChecks { assertions: Vec::new(), annotations: Vec::new(), ..checks }.finished();
+        let validations = base.checks.unconditional();
+        Self { base, selection, conditions, validations }
     }
 }
 
@@ -104,7 +107,7 @@ impl ImagePolicyProgram {
     ) -> Result<Effect, EvalError> {
         let verified = VerifiedImages::default();
         let subject = self.subject(object, spent, &verified);
-        match self.gate(&subject, evaluation, notes) {
+        match self.check_conditions(&subject, evaluation, notes) {
             CheckResult::Holds => {}
             CheckResult::NotAsked => return Ok(Effect::NotReported("match conditions are not met".into())),
             other => return self.base.effect(other),
@@ -120,9 +123,7 @@ impl ImagePolicyProgram {
         self.fetch(&images, evaluation)?;
         let extra = self.variables(&images);
         let subject = ExpressionSubject { extra: &extra, ..subject };
-        // The conditions hold already.
-        let checks = CelChecks { conditions: Vec::new(), ..CelChecks::clone(&self.base.checks) };
-        match checks.judge(&subject, evaluation, notes) {
+        match self.validations.judge(&subject, evaluation, notes) {
             CheckResult::Holds => {}
             other => return self.base.effect(other),
         }
@@ -153,13 +154,13 @@ impl ImagePolicyProgram {
     }
 
     /// Evaluates the match conditions.
-    pub(super) fn gate(
+    pub(super) fn check_conditions(
         &self,
         subject: &ExpressionSubject<'_>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut TraceNotes,
     ) -> CheckResult {
-        self.selection.gate.judge(subject, evaluation, notes)
+        self.conditions.judge(subject, evaluation, notes)
     }
 
     pub(super) fn exceptions(
