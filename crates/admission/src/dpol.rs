@@ -1,66 +1,29 @@
 //! DeletingPolicy and NamespacedDeletingPolicy: objects that are deleted by schedule.
 
-mod cluster;
 mod compile;
 mod evaluate;
 mod source;
 
-use kubewright_cel::Inputs;
-use kubewright_cel_rules::Environments;
-use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Dialect};
-use kubewright_value::Document;
-
-use crate::vpol::{CompiledPolicyException, exceptions};
-use crate::{is_kind_in_group, text_field};
+use crate::policies::{PolicyLanguage, watched_policies};
 
 /// The name that starts every rule id.
 const NAME: &str = "dpol";
 
-const GROUP: &str = "policies.kyverno.io/";
-const KINDS: [&str; 2] = ["DeletingPolicy", "NamespacedDeletingPolicy"];
-
 /// The dialect of DeletingPolicies.
-pub struct DeletingPolicies {
-    environments: Environments,
-    exceptions: Vec<CompiledPolicyException>,
-}
-
-impl DeletingPolicies {
-    /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
-    #[must_use]
-    pub fn new(exceptions: &[Document], inputs: Inputs) -> Self {
-        let environments = Environments::policies(inputs);
-        let exceptions = exceptions::load_policy_exceptions(&environments, exceptions);
-        Self { environments, exceptions }
-    }
-}
-
-impl Dialect for DeletingPolicies {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn claims(&self, document: &Document) -> bool {
-        is_kind_in_group(document, GROUP, &KINDS)
-    }
-
-    fn looks_like(&self, document: &Document) -> bool {
-        KINDS.contains(&text_field(document, "kind"))
-    }
-
-    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile_deleting_policy(&self.environments, &self.exceptions, document)
-    }
-
-    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
-        Some(self)
-    }
-
-    /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.
-    fn codes(&self) -> &'static [&'static Code] {
-        &[]
-    }
-}
+pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
+    name: NAME,
+    watched: watched_policies([
+        ("DeletingPolicy", "deletingpolicies"),
+        ("NamespacedDeletingPolicy", "namespaceddeletingpolicies"),
+    ]),
+    component: "kyverno-cleanup",
+    compile: |surroundings, document| {
+        compile::compile_deleting_policy(&surroundings.environments, &surroundings.exceptions, document)
+    },
+    policy_rules: &[],
+    checks_exceptions: false,
+    claims_webhook: false,
+};
 
 #[cfg(test)]
 mod tests;

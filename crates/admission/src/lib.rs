@@ -16,17 +16,14 @@ mod matching;
 mod mpol;
 mod mutate;
 mod native;
+mod policies;
 mod source;
 mod vap;
 mod vpol;
 
-pub use dpol::DeletingPolicies;
-pub use gpol::GeneratingPolicies;
-pub use ivpol::ImageValidatingPolicies;
 pub use map::MutatingAdmissionPolicies;
-pub use mpol::MutatingPolicies;
+pub use policies::{PolicyDialect, policy_dialects};
 pub use vap::ValidatingAdmissionPolicies;
-pub use vpol::ValidatingPolicies;
 
 use kubewright_engine::{Code, Diagnostic, RuleId};
 use kubewright_value::Document;

@@ -8,8 +8,7 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::{
-    MutatingAdmissionPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
-    check_validating_policy_exceptions,
+    MutatingAdmissionPolicies, PolicyDialect, ValidatingAdmissionPolicies, check_validating_policy_exceptions,
 };
 
 const VPOL: &str = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n";
@@ -66,9 +65,9 @@ fn exception(name: &str, fields: &str) -> String {
 pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledPolicy {
     let dialects: [Box<dyn Dialect>; 4] = [
         Box::new(ValidatingAdmissionPolicies::new()),
-        Box::new(ValidatingPolicies::new(exceptions, Inputs::default())),
+        Box::new(PolicyDialect::of(&crate::vpol::LANGUAGE, exceptions, Inputs::default())),
         Box::new(MutatingAdmissionPolicies::new()),
-        Box::new(MutatingPolicies::new(exceptions, Inputs::default())),
+        Box::new(PolicyDialect::of(&crate::mpol::LANGUAGE, exceptions, Inputs::default())),
     ];
     let mut loaded = CompiledPolicy::default();
     for dialect in &dialects {

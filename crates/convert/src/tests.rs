@@ -4,9 +4,7 @@ mod changes;
 mod hostile;
 mod successors;
 
-use kubewright_admission::{
-    DeletingPolicies, MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
-};
+use kubewright_admission::{ValidatingAdmissionPolicies, policy_dialects};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect, Engine, Rule, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;
@@ -195,12 +193,13 @@ fn document_of(text: &str) -> Document {
 
 /// Returns the rules of `documents`, in whichever of the dialects before and after a conversion they are written.
 fn rules(documents: &[Document]) -> Vec<Rule> {
+    let [validating, mutating, _, deleting, _] = policy_dialects(&[], Default::default());
     let dialects: [Box<dyn Dialect>; 5] = [
         Box::new(Kyverno::new(&[], Default::default())),
         Box::new(ValidatingAdmissionPolicies::new()),
-        Box::new(ValidatingPolicies::new(&[], Default::default())),
-        Box::new(MutatingPolicies::new(&[], Default::default())),
-        Box::new(DeletingPolicies::new(&[], Default::default())),
+        Box::new(validating),
+        Box::new(mutating),
+        Box::new(deleting),
     ];
     let compiled = |document: &Document| {
         let dialect = dialects.iter().find(|dialect| dialect.claims(document))?;

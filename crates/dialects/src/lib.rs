@@ -12,10 +12,7 @@ pub use kubewright_dialect_kit::bounded::compile_within_budget;
 pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{LoadedRules, list_documents, load_documents, load_documents_within, rule_file_codes};
 
-use kubewright_admission::{
-    DeletingPolicies, GeneratingPolicies, ImageValidatingPolicies, MutatingAdmissionPolicies,
-    MutatingPolicies, ValidatingAdmissionPolicies, ValidatingPolicies,
-};
+use kubewright_admission::{MutatingAdmissionPolicies, ValidatingAdmissionPolicies, policy_dialects};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
 use kubewright_modrule::{ModRule, ModRuleOptions};
@@ -68,16 +65,17 @@ pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
     let DialectOptions { inputs, exceptions, modrule, traits } = options;
     let kyverno =
         Kyverno::new(exceptions, *inputs).with_admission_policies(kubewright_convert::write_admission_policy);
+    let [validating, mutating, generating, deleting, image_validating] = policy_dialects(exceptions, *inputs);
     vec![
         Box::new(ModRule::new(modrule, *inputs)),
         Box::new(kyverno),
         Box::new(ValidatingAdmissionPolicies::new()),
-        Box::new(ValidatingPolicies::new(exceptions, *inputs)),
+        Box::new(validating),
         Box::new(MutatingAdmissionPolicies::new()),
-        Box::new(MutatingPolicies::new(exceptions, *inputs)),
-        Box::new(GeneratingPolicies::new(exceptions, *inputs)),
-        Box::new(DeletingPolicies::new(exceptions, *inputs)),
-        Box::new(ImageValidatingPolicies::new(exceptions, *inputs)),
+        Box::new(mutating),
+        Box::new(generating),
+        Box::new(deleting),
+        Box::new(image_validating),
         Box::new(Traits::new(traits)),
         Box::new(PatternDialect),
     ]

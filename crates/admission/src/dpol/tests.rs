@@ -6,7 +6,7 @@ use kubewright_engine::{
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, yaml};
 
-use super::DeletingPolicies;
+use crate::PolicyDialect;
 
 fn documents(text: &str) -> Vec<Document> {
     yaml::read(&Source::new("policy.yaml", text)).documents
@@ -24,7 +24,7 @@ fn policy(kind: &str, spec: &str) -> String {
 
 #[track_caller]
 fn check(policy: &str, exceptions: &str, object: &str, want: &[&str]) {
-    let dialect = DeletingPolicies::new(&documents(exceptions), Default::default());
+    let dialect = PolicyDialect::of(&crate::dpol::LANGUAGE, &documents(exceptions), Default::default());
     let compiled = dialect.compile(&documents(policy)[0], &[]);
     let namespace =
         yaml::parse("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: test}}}");
@@ -113,7 +113,7 @@ fn a_controller_learns_the_schedule_and_the_resources() {
     let spec = format!(
         "{PODS}, deletionPropagationPolicy: Background, conditions: [{{name: a, expression: object.kind == 'Pod'}}]"
     );
-    let dialect = DeletingPolicies::new(&[], Default::default());
+    let dialect = PolicyDialect::of(&crate::dpol::LANGUAGE, &[], Default::default());
     let compiled = dialect.compile(&documents(&policy("NamespacedDeletingPolicy", &spec))[0], &[]);
     let [BackgroundProgram::Delete(program)] = compiled.background.as_slice() else {
         panic!("one program: {:?}", compiled.background)
@@ -125,7 +125,7 @@ fn a_controller_learns_the_schedule_and_the_resources() {
 
 #[track_caller]
 fn reports(spec: &str, want: &[&str]) {
-    let dialect = DeletingPolicies::new(&[], Default::default());
+    let dialect = PolicyDialect::of(&crate::dpol::LANGUAGE, &[], Default::default());
     let text = format!(
         "apiVersion: policies.kyverno.io/v1\nkind: DeletingPolicy\nmetadata: {{name: p}}\nspec: {{{spec}}}\n"
     );

@@ -5,7 +5,7 @@ use kubewright_engine::{ApiCall, DecisionSettings, Dialect as _, Engine, OpenWor
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Text, Value, json, yaml};
 
-use crate::ValidatingPolicies;
+use crate::PolicyDialect;
 
 const POD: &str =
     r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{}}"#;
@@ -41,7 +41,8 @@ fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     );
     let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
     let inputs = Inputs { now: Some(0), ..Inputs::default() };
-    let compiled = ValidatingPolicies::new(&[], inputs).compile(&reading.documents.remove(0), &[]);
+    let compiled =
+        PolicyDialect::of(&crate::vpol::LANGUAGE, &[], inputs).compile(&reading.documents.remove(0), &[]);
     let request = AdmissionRequest::for_object(json::parse(POD).expect("JSON"), Operation::Create, "shop");
     let decision =
         Engine::new(compiled.rules).decide(&request, &world(answers), &DecisionSettings::default());
@@ -160,7 +161,9 @@ fn requests_are_answered_by_the_first_expression_that_has_an_answer() {
         );
         let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
         Engine::new(
-            ValidatingPolicies::new(&[], Inputs::default()).compile(&reading.documents.remove(0), &[]).rules,
+            PolicyDialect::of(&crate::vpol::LANGUAGE, &[], Inputs::default())
+                .compile(&reading.documents.remove(0), &[])
+                .rules,
         )
     };
     let says = |engine: &Engine, request: &str| {

@@ -6,7 +6,7 @@ use kubewright_engine::{
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, json, yaml};
 
-use super::GeneratingPolicies;
+use crate::PolicyDialect;
 
 fn documents(text: &str) -> Vec<Document> {
     yaml::read(&Source::new("policy.yaml", text)).documents
@@ -28,7 +28,7 @@ const WORLD: &str = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespac
     annotations: {k: v}}, data: {a: Yg==}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: t, namespace: default}}";
 
 fn outcomes(policy: &str, exceptions: &str) -> Vec<RuleOutcome> {
-    let dialect = GeneratingPolicies::new(&documents(exceptions), Default::default());
+    let dialect = PolicyDialect::of(&crate::gpol::LANGUAGE, &documents(exceptions), Default::default());
     let compiled = dialect.compile(&documents(policy)[0], &[]);
     let world = ClosedWorld::new(documents(WORLD).into_iter().map(|document| document.value));
     let object = yaml::parse(TRIGGER).expect("YAML");
@@ -218,7 +218,7 @@ fn a_controller_learns_the_triggers_and_the_settings() {
                 evaluation: {synchronize: {enabled: true}, orphanDownstreamOnPolicyDelete: {enabled: true}, \
                 generateExisting: {enabled: true}}\n\
                 generate: [{expression: 'generator.Apply(\"x\", [object])'}]";
-    let dialect = GeneratingPolicies::new(&[], Default::default());
+    let dialect = PolicyDialect::of(&crate::gpol::LANGUAGE, &[], Default::default());
     let compiled = dialect.compile(&documents(&policy("GeneratingPolicy", spec))[0], &[]);
     let [BackgroundProgram::Generate(program)] = compiled.background.as_slice() else {
         panic!("one program: {:?}", compiled.background)
@@ -230,7 +230,7 @@ fn a_controller_learns_the_triggers_and_the_settings() {
 
 #[track_caller]
 fn reports(spec: &str, want: &[&str]) {
-    let dialect = GeneratingPolicies::new(&[], Default::default());
+    let dialect = PolicyDialect::of(&crate::gpol::LANGUAGE, &[], Default::default());
     let compiled = dialect.compile(&documents(&policy("GeneratingPolicy", spec))[0], &[]);
     let found: Vec<&str> = compiled.diagnostics.iter().map(|found| found.code.id).collect();
     assert_eq!(found, want, "{spec}: {:?}", compiled.diagnostics);

@@ -7,7 +7,7 @@ use kubewright_engine::{
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Value, yaml};
 
-use super::ImageValidatingPolicies;
+use crate::PolicyDialect;
 
 const POLICY: &str = "
 apiVersion: policies.kyverno.io/v1
@@ -33,7 +33,8 @@ fn value(text: &str) -> Value {
 /// Decides with a registry that knows the tag and the digest, fails, or was not asked yet.
 fn decide(policy: &str, object: &str, registry: &str, is_admission: bool) -> Decision {
     let document = Document::written(value(policy), "policy.yaml");
-    let rules = ImageValidatingPolicies::new(&[], Inputs::default()).compile(&document, &[]).rules;
+    let rules =
+        PolicyDialect::of(&crate::ivpol::LANGUAGE, &[], Inputs::default()).compile(&document, &[]).rules;
     let mut world = OpenWorld::default();
     for reference in ["r.example/a:1".to_owned(), format!("r.example/a@{DIGEST}")] {
         let query = Query::Image(ImageLookup::of(reference));
@@ -114,7 +115,7 @@ fn what_is_deleted_is_not_looked_up() {
         "spec:\n  matchConditions: [{name: named, expression: 'object.metadata.name == \"a\"'}]\n",
     );
     let document = Document::written(value(&policy), "policy.yaml");
-    let compiled = ImageValidatingPolicies::new(&[], Inputs::default()).compile(&document, &[]);
+    let compiled = PolicyDialect::of(&crate::ivpol::LANGUAGE, &[], Inputs::default()).compile(&document, &[]);
     let rules = compiled.rules.into_iter().filter(|rule| rule.phase == AdmissionPhase::Mutating).collect();
     let mut request = AdmissionRequest::for_object(value(POD), Operation::Delete, "default");
     request.uid = "u".into();
@@ -125,7 +126,7 @@ fn what_is_deleted_is_not_looked_up() {
 
 #[test]
 fn each_phase_has_its_webhook() {
-    let dialect = ImageValidatingPolicies::new(&[], Inputs::default());
+    let dialect = PolicyDialect::of(&crate::ivpol::LANGUAGE, &[], Inputs::default());
     let names = |text: &str| -> Vec<(AdmissionPhase, String)> {
         let compiled = dialect.compile(&Document::written(value(text), "policy.yaml"), &[]);
         let name = |plan: &kubewright_engine::WebhookPlan| plan.shared_name.clone().unwrap_or_default();

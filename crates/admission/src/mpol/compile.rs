@@ -9,7 +9,7 @@ use kubewright_engine::{
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Text, Value};
 
-use super::MUTATING_POLICY_DIALECT;
+use super::NAME;
 use super::native::NativeCandidate;
 use super::source::{self, MutatingPolicySettings, TargetSource};
 use crate::draft::PolicyDraft;
@@ -38,7 +38,7 @@ pub(super) fn compile_mutating_policy(
 ) -> CompiledPolicy {
     let (read, diagnostics) = source::read_mutating_policy(document);
     let Some((policy, settings)) = read else { return CompiledPolicy::of_diagnostics(diagnostics) };
-    let mut draft = PolicyDraft::new(MUTATING_POLICY_DIALECT, document, policy, diagnostics);
+    let mut draft = PolicyDraft::new(NAME, document, policy, diagnostics);
     if settings.mode == EvaluationTarget::Kubernetes {
         draft.check();
     }

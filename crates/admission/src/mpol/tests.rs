@@ -336,7 +336,8 @@ fn a_policy_with_a_mistake_answers_with_it() {
 fn a_policy_asks_for_a_mutating_webhook() {
     use kubewright_engine::{AdmissionPhase, Dialect, FailurePolicy};
     let plans = |text: &str| {
-        let dialect = crate::MutatingPolicies::new(&[], kubewright_cel::Inputs::default());
+        let dialect =
+            crate::PolicyDialect::of(&crate::mpol::LANGUAGE, &[], kubewright_cel::Inputs::default());
         dialect.compile(documents(text).first().expect("a policy"), &[]).webhooks
     };
     let spec = format!("{PODS}\nfailurePolicy: Ignore\nwebhookConfiguration: {{timeoutSeconds: 7}}");

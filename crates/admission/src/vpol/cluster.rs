@@ -5,83 +5,15 @@ mod autogen_status;
 mod definitions;
 mod webhook;
 
-pub(crate) use definitions::{
-    deleting_policy_definitions, generating_policy_definitions, image_policy_definitions,
-    mutating_policy_definitions,
-};
+pub(crate) use definitions::policy_definitions;
 pub(crate) use webhook::{WebhookShare, admission_webhooks, dedicate_webhook};
 
-use kubewright_cel::Timestamp;
-use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, PolicyRule, ResponseParts,
-    ResponseWording, RuleOutcome, RuleReport, RuleStatus, WatchRole, WatchedResource,
-};
-use kubewright_k8s::AdmissionRequest;
+use kubewright_engine::{ResponseParts, RuleOutcome, RuleReport, RuleStatus};
 use kubewright_value::{Document, Map, Value};
 
-use super::ValidatingPolicies;
 use super::autogen::ControllerPolicy;
-use crate::diagnostics as code;
 use crate::source::CelPolicySource;
 use autogen_status::autogen_status;
-
-/// The group of all kinds, and the version in which they are read.
-pub(crate) const API_GROUP: &str = "policies.kyverno.io";
-pub(crate) const READ_VERSION: &str = "v1beta1";
-/// The webhook configurations of Kyverno: where one exists, policies are left to it.
-pub(crate) const UPSTREAM_WEBHOOKS: [&str; 3] = [
-    "kyverno-resource-validating-webhook-cfg",
-    "kyverno-resource-mutating-webhook-cfg",
-    "kyverno-policy-validating-webhook-cfg",
-];
-
-impl ClusterResources for ValidatingPolicies {
-    /// Also those of kinds that no server runs yet, so that they can be stored.
-    fn custom_resource_definitions(&self) -> Vec<&'static str> {
-        definitions::policy_definitions()
-    }
-
-    fn watched_resources(&self) -> &'static [WatchedResource] {
-        const fn of(resource: &'static str, kind: &'static str, role: WatchRole) -> WatchedResource {
-            WatchedResource { group: API_GROUP, version: READ_VERSION, resource, kind, role }
-        }
-        const WATCHED: [WatchedResource; 3] = [
-            of("validatingpolicies", "ValidatingPolicy", WatchRole::Rule),
-            of("namespacedvalidatingpolicies", "NamespacedValidatingPolicy", WatchRole::Rule),
-            of("policyexceptions", "PolicyException", WatchRole::Exception),
-        ];
-        &WATCHED
-    }
-
-    fn upstream_webhooks(&self) -> &'static [&'static str] {
-        &UPSTREAM_WEBHOOKS
-    }
-
-    fn policy_rules(&self) -> &'static [PolicyRule] {
-        &[PolicyRule {
-            group: "authorization.k8s.io",
-            resources: &["subjectaccessreviews"],
-            verbs: &["create"],
-            why: "permission checks in rules; nothing is stored",
-        }]
-    }
-}
-
-impl ResponseWording for ValidatingPolicies {
-    fn response(&self, _request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts {
-        policy_response(outcomes)
-    }
-
-    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.policy_words("kyverno-admission"))
-    }
-
-    /// `conditionStatus` has a condition for each part of Kyverno that must know the policy. Here one server does both, so
-    /// they never differ.
-    fn status(&self, report: &RuleReport) -> Value {
-        condition_status(report)
-    }
-}
 
 /// Returns what is answered to a request, in Kyverno's words.
 pub(crate) fn policy_response(outcomes: &[&RuleOutcome]) -> ResponseParts {
@@ -95,27 +27,6 @@ pub(crate) fn policy_response(outcomes: &[&RuleOutcome]) -> ResponseParts {
     };
     let warnings = outcomes.iter().filter(is_warning).map(|outcome| policy_failure(outcome));
     ResponseParts { message, warnings: distinct(warnings), ..ResponseParts::default() }
-}
-
-impl ClusterExtensions for ValidatingPolicies {
-    /// An exception must name the policies that it is from.
-    fn storing_problems(&self, document: &Document) -> Vec<Diagnostic> {
-        let references = document.value.at(&["spec", "policyRefs"]).and_then(Value::as_array);
-        if !super::is_policy_exception(document) || references.is_some_and(|list| !list.is_empty()) {
-            return Vec::new();
-        }
-        let location = document.locate_key(&["spec".into()]);
-        let message = "field `policyRefs` is missing or empty, so that the exception is from no policy";
-        vec![Diagnostic::new(&code::MISSING_FIELD, message, location)]
-    }
-
-    fn exception_expiry(&self, document: &Document) -> Option<i128> {
-        if !super::is_policy_exception(document) {
-            return None;
-        }
-        let end = document.value.at(&["spec", "expiresAt"]).and_then(Value::as_str)?;
-        Some(Timestamp::parse(end).map_or(i128::MIN, Timestamp::nanoseconds))
-    }
 }
 
 /// The field by which compiling tells the status which resources no scan can list. It is not stored.

@@ -11,7 +11,7 @@ use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
 use crate::diagnostics as code;
-use crate::mpol::{MUTATING_POLICY_DIALECT, MUTATING_POLICY_KINDS};
+use crate::policies::POLICY_LANGUAGES;
 use kubewright_cel_rules::{
     AvailableVariables, ConditionResult, Environments, ExpressionCompiler, ExpressionProblem,
     ExpressionSubject, NamedCondition, evaluate_match_conditions,
@@ -99,12 +99,8 @@ const OTHER_KINDS: [&str; 3] = ["ImageValidatingPolicy", "GeneratingPolicy", "De
 
 /// Returns the kind of the policy of `rule`, if it is one that exceptions are about.
 fn kind_of_rule(rule: &RuleId) -> Option<&'static str> {
-    let kinds = match rule.dialect {
-        super::NAME => super::KINDS,
-        MUTATING_POLICY_DIALECT => MUTATING_POLICY_KINDS,
-        _ => return None,
-    };
-    let [cluster_wide, namespaced] = kinds;
+    let language = POLICY_LANGUAGES.into_iter().find(|language| language.name == rule.dialect)?;
+    let [cluster_wide, namespaced] = language.kinds();
     Some(if rule.policy.contains('/') { namespaced } else { cluster_wide })
 }
 

@@ -4,7 +4,7 @@ use kubewright_cel::Inputs;
 use kubewright_engine::{AdmissionPhase, AdmissionPolicy, Dialect as _};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::super::MutatingPolicies;
+use crate::PolicyDialect;
 
 const MATCH: &str = "matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]}";
 const ASKS: &str = "autogen: {mutatingAdmissionPolicy: {enabled: true}}";
@@ -19,7 +19,7 @@ fn policy(kind: &str, spec: &[&str]) -> String {
 
 fn native(policy: &str, exceptions: &str) -> Option<Result<AdmissionPolicy, String>> {
     let read = |text: &str| -> Vec<Document> { yaml::read(&Source::new("policy.yaml", text)).documents };
-    let dialect = MutatingPolicies::new(&read(exceptions), Inputs::default());
+    let dialect = PolicyDialect::of(&crate::mpol::LANGUAGE, &read(exceptions), Inputs::default());
     let document = read(policy).into_iter().next().expect("a policy");
     dialect.compile(&document, &[]).native.map(|made| made.map(|native| native.admission_policy))
 }

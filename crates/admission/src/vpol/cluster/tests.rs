@@ -1,11 +1,10 @@
 //! Tests of policies in a cluster.
 
-use kubewright_engine::{
-    ClusterResources, Dialect, FailurePolicy, KindOrResource, ResponseWording, RuleReport,
-};
+use kubewright_engine::{Dialect, FailurePolicy, KindOrResource, ResponseWording, RuleReport};
 use kubewright_value::{Document, Value, yaml};
 
-use super::super::ValidatingPolicies;
+use crate::PolicyDialect;
+use crate::policies::POLICY_LANGUAGES;
 
 const POLICY: &str = "
 apiVersion: policies.kyverno.io/v1
@@ -21,8 +20,8 @@ spec:
     - expression: object.spec.containers.all(c, !c.image.endsWith(':latest'))
 ";
 
-fn dialect() -> ValidatingPolicies {
-    ValidatingPolicies::new(&[], kubewright_cel::Inputs::default())
+fn dialect() -> PolicyDialect {
+    PolicyDialect::of(&crate::vpol::LANGUAGE, &[], kubewright_cel::Inputs::default())
 }
 
 fn document(text: &str) -> Document {
@@ -31,11 +30,7 @@ fn document(text: &str) -> Document {
 
 #[test]
 fn every_kind_has_a_definition_that_stores_what_is_applied() {
-    let mut all = dialect().custom_resource_definitions();
-    all.extend(super::mutating_policy_definitions());
-    all.extend(super::image_policy_definitions());
-    all.extend(super::generating_policy_definitions());
-    all.extend(super::deleting_policy_definitions());
+    let all: Vec<&str> = POLICY_LANGUAGES.into_iter().flat_map(super::policy_definitions).collect();
     assert_eq!(all.len(), 11);
     for text in all {
         let definition = yaml::parse(text).expect("a definition is YAML");

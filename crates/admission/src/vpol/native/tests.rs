@@ -2,7 +2,7 @@ use kubewright_cel::Inputs;
 use kubewright_engine::{AdmissionPolicy, Dialect as _};
 use kubewright_value::{Document, Source, Value, json, yaml};
 
-use crate::ValidatingPolicies;
+use crate::PolicyDialect;
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("policy.yaml", text)).documents.remove(0)
@@ -27,7 +27,7 @@ fn exception(spec: &str) -> Document {
 }
 
 fn made(policy: &Document, exceptions: &[Document]) -> Option<Result<AdmissionPolicy, String>> {
-    let dialect = ValidatingPolicies::new(exceptions, Inputs::default());
+    let dialect = PolicyDialect::of(&crate::vpol::LANGUAGE, exceptions, Inputs::default());
     dialect.compile(policy, &[]).native.map(|native| native.map(|native| native.admission_policy))
 }
 
