@@ -10,7 +10,7 @@ use kubewright_engine::{
 use kubewright_k8s::GroupVersionKind;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::matching::ConstraintsMatcher;
+use super::matching::{ConstraintsMatcher, applies_within};
 use super::source::ValidationActions;
 use super::vpol::exceptions::{CompiledPolicyException, ExceptionEffect, ExceptionReport, apply_exceptions};
 use super::vpol::{EvaluationTarget, extract};
@@ -76,31 +76,18 @@ impl RuleProgram for PolicyProgram {
             }
             PolicyEngine::ApiServer | PolicyEngine::Policy(EvaluationTarget::Kubernetes) => {}
         }
-        let Some(matcher) = &self.matcher else {
-            return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
-        };
-        for matcher in std::iter::once(matcher).chain(&self.binding) {
-            if let Some(reason) = matcher.matches(object, evaluation)? {
-                return Ok(Applies::OutOfScope(reason));
-            }
-        }
-        Ok(Applies::Yes)
+        applies_within(self.matcher.as_ref(), self.binding.as_ref(), object, evaluation)
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         if let Some(broken) = &self.broken {
             return Err(EvalError::new(broken.as_str()));
         }
-        let mut notes = TraceNotes::of(evaluation.tracer);
-        let effect = self.judge(object, evaluation, &mut notes);
-        trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
-        effect
+        with_notes(&self.document, evaluation, |evaluation, notes| self.judge(object, evaluation, notes))
     }
 
     fn branches(&self) -> Vec<RuleBranch> {
-        let branch =
-            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
-        self.checks.branches(LIST_NAMES.0, LIST_NAMES.1).into_iter().map(branch).collect()
+        located_branches(&self.document, self.checks.branches(LIST_NAMES.0, LIST_NAMES.1))
     }
 }
 
@@ -180,10 +167,7 @@ impl PolicyProgram {
         evaluation: &mut Evaluation<'_>,
         notes: &mut TraceNotes,
     ) -> Result<JudgedObject, EvalError> {
-        let spent = Cell::new(SpentCost::within(evaluation.budget));
-        let found = self.spending(object, &spent, evaluation, notes);
-        spent.get().charge(evaluation.budget);
-        found
+        with_cost(evaluation, |spent, evaluation| self.spending(object, spent, evaluation, notes))
     }
 
     fn spending(
@@ -293,6 +277,38 @@ impl PolicyProgram {
             denial: None,
         })
     }
+}
+
+/// Returns what `run` says, and emits its notes to the tracer.
+pub(super) fn with_notes<T>(
+    document: &Document,
+    evaluation: &mut Evaluation<'_>,
+    run: impl FnOnce(&mut Evaluation<'_>, &mut TraceNotes) -> T,
+) -> T {
+    let mut notes = TraceNotes::of(evaluation.tracer);
+    let said = run(evaluation, &mut notes);
+    trace::emit_notes(&mut notes, evaluation.tracer, document);
+    said
+}
+
+/// Returns what `run` says, and charges what its expressions cost to the budget.
+pub(super) fn with_cost<T>(
+    evaluation: &mut Evaluation<'_>,
+    run: impl FnOnce(&Cell<SpentCost>, &mut Evaluation<'_>) -> T,
+) -> T {
+    let spent = Cell::new(SpentCost::within(evaluation.budget));
+    let said = run(&spent, evaluation);
+    spent.get().charge(evaluation.budget);
+    said
+}
+
+/// Returns the branches of a rule, each with its place in `document`.
+pub(super) fn located_branches(
+    document: &Document,
+    branches: impl IntoIterator<Item = (String, Vec<Step>)>,
+) -> Vec<RuleBranch> {
+    let located = |(what, path): (String, Vec<Step>)| RuleBranch { what, location: document.locate(&path) };
+    branches.into_iter().map(located).collect()
 }
 
 /// The attributes that only Envoy requests have.

@@ -4,6 +4,7 @@
 //! They say the same things in the same words, and differ in what surrounds them and in what they do. How this differs from Kyverno
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
 
+mod bindings;
 mod check;
 mod diagnostics;
 mod dpol;

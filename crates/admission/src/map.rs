@@ -7,14 +7,17 @@ use kubewright_cel_rules::Environments;
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule};
 use kubewright_value::Document;
 
+use crate::bindings::BoundPolicyKind;
 use crate::vap::ADMISSION_GROUP;
 use crate::{is_kind_in_group, text_field};
 
-/// The name that starts every rule id.
-pub(crate) const MUTATING_ADMISSION_DIALECT: &str = "map";
-
-const POLICY_KIND: &str = "MutatingAdmissionPolicy";
-const BINDING_KIND: &str = "MutatingAdmissionPolicyBinding";
+const BOUND_KIND: BoundPolicyKind = BoundPolicyKind {
+    dialect: "map",
+    policy: "MutatingAdmissionPolicy",
+    binding: "MutatingAdmissionPolicyBinding",
+    unbound_help: "load a MutatingAdmissionPolicyBinding beside it",
+    read: source::read_binding,
+};
 
 /// The dialect of MutatingAdmissionPolicies and their bindings.
 pub struct MutatingAdmissionPolicies {
@@ -37,19 +40,19 @@ impl Default for MutatingAdmissionPolicies {
 
 impl Dialect for MutatingAdmissionPolicies {
     fn name(&self) -> &'static str {
-        MUTATING_ADMISSION_DIALECT
+        BOUND_KIND.dialect
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_kind_in_group(document, ADMISSION_GROUP, &[POLICY_KIND])
+        is_kind_in_group(document, ADMISSION_GROUP, &[BOUND_KIND.policy])
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        [POLICY_KIND, BINDING_KIND].contains(&text_field(document, "kind"))
+        [BOUND_KIND.policy, BOUND_KIND.binding].contains(&text_field(document, "kind"))
     }
 
     fn is_auxiliary(&self, document: &Document) -> bool {
-        is_kind_in_group(document, ADMISSION_GROUP, &[BINDING_KIND])
+        is_kind_in_group(document, ADMISSION_GROUP, &[BOUND_KIND.binding])
     }
 
     fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
@@ -57,9 +60,7 @@ impl Dialect for MutatingAdmissionPolicies {
     }
 
     fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
-        let own: Vec<Document> =
-            auxiliaries.iter().filter(|document| self.is_auxiliary(document)).cloned().collect();
-        compile::check_mutation_bindings(&own, rules)
+        BOUND_KIND.check(auxiliaries, rules)
     }
 
     /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.

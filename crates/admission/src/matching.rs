@@ -1,7 +1,7 @@
 //! Matches requests by resource, operation, name and labels, as the API server does.
 
 use kubewright_engine::{
-    EvalError, Evaluation, KindOrResource, KindScope, NamespaceScope, RuleScope, WebhookRule,
+    Applies, EvalError, Evaluation, KindOrResource, KindScope, NamespaceScope, RuleScope, WebhookRule,
 };
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
@@ -19,6 +19,25 @@ pub(super) struct ConstraintsMatcher {
     exclude: Vec<ResourceRule>,
     namespaces: Option<WildcardSelector>,
     objects: Option<WildcardSelector>,
+}
+
+/// Returns whether a policy with these constraints, and perhaps further ones of its binding, is about the request. A policy
+/// without constraints is about none.
+pub(super) fn applies_within(
+    constraints: Option<&ConstraintsMatcher>,
+    binding: Option<&ConstraintsMatcher>,
+    object: &Value,
+    evaluation: &mut Evaluation<'_>,
+) -> Result<Applies, EvalError> {
+    let Some(constraints) = constraints else {
+        return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
+    };
+    for matcher in std::iter::once(constraints).chain(binding) {
+        if let Some(reason) = matcher.matches(object, evaluation)? {
+            return Ok(Applies::OutOfScope(reason));
+        }
+    }
+    Ok(Applies::Yes)
 }
 
 impl ConstraintsMatcher {

@@ -13,15 +13,14 @@ use std::sync::Arc;
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::{CelChecks, ExpressionSubject, ObjectForm, Params, SpentCost};
 use kubewright_dialect_kit::notes::TraceNotes;
-use kubewright_dialect_kit::trace;
 use kubewright_engine::{Applies, DecisionCache, Effect, EvalError, Evaluation, RuleBranch, RuleProgram};
 use kubewright_k8s::{AdmissionRequest, PodTemplatePath};
 use kubewright_patch::diff_values;
 use kubewright_patch::structured::StructuredMergeOptions;
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Text, Value};
 
-use crate::evaluate::{exception_effect, is_admission_policy, skip_effect};
-use crate::matching::ConstraintsMatcher;
+use crate::evaluate::{exception_effect, is_admission_policy, located_branches, skip_effect, with_notes};
+use crate::matching::{ConstraintsMatcher, applies_within};
 use crate::vpol::exceptions::{CompiledPolicyException, ExceptionEffect, apply_exceptions};
 use crate::vpol::extract::PodTemplate;
 use apply::ObjectPatcher;
@@ -89,31 +88,21 @@ impl RuleProgram for MutationProgram {
         if self.engine == MutationEngine::ApiServer && is_admission_policy(&evaluation.request.kind) {
             return Ok(Applies::OutOfScope("the API server evaluates no policy for policies".into()));
         }
-        let Some(matcher) = &self.matcher else {
-            return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
-        };
-        for matcher in std::iter::once(matcher).chain(&self.binding) {
-            if let Some(reason) = matcher.matches(object, evaluation)? {
-                return Ok(Applies::OutOfScope(reason));
-            }
-        }
-        Ok(Applies::Yes)
+        applies_within(self.matcher.as_ref(), self.binding.as_ref(), object, evaluation)
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         if let Some(broken) = &self.broken {
             return Err(self.worded(EvalError::new(broken.as_str())));
         }
-        let mut notes = TraceNotes::of(evaluation.tracer);
-        let effect = self.excused_or_changed(object, evaluation, &mut notes);
-        trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+        let effect = with_notes(&self.document, evaluation, |evaluation, notes| {
+            self.excused_or_changed(object, evaluation, notes)
+        });
         effect.map_err(|error| self.worded(error))
     }
 
     fn branches(&self) -> Vec<RuleBranch> {
-        let branch =
-            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
-        self.checks.branches(LIST_NAMES.0, LIST_NAMES.1).into_iter().map(branch).collect()
+        located_branches(&self.document, self.checks.branches(LIST_NAMES.0, LIST_NAMES.1))
     }
 }
 

@@ -7,10 +7,16 @@ use kubewright_cel_rules::Environments;
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule};
 use kubewright_value::Document;
 
+use crate::bindings::BoundPolicyKind;
 use crate::{diagnostics, is_kind_in_group, text_field};
 
-/// The name that starts every rule id.
-const DIALECT_NAME: &str = "vap";
+const BOUND_KIND: BoundPolicyKind = BoundPolicyKind {
+    dialect: "vap",
+    policy: "ValidatingAdmissionPolicy",
+    binding: "ValidatingAdmissionPolicyBinding",
+    unbound_help: "load a ValidatingAdmissionPolicyBinding beside it; without one violations are only reported",
+    read: source::read_policy_binding,
+};
 
 pub(crate) const ADMISSION_GROUP: &str = "admissionregistration.k8s.io/";
 
@@ -35,20 +41,19 @@ impl Default for ValidatingAdmissionPolicies {
 
 impl Dialect for ValidatingAdmissionPolicies {
     fn name(&self) -> &'static str {
-        DIALECT_NAME
+        BOUND_KIND.dialect
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_kind_in_group(document, ADMISSION_GROUP, &["ValidatingAdmissionPolicy"])
+        is_kind_in_group(document, ADMISSION_GROUP, &[BOUND_KIND.policy])
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
-            .contains(&text_field(document, "kind"))
+        [BOUND_KIND.policy, BOUND_KIND.binding].contains(&text_field(document, "kind"))
     }
 
     fn is_auxiliary(&self, document: &Document) -> bool {
-        is_kind_in_group(document, ADMISSION_GROUP, &["ValidatingAdmissionPolicyBinding"])
+        is_kind_in_group(document, ADMISSION_GROUP, &[BOUND_KIND.binding])
     }
 
     fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
@@ -56,7 +61,7 @@ impl Dialect for ValidatingAdmissionPolicies {
     }
 
     fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
-        compile::check_bindings(auxiliaries, rules)
+        BOUND_KIND.check(auxiliaries, rules)
     }
 
     fn codes(&self) -> &'static [&'static Code] {

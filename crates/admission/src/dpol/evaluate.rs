@@ -7,14 +7,14 @@ use kubewright_cel::Inputs;
 use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, ObjectWrite, RuleBranch, RuleProgram, WriteVerb,
 };
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Text, Value};
 
-use crate::matching::ConstraintsMatcher;
+use crate::evaluate::{located_branches, with_cost, with_notes};
+use crate::matching::{ConstraintsMatcher, applies_within};
 use crate::vpol::CompiledPolicyException;
 use crate::vpol::exceptions::{ExceptionEffect, apply_exceptions};
 use kubewright_cel_rules::{CelChecks, CheckResult, ExpressionSubject, ObjectForm, SpentCost};
 use kubewright_dialect_kit::notes::TraceNotes;
-use kubewright_dialect_kit::trace;
 
 /// The names of the two lists in traces.
 const LIST_NAMES: (&str, &str) = ("conditions", "");
@@ -35,34 +35,23 @@ pub(super) struct DeletingProgram {
 
 impl RuleProgram for DeletingProgram {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
-        let Some(matcher) = &self.matcher else {
-            return Ok(match is_payload(object) {
-                true => Applies::Yes,
-                false => Applies::OutOfScope("the policy has no match constraints".into()),
-            });
-        };
-        Ok(match matcher.matches(object, evaluation)? {
-            Some(reason) => Applies::OutOfScope(reason),
-            None => Applies::Yes,
-        })
+        if self.matcher.is_none() && is_payload(object) {
+            return Ok(Applies::Yes);
+        }
+        applies_within(self.matcher.as_ref(), None, object, evaluation)
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         if let Some(broken) = &self.broken {
             return Err(EvalError::new(broken.as_str()));
         }
-        let mut notes = TraceNotes::of(evaluation.tracer);
-        let spent = Cell::new(SpentCost::within(evaluation.budget));
-        let effect = self.run(object, &spent, evaluation, &mut notes);
-        spent.get().charge(evaluation.budget);
-        trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
-        effect
+        with_notes(&self.document, evaluation, |evaluation, notes| {
+            with_cost(evaluation, |spent, evaluation| self.run(object, spent, evaluation, notes))
+        })
     }
 
     fn branches(&self) -> Vec<RuleBranch> {
-        let branch =
-            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
-        self.checks.branches(LIST_NAMES.0, LIST_NAMES.1).into_iter().map(branch).collect()
+        located_branches(&self.document, self.checks.branches(LIST_NAMES.0, LIST_NAMES.1))
     }
 }
 

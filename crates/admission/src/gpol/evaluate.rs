@@ -8,10 +8,10 @@ use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, ObjectWrite, RuleBranch, RuleProgram, WriteVerb,
 };
 use kubewright_k8s::{GroupVersionKind, is_cluster_scoped};
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Text, Value};
 
-use crate::evaluate::exception_effect;
-use crate::matching::ConstraintsMatcher;
+use crate::evaluate::{exception_effect, located_branches, with_cost, with_notes};
+use crate::matching::{ConstraintsMatcher, applies_within};
 use crate::vpol::CompiledPolicyException;
 use crate::vpol::exceptions::{ExceptionEffect, apply_exceptions};
 use kubewright_cel_rules::{
@@ -19,7 +19,6 @@ use kubewright_cel_rules::{
     GeneratedObject, Leniency, SpentCost, drop_own_metadata, put_downstream_labels,
 };
 use kubewright_dialect_kit::notes::TraceNotes;
-use kubewright_dialect_kit::trace;
 
 /// The names of the two lists in traces.
 const LIST_NAMES: (&str, &str) = ("matchConditions", "generate");
@@ -53,33 +52,23 @@ impl RuleProgram for GeneratingProgram {
         {
             return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
-        let Some(matcher) = &self.matcher else {
-            return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
-        };
-        Ok(match matcher.matches(object, evaluation)? {
-            Some(reason) => Applies::OutOfScope(reason),
-            None => Applies::Yes,
-        })
+        applies_within(self.matcher.as_ref(), None, object, evaluation)
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         if let Some(broken) = &self.broken {
             return Err(EvalError::new(broken.as_str()));
         }
-        let mut notes = TraceNotes::of(evaluation.tracer);
-        let spent = Cell::new(SpentCost::within(evaluation.budget));
-        let effect = self.run(object, &spent, evaluation, &mut notes);
-        spent.get().charge(evaluation.budget);
-        trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
-        effect
+        with_notes(&self.document, evaluation, |evaluation, notes| {
+            with_cost(evaluation, |spent, evaluation| self.run(object, spent, evaluation, notes))
+        })
     }
 
     fn branches(&self) -> Vec<RuleBranch> {
-        let branch =
-            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
         let steps = self.steps.iter().enumerate();
         let steps = steps.map(|(index, step)| (format!("generate[{index}]"), step.path().to_vec()));
-        self.checks.branches(LIST_NAMES.0, LIST_NAMES.1).into_iter().chain(steps).map(branch).collect()
+        let checks = self.checks.branches(LIST_NAMES.0, LIST_NAMES.1);
+        located_branches(&self.document, checks.into_iter().chain(steps))
     }
 }
 

@@ -14,11 +14,10 @@ use kubewright_golib::image::ImageReference;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Map, Text, Value};
 
-use crate::evaluate::{LIST_NAMES, PolicyEngine, PolicyProgram, exception_effect};
+use crate::evaluate::{LIST_NAMES, PolicyEngine, PolicyProgram, exception_effect, with_cost, with_notes};
 use crate::vpol::EvaluationTarget;
 use crate::vpol::exceptions::{ExceptionEffect, apply_exceptions};
 use kubewright_dialect_kit::notes::TraceNotes;
-use kubewright_dialect_kit::trace;
 
 /// The lists of containers that a Pod has.
 pub(super) const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -76,11 +75,9 @@ impl RuleProgram for ImagePolicyProgram {
         if let Some(broken) = &self.base.broken {
             return Err(EvalError::new(broken.as_str()));
         }
-        let mut notes = TraceNotes::of(evaluation.tracer);
-        let spent = Cell::new(SpentCost::within(evaluation.budget));
-        let effect = self.judge(object, &spent, evaluation, &mut notes);
-        spent.get().charge(evaluation.budget);
-        trace::emit_notes(&mut notes, evaluation.tracer, &self.base.document);
+        let effect = with_notes(&self.base.document, evaluation, |evaluation, notes| {
+            with_cost(evaluation, |spent, evaluation| self.judge(object, spent, evaluation, notes))
+        });
         match effect {
             Ok(Effect::Fail { message, template, path, is_refusal, location, .. })
                 if !self.base.is_scored =>

@@ -5,7 +5,9 @@ use kubewright_value::{Document, Map, Text, Value};
 
 use crate::diagnostics as code;
 use crate::source::{CelPolicySource, FIELD_CODES, read_common_fields};
-use crate::vpol::source::{ValidatingPolicySettings, read_validating_policy_settings};
+use crate::vpol::source::{
+    VALIDATING_POLICY_FIELDS, ValidatingPolicySettings, read_validating_policy_settings,
+};
 use kubewright_cel_rules::source::{NamedExpression, read_named_expressions};
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
@@ -27,6 +29,16 @@ pub(super) struct ImagePolicySettings {
     pub(super) credentials: Value,
 }
 
+/// The fields that only these policies have.
+const IMAGE_FIELDS: [&str; 6] = [
+    "validationConfigurations",
+    "matchImageReferences",
+    "credentials",
+    "images",
+    "attestors",
+    "attestations",
+];
+
 /// Reads a policy; unreadable fields are reported.
 pub(super) fn read_image_policy(
     document: &Document,
@@ -40,27 +52,7 @@ fn read_image_policy_fields(
     reader: &mut DocumentReader<'_>,
 ) -> Option<(CelPolicySource, ImagePolicySettings)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
-    reader.only(
-        &spec,
-        &[
-            "matchConstraints",
-            "validations",
-            "failurePolicy",
-            "auditAnnotations",
-            "matchConditions",
-            "variables",
-            "autogen",
-            "validationActions",
-            "webhookConfiguration",
-            "evaluation",
-            "validationConfigurations",
-            "matchImageReferences",
-            "credentials",
-            "images",
-            "attestors",
-            "attestations",
-        ],
-    );
+    reader.only(&spec, &[&VALIDATING_POLICY_FIELDS[..], &IMAGE_FIELDS].concat());
     let common = read_validating_policy_settings(reader, &spec);
     let (globs, references) = read_image_references(reader, &spec);
     let configuration = reader.object(&spec, "validationConfigurations");

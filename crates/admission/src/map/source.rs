@@ -1,22 +1,14 @@
 //! MutatingAdmissionPolicy and MutatingAdmissionPolicyBinding as they are written, field by field.
 
 use kubewright_cel_rules::source::{ParamRef, read_param_kind, read_param_ref_parts};
-use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text};
+use kubewright_value::Document;
 
+use crate::bindings::PolicyBindingSource;
 use crate::diagnostics as code;
 use crate::mutate::source::{MutationSource, read_mutations, read_reinvocation};
-use crate::source::{CelPolicySource, ConstraintsSource, FIELD_CODES, constraints, read_common_fields};
-
-/// Where a policy holds.
-#[derive(Debug, Clone)]
-pub(super) struct MutationBindingSource {
-    pub(super) name: Text,
-    pub(super) policy: Located<Text>,
-    pub(super) constraints: Option<ConstraintsSource>,
-    pub(super) params: Option<ParamRef>,
-}
+use crate::source::{CelPolicySource, FIELD_CODES, ValidationActions, constraints, read_common_fields};
 
 /// Reads a policy and its mutations; unreadable fields are reported.
 pub(super) fn read_policy(
@@ -48,19 +40,20 @@ fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySourc
 }
 
 /// Reads a binding; unreadable fields are reported.
-pub(super) fn read_binding(document: &Document) -> (Option<MutationBindingSource>, Vec<Diagnostic>) {
+pub(super) fn read_binding(document: &Document) -> (Option<PolicyBindingSource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let binding = read_binding_fields(&mut reader);
     (binding, reader.diagnostics)
 }
 
-fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<MutationBindingSource> {
+fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyBindingSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     reader.only(&spec, &["policyName", "paramRef", "matchResources"]);
     let params = read_params(reader, &spec);
     let constraints = constraints::read_constraints(reader, &spec, "matchResources");
     let name = reader.filled(&metadata, "name")?.value;
-    Some(MutationBindingSource { name, policy: reader.filled(&spec, "policyName")?, constraints, params })
+    let policy = reader.filled(&spec, "policyName")?;
+    Some(PolicyBindingSource { name, policy, constraints, params, actions: ValidationActions::default() })
 }
 
 /// Kyverno's command line takes a reference that does not say what missing parameters mean.

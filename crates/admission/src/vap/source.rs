@@ -1,25 +1,15 @@
 //! ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding as they are written, field by field.
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text};
+use kubewright_value::Document;
 
+use crate::bindings::PolicyBindingSource;
 use crate::diagnostics as code;
 use crate::source::{
-    CelPolicySource, ConstraintsSource, FIELD_CODES, ValidationActions, constraints, read_common_fields,
-    read_validation_actions,
+    CelPolicySource, FIELD_CODES, ValidationActions, constraints, read_common_fields, read_validation_actions,
 };
-use kubewright_cel_rules::source::{ParamRef, read_param_kind, read_param_ref};
-use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
-
-/// Where a policy of the API server holds.
-#[derive(Debug, Clone)]
-pub(super) struct PolicyBindingSource {
-    pub(super) name: Text,
-    pub(super) policy: Located<Text>,
-    pub(super) constraints: Option<ConstraintsSource>,
-    pub(super) params: Option<ParamRef>,
-    pub(super) actions: ValidationActions,
-}
+use kubewright_cel_rules::source::{read_param_kind, read_param_ref};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 /// Reads a policy; unreadable fields are reported.
 pub(super) fn read_admission_policy(document: &Document) -> (Option<CelPolicySource>, Vec<Diagnostic>) {

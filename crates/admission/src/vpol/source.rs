@@ -67,6 +67,20 @@ pub(super) struct PolicyExceptionSource {
     pub(super) expires: Option<Located<Text>>,
 }
 
+/// The fields that all policies have that judge requests.
+pub(crate) const VALIDATING_POLICY_FIELDS: [&str; 10] = [
+    "matchConstraints",
+    "validations",
+    "failurePolicy",
+    "auditAnnotations",
+    "matchConditions",
+    "variables",
+    "autogen",
+    "validationActions",
+    "webhookConfiguration",
+    "evaluation",
+];
+
 /// Reads a policy; unreadable fields are reported.
 pub(super) fn read_validating_policy(
     document: &Document,
@@ -80,21 +94,7 @@ fn read_validating_policy_fields(
     reader: &mut DocumentReader<'_>,
 ) -> Option<(CelPolicySource, ValidatingPolicySettings)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
-    reader.only(
-        &spec,
-        &[
-            "matchConstraints",
-            "validations",
-            "failurePolicy",
-            "auditAnnotations",
-            "matchConditions",
-            "variables",
-            "autogen",
-            "validationActions",
-            "webhookConfiguration",
-            "evaluation",
-        ],
-    );
+    reader.only(&spec, &VALIDATING_POLICY_FIELDS);
     if let Some(webhook) = reader.object(&spec, "webhookConfiguration") {
         reader.only(&webhook, &["timeoutSeconds"]);
     }
