@@ -28,6 +28,8 @@ pub(super) enum JmesPathNode {
     /// `@`
     Current,
     Literal(Value),
+    /// A literal that is filled in later, by its number.
+    Slot(usize),
     /// `a.b[0]`; the steps are never empty.
     Path(Box<JmesPathExpr>, Vec<JmesPathStep>),
     /// `a[*].b`
@@ -56,6 +58,11 @@ pub(super) enum JmesPathStep {
     Key(Text),
     /// A key that ends the path with null where an object does not have it.
     RequiredKey(Text),
+    /// A key that is filled in later.
+    Slot {
+        number: usize,
+        is_required: bool,
+    },
     /// Negative counts from the end.
     Index(i64),
     /// Evaluated on the result of the steps before.
@@ -174,7 +181,10 @@ impl JmesPathExpr {
         let at = self.at;
         let added = match &step {
             JmesPathStep::Expr(expr) => expr.shape,
-            JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => ExprShape::LEAF,
+            JmesPathStep::Key(_)
+            | JmesPathStep::RequiredKey(_)
+            | JmesPathStep::Slot { .. }
+            | JmesPathStep::Index(_) => ExprShape::LEAF,
         };
         match self {
             Self { node: JmesPathNode::Path(first, mut steps), shape, .. } => {
@@ -194,13 +204,14 @@ impl JmesPathExpr {
 
 fn measure_shape(node: &JmesPathNode) -> ExprShape {
     match node {
-        JmesPathNode::Current | JmesPathNode::Literal(_) => ExprShape::LEAF,
+        JmesPathNode::Current | JmesPathNode::Literal(_) | JmesPathNode::Slot(_) => ExprShape::LEAF,
         JmesPathNode::Path(first, steps) => {
             let steps = steps.iter().map(|step| match step {
                 JmesPathStep::Expr(expr) => expr.shape,
-                JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => {
-                    ExprShape::LEAF
-                }
+                JmesPathStep::Key(_)
+                | JmesPathStep::RequiredKey(_)
+                | JmesPathStep::Slot { .. }
+                | JmesPathStep::Index(_) => ExprShape::LEAF,
             });
             ExprShape::in_sequence(std::iter::once(first.shape).chain(steps)).raised(1, 0)
         }

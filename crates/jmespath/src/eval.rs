@@ -71,6 +71,8 @@ fn evaluate_nested<'a>(
     current: &'a Value,
 ) -> JmesPathResult<'a> {
     match &expr.node {
+        // Filled before it is evaluated.
+        JmesPathNode::Slot(_) => Ok(Cow::Owned(Value::Null)),
         JmesPathNode::Current | JmesPathNode::Literal(_) | JmesPathNode::Path(..) => {
             evaluate_expr(budget, expr, current)
         }

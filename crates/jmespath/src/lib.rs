@@ -15,6 +15,7 @@ mod kubernetes;
 mod lex;
 mod parser;
 mod rewrite;
+mod slots;
 mod standard;
 
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ pub enum JmesPathLanguage {
 }
 
 /// A compiled expression.
+#[derive(Clone)]
 pub struct JmesPathExpression {
     source: Box<str>,
     root: ast::JmesPathExpr,
@@ -130,7 +132,11 @@ impl JmesPathExpression {
         functions: &JmesPathFunctions,
         language: JmesPathLanguage,
     ) -> Result<Self, JmesPathParseError> {
-        parser::parse_jmespath(text, functions, language)
+        Self::parse_by(text, &parser::ParserSettings::new(functions, language))
+    }
+
+    fn parse_by(text: &str, settings: &parser::ParserSettings<'_>) -> Result<Self, JmesPathParseError> {
+        parser::parse_jmespath(text, settings)
             .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
             .map_err(|bad| bad.located(text))
     }

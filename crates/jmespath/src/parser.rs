@@ -18,13 +18,16 @@ mod select;
 /// Parses all of `text`. Also returns whether it calls a function of the current time or of the random seed.
 pub(super) fn parse_jmespath(
     text: &str,
-    functions: &JmesPathFunctions,
-    language: JmesPathLanguage,
+    settings: &ParserSettings<'_>,
 ) -> Result<(JmesPathExpr, bool), JmesPathSyntaxError> {
     let tokens = lex::tokenize_jmespath(text)?;
-    let mut parser = JmesPathParser { tokens, next: 0, depth: 0, functions, language, is_volatile: false };
+    let mut parser =
+        JmesPathParser { tokens, next: 0, depth: 0, settings, is_volatile: false, read_slots: 0 };
     let expr = parser.expr(0)?;
     match parser.peek() {
+        JmesPathTokenKind::End if parser.read_slots < settings.slots.len() => {
+            Err(parser.unexpected("a literal or a key in the place of each slot"))
+        }
         JmesPathTokenKind::End => Ok((expr, parser.is_volatile)),
         _ => Err(parser.unexpected("an operator or the end of the expression")),
     }
@@ -57,13 +60,29 @@ fn binding_power(word: &JmesPathTokenKind) -> u8 {
     }
 }
 
-struct JmesPathParser<'f> {
+/// How an expression is parsed.
+pub(super) struct ParserSettings<'s> {
+    pub(super) functions: &'s JmesPathFunctions,
+    pub(super) language: JmesPathLanguage,
+    /// Where the literals start that are filled in later.
+    pub(super) slots: &'s [usize],
+    /// Whether functions may compile literal arguments ahead.
+    pub(super) is_prepared: bool,
+}
+
+impl<'s> ParserSettings<'s> {
+    pub(super) fn new(functions: &'s JmesPathFunctions, language: JmesPathLanguage) -> Self {
+        Self { functions, language, slots: &[], is_prepared: true }
+    }
+}
+
+struct JmesPathParser<'s> {
     tokens: Vec<JmesPathToken>,
     next: usize,
     depth: u32,
-    functions: &'f JmesPathFunctions,
-    language: JmesPathLanguage,
+    settings: &'s ParserSettings<'s>,
     is_volatile: bool,
+    read_slots: usize,
 }
 
 impl JmesPathParser<'_> {
@@ -92,7 +111,8 @@ impl JmesPathParser<'_> {
         match word {
             JmesPathTokenKind::Literal(value) => {
                 self.next += 1;
-                Ok(JmesPathExpr::new(JmesPathNode::Literal(value), at))
+                let literal = JmesPathNode::Literal(value);
+                Ok(JmesPathExpr::new(self.slot(at).map_or(literal, JmesPathNode::Slot), at))
             }
             JmesPathTokenKind::Identifier(_) if *next == JmesPathTokenKind::Sign("(") => self.call(),
             JmesPathTokenKind::Identifier(name) => self.key(name, at),
@@ -143,11 +163,21 @@ impl JmesPathParser<'_> {
         }
     }
 
+    /// Returns the number of the slot that starts at `at`.
+    fn slot(&mut self, at: u32) -> Option<usize> {
+        let slot = self.settings.slots.iter().position(|start| *start == at as usize);
+        self.read_slots += usize::from(slot.is_some());
+        slot
+    }
+
     fn key(&mut self, name: Text, at: u32) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
-        let step = match self.language {
-            JmesPathLanguage::Standard => JmesPathStep::Key(name),
-            JmesPathLanguage::Forgiving => JmesPathStep::RequiredKey(name),
+        let step = match (self.slot(at), self.settings.language) {
+            (Some(number), language) => {
+                JmesPathStep::Slot { number, is_required: language == JmesPathLanguage::Forgiving }
+            }
+            (None, JmesPathLanguage::Standard) => JmesPathStep::Key(name),
+            (None, JmesPathLanguage::Forgiving) => JmesPathStep::RequiredKey(name),
         };
         Ok(JmesPathExpr::new(JmesPathNode::Current, at).step(step))
     }
@@ -292,7 +322,7 @@ impl JmesPathParser<'_> {
                 _ => return Err(self.unexpected("`.`, `[` or an operator")),
             })
         };
-        let is_forgiving = self.language == JmesPathLanguage::Forgiving
+        let is_forgiving = self.settings.language == JmesPathLanguage::Forgiving
             && matches!(
                 over,
                 ProjectionKind::Values | ProjectionKind::Flattened | ProjectionKind::Filtered(_)

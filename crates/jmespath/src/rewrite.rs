@@ -99,7 +99,7 @@ impl JmesPathExpression {
 fn leading_keys(steps: &[JmesPathStep]) -> Vec<&str> {
     let key = |step| match step {
         &JmesPathStep::Key(ref key) | &JmesPathStep::RequiredKey(ref key) => Some(key.as_str()),
-        &(JmesPathStep::Index(_) | JmesPathStep::Expr(_)) => None,
+        &(JmesPathStep::Index(_) | JmesPathStep::Slot { .. } | JmesPathStep::Expr(_)) => None,
     };
     steps.iter().map_while(key).collect()
 }
@@ -107,7 +107,7 @@ fn leading_keys(steps: &[JmesPathStep]) -> Vec<&str> {
 fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
     match &expr.node {
         JmesPathNode::Current => roots.takes_all = true,
-        JmesPathNode::Literal(_) | JmesPathNode::Reference(_) => {}
+        JmesPathNode::Literal(_) | JmesPathNode::Slot(_) | JmesPathNode::Reference(_) => {}
         JmesPathNode::Path(first, steps) => match (&first.node, steps.first()) {
             (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key))) => {
                 if !roots.names.contains(key) {
@@ -154,7 +154,10 @@ impl JmesPathRewriter<'_> {
     fn expr(&self, expr: &JmesPathExpr) -> JmesPathExpr {
         let all = |parts: &[JmesPathExpr]| parts.iter().map(|part| self.expr(part)).collect();
         let node = match &expr.node {
-            JmesPathNode::Current | JmesPathNode::Literal(_) | JmesPathNode::Reference(_) => {
+            JmesPathNode::Current
+            | JmesPathNode::Literal(_)
+            | JmesPathNode::Slot(_)
+            | JmesPathNode::Reference(_) => {
                 return expr.clone();
             }
             JmesPathNode::Path(first, steps) => match (&first.node, steps.split_first()) {

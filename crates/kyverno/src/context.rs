@@ -240,11 +240,21 @@ impl<'a> VariableContext<'a> {
         compiled: &CompiledQuery,
         is_deletion: bool,
     ) -> Result<Sourced, Unresolved> {
+        self.search_filled(compiled, &[], is_deletion)
+    }
+
+    /// Evaluates an expression with `slots` filled in.
+    pub(super) fn search_filled(
+        &mut self,
+        compiled: &CompiledQuery,
+        slots: &[Value],
+        is_deletion: bool,
+    ) -> Result<Sourced, Unresolved> {
         if let Some(choice) = compiled.on_object()
             && !self.is_deletion()
             && !self.given().has("request")
         {
-            return search_tainted(choice, &self.object, true, self.budget);
+            return search_tainted(choice, slots, (&self.object, true), self.budget);
         }
         let view = self.view();
         if let Some(choice) = compiled.on_element()
@@ -252,7 +262,7 @@ impl<'a> VariableContext<'a> {
             && let Some(scope) = self.scopes.get(view.scope)
             && let Some(element) = &scope.element
         {
-            return search_tainted(choice, &element.value, scope.is_foreign, self.budget);
+            return search_tainted(choice, slots, (&element.value, scope.is_foreign), self.budget);
         }
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
@@ -269,21 +279,25 @@ impl<'a> VariableContext<'a> {
             }
         }
         let choice = compiled.choice(is_deletion);
-        if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
-            return self.search_parts(&choice.whole, &path, &root, &parts);
+        match parts {
+            Some(parts) => self.search_parts(choice, slots, (&root, is_foreign), &parts),
+            None => search_tainted(choice, slots, (&root, is_foreign), self.budget),
         }
-        search_tainted(choice, &root, is_foreign, self.budget)
     }
 
-    /// Follows a path into a value whose parts have known authors.
+    /// Evaluates an expression on a value whose parts have known authors, which counts where it is a path into it.
     fn search_parts(
         &mut self,
-        expression: &JmesPathExpression,
-        path: &[Text],
-        root: &Value,
+        choice: &QueryAlternatives,
+        slots: &[Value],
+        (root, is_foreign): (&Value, bool),
         parts: &Tainted,
     ) -> Result<Sourced, Unresolved> {
-        let found = evaluate_jmespath(expression, root, self.budget)
+        let filled = choice.filled(slots);
+        let Some(path) = filled.whole.plain_path() else {
+            return search_tainted(choice, slots, (root, is_foreign), self.budget);
+        };
+        let found = evaluate_jmespath(&filled.whole, root, self.budget)
             .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
         let keys = path.get(1..).unwrap_or_default();
         Ok(Sourced::part(parts, keys).unwrap_or_else(|| Sourced::foreign(found)))
@@ -406,11 +420,11 @@ pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> 
 /// Evaluates `choice` on `root`, from which it reads the origin of the values.
 fn search_tainted(
     choice: &QueryAlternatives,
-    root: &Value,
-    is_foreign: bool,
+    slots: &[Value],
+    (root, is_foreign): (&Value, bool),
     budget: &mut Budget,
 ) -> Result<Sourced, Unresolved> {
-    let (value, is_default) = evaluate_alternatives(choice, root, is_foreign, budget)
+    let (value, is_default) = evaluate_alternatives(&choice.filled(slots), root, is_foreign, budget)
         .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
     Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
 }

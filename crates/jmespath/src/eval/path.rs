@@ -125,6 +125,8 @@ fn follow_steps<'e: 'v, 'v>(
                 _ => None,
             },
             JmesPathStep::Index(index) => array_item(value, *index),
+            // Filled before it is evaluated.
+            JmesPathStep::Slot { .. } => None,
             // The remaining steps recurse on the result. Each such step adds levels to the value,
             // whose number is limited, so the recursion is not deep.
             JmesPathStep::Expr(expr) => {

@@ -48,8 +48,8 @@ impl JmesPathParser<'_> {
         let JmesPathTokenKind::Identifier(name) = self.peek().clone() else {
             return Err(self.unexpected("a function"));
         };
-        let Some(function) = self.functions.get(&name) else {
-            let message = match self.functions.nearest(&name) {
+        let Some(function) = self.settings.functions.get(&name) else {
+            let message = match self.settings.functions.nearest(&name) {
                 Some(known) => format!("unknown function `{name}`, is `{known}` meant?"),
                 None => format!("unknown function `{name}`"),
             };
@@ -69,7 +69,7 @@ impl JmesPathParser<'_> {
             }
             None => {
                 let literals = arguments.iter().map(|argument| match &argument.node {
-                    JmesPathNode::Literal(value) => Some(value),
+                    JmesPathNode::Literal(value) if self.settings.is_prepared => Some(value),
                     _ => None,
                 });
                 let call = Arc::new(JmesPathCall::new(function, &literals.collect::<Vec<_>>()));

@@ -1,11 +1,12 @@
 //! An expression that is known when the policy is read.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use kubewright_jmespath::{
     JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathParseError, PathRoots,
 };
-use kubewright_value::Text;
+use kubewright_value::{Text, Value};
 
 use super::rebase::rebased_path;
 use kubewright_k8s::PodTemplatePath;
@@ -24,7 +25,7 @@ pub(in super::super) struct CompiledQuery {
 }
 
 /// An expression, and its alternatives apart where the last ones are constant.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in super::super) struct QueryAlternatives {
     pub(in super::super) whole: JmesPathExpression,
     /// An expression and its fallback: `a` and `'x'` of `a || 'x'`.
@@ -61,13 +62,13 @@ impl CompiledQuery {
         self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
-    pub(super) fn parse(
-        text: &str,
-        functions: &JmesPathFunctions,
-        to: PodTemplatePath,
-    ) -> Result<Self, JmesPathParseError> {
-        let expression = JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving)?;
-        Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
+    pub(super) fn parse(text: &str, functions: &JmesPathFunctions) -> Result<Self, JmesPathParseError> {
+        JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving).map(Self::new)
+    }
+
+    /// Returns the query of `expression` for objects whose Pods are described at `to`.
+    pub(super) fn rebased(expression: JmesPathExpression, to: PodTemplatePath) -> Self {
+        Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression))
     }
 }
 
@@ -87,5 +88,17 @@ fn on_part(expression: &JmesPathExpression, part: &[&str]) -> Option<JmesPathExp
 impl QueryAlternatives {
     fn new(whole: JmesPathExpression) -> Self {
         Self { split: whole.split_default(), whole }
+    }
+
+    /// Returns the same with `slots` filled in.
+    pub(in super::super) fn filled(&self, slots: &[Value]) -> Cow<'_, Self> {
+        if slots.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let split = self.split.as_ref();
+        Cow::Owned(Self {
+            whole: self.whole.filled(slots),
+            split: split.map(|(reading, constant)| (reading.filled(slots), constant.filled(slots))),
+        })
     }
 }

@@ -24,6 +24,16 @@ pub(super) struct Composed {
     pub(super) roots: PathRoots,
     functions: JmesPathFunctions,
     to: PodTemplatePath,
+    /// The expression, compiled, where its variables are in texts only.
+    slotted: Option<SlottedQuery>,
+}
+
+/// An expression whose variables are in texts and keys: whatever they are, its form is the same.
+#[derive(Debug)]
+struct SlottedQuery {
+    compiled: CompiledQuery,
+    // INVARIANT: one for each slot, in order.
+    texts: Vec<(Quote, Vec<ComposedPart>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,13 +62,22 @@ impl Composed {
     ) -> Self {
         let parts = parse_composed_parts(text, at, parts, place, functions, problems);
         let roots = presumed_roots(&parts, functions);
-        Self { parts, roots, functions: functions.clone(), to: PodTemplatePath::Pod }
+        let to = PodTemplatePath::Pod;
+        Self {
+            slotted: SlottedQuery::of(&parts, functions, to),
+            parts,
+            roots,
+            functions: functions.clone(),
+            to,
+        }
     }
 
     /// Returns the same with the variables in it for the objects that make Pods, and itself for `target`.
     pub(super) fn rebased(&self, to: PodTemplatePath, target: PodTemplatePath, below: &str) -> Self {
+        let parts = rebased_parts(&self.parts, to, below);
         Self {
-            parts: rebased_parts(&self.parts, to, below),
+            slotted: SlottedQuery::of(&parts, &self.functions, target),
+            parts,
             roots: self.roots.clone(),
             functions: self.functions.clone(),
             to: target,
@@ -70,12 +89,17 @@ impl Composed {
         collect_parts(&self.parts, all);
     }
 
-    /// Returns the resulting expression, and its value.
+    /// Returns its value, and the resulting expression for what is said about an error.
     pub(super) fn search(
         &self,
         context: &mut VariableContext<'_>,
         is_deletion: bool,
     ) -> Result<(Text, Result<Sourced, Unresolved>), Unresolved> {
+        if let Some(slotted) = &self.slotted
+            && let Ok(found) = slotted.search(context, is_deletion)?
+        {
+            return Ok((Text::default(), Ok(found)));
+        }
         let (text, rendered) = self.render(context)?;
         let found = rendered.and_then(|rendered| {
             let found = context.search(&rendered.compiled, is_deletion)?;
@@ -102,13 +126,65 @@ impl Composed {
         // Literals in it are read as JSON, and the whole of it is kept in expressions for three occasions.
         let length = writer.out.len();
         context.budget().transient(|budget| budget.produce(length.saturating_mul(EXPRESSION_COPIES)))?;
-        let rendered = CompiledQuery::parse(&writer.out, &self.functions, self.to)
-            .map(|compiled| RenderedQuery { compiled, is_tainted: writer.is_tainted })
-            .map_err(|error| {
-                let message = format!("incorrect query {}: {}", writer.out, error.message);
-                Unresolved::Error(EvalError::new(message))
-            });
+        let rendered =
+            JmesPathExpression::parse_once(&writer.out, &self.functions, JmesPathLanguage::Forgiving)
+                .map(|expression| RenderedQuery {
+                    compiled: CompiledQuery::rebased(expression, self.to),
+                    is_tainted: writer.is_tainted,
+                })
+                .map_err(|error| {
+                    let message = format!("incorrect query {}: {}", writer.out, error.message);
+                    Unresolved::Error(EvalError::new(message))
+                });
         Ok((writer.out.into(), rendered))
+    }
+}
+
+impl SlottedQuery {
+    /// Returns the query of `parts`, if they have variables in raw strings and quoted keys only.
+    fn of(parts: &[ComposedPart], functions: &JmesPathFunctions, to: PodTemplatePath) -> Option<Self> {
+        let (mut text, mut slots, mut texts) = (String::new(), Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                ComposedPart::Text(part) => text.push_str(part),
+                ComposedPart::Variable(_) => return None,
+                ComposedPart::Quoted(quote, inner) => {
+                    if let Some(constant) = constant_text(inner) {
+                        let mark = quote.mark();
+                        text.push_str(&format!("{mark}{constant}{mark}"));
+                        continue;
+                    }
+                    let is_key = *quote == Quote::Name && text.trim_end().ends_with('.');
+                    if *quote != Quote::Raw && (!is_key || has_escapes(inner)) {
+                        return None;
+                    }
+                    slots.push(text.len());
+                    text.push_str(if is_key { r#""?""# } else { "''" });
+                    texts.push((*quote, inner.clone()));
+                }
+            }
+        }
+        let language = JmesPathLanguage::Forgiving;
+        let expression = JmesPathExpression::parse_with_slots(&text, functions, language, &slots).ok()?;
+        Some(Self { compiled: CompiledQuery::rebased(expression, to), texts })
+    }
+
+    fn search(
+        &self,
+        context: &mut VariableContext<'_>,
+        is_deletion: bool,
+    ) -> Result<Result<Sourced, Unresolved>, Unresolved> {
+        let mut is_tainted = false;
+        let mut values = Vec::with_capacity(self.texts.len());
+        for (quote, parts) in &self.texts {
+            // A text between quotes is escaped only where it is written into an expression.
+            let (text, is_foreign) = quoted_text(Quote::Raw, parts, context)?;
+            // A key chooses what is read, and is not read itself.
+            is_tainted |= is_foreign && *quote == Quote::Raw;
+            values.push(Value::from(text));
+        }
+        let found = context.search_filled(&self.compiled, &values, is_deletion);
+        Ok(found.map(|found| found.tainted(is_tainted)))
     }
 }
 
@@ -211,31 +287,55 @@ impl QueryWriter {
         context: &mut VariableContext<'_>,
     ) -> Result<(), Unresolved> {
         let is_key = quote == Quote::Name && self.out.trim_end().ends_with('.');
-        let mut inner = String::new();
-        let mut is_in_string = false;
-        for part in parts {
-            let part = match part {
-                ComposedPart::Text(text) if quote == Quote::Raw => Text::from(text.replace("\\'", "'")),
-                ComposedPart::Text(text) => {
-                    is_in_string = ends_in_string(text, is_in_string);
-                    text.clone()
-                }
-                ComposedPart::Variable(variable) => {
-                    let value = variable.resolve(context)?;
-                    self.is_tainted |= value.is_foreign && !is_key;
-                    inserted(&value.value, quote, is_in_string, context.budget())?
-                }
-                ComposedPart::Quoted(..) => continue,
-            };
-            context.budget().produce(part.len())?;
-            inner.push_str(&part);
-        }
+        let (inner, is_foreign) = quoted_text(quote, parts, context)?;
+        self.is_tainted |= is_foreign && !is_key;
         match quote {
             Quote::Raw => self.literal(&Value::from(inner), context),
             Quote::Name => self.push(&format!("\"{inner}\""), context),
             Quote::Literal => self.push(&format!("`{inner}`"), context),
         }
     }
+}
+
+/// Returns the text of `parts` as it is written, if there are no variables in it.
+fn constant_text(parts: &[ComposedPart]) -> Option<String> {
+    let text = |part: &ComposedPart| match part {
+        ComposedPart::Text(text) => Some(text.to_string()),
+        ComposedPart::Variable(_) | ComposedPart::Quoted(..) => None,
+    };
+    parts.iter().map(text).collect()
+}
+
+/// Returns whether a text in `parts` is written with escapes.
+fn has_escapes(parts: &[ComposedPart]) -> bool {
+    parts.iter().any(|part| matches!(part, ComposedPart::Text(text) if text.contains('\\')))
+}
+
+/// Returns what is between quotes, and whether something in it is not the author's.
+fn quoted_text(
+    quote: Quote,
+    parts: &[ComposedPart],
+    context: &mut VariableContext<'_>,
+) -> Result<(String, bool), Unresolved> {
+    let (mut inner, mut is_foreign, mut is_in_string) = (String::new(), false, false);
+    for part in parts {
+        let part = match part {
+            ComposedPart::Text(text) if quote == Quote::Raw => Text::from(text.replace("\\'", "'")),
+            ComposedPart::Text(text) => {
+                is_in_string = ends_in_string(text, is_in_string);
+                text.clone()
+            }
+            ComposedPart::Variable(variable) => {
+                let value = variable.resolve(context)?;
+                is_foreign |= value.is_foreign;
+                inserted(&value.value, quote, is_in_string, context.budget())?
+            }
+            ComposedPart::Quoted(..) => continue,
+        };
+        context.budget().produce(part.len())?;
+        inner.push_str(&part);
+    }
+    Ok((inner, is_foreign))
 }
 
 /// Returns a value as text between quotes.
@@ -342,11 +442,7 @@ fn presumed_roots(parts: &[ComposedPart], functions: &JmesPathFunctions) -> Path
                 ComposedPart::Variable(_) if out.trim_end().ends_with('[') => out.push('0'),
                 ComposedPart::Variable(_) => out.push('x'),
                 ComposedPart::Quoted(quote, inner) => {
-                    let quote = match quote {
-                        Quote::Raw => '\'',
-                        Quote::Name => '"',
-                        Quote::Literal => '`',
-                    };
+                    let quote = quote.mark();
                     out.push(quote);
                     match quote {
                         '`' => out.push('1'),

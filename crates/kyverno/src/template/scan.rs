@@ -63,6 +63,17 @@ pub(super) enum Quote {
     Literal,
 }
 
+impl Quote {
+    /// Returns the character that it is written as.
+    pub(super) fn mark(self) -> char {
+        match self {
+            Self::Raw => '\'',
+            Self::Name => '"',
+            Self::Literal => '`',
+        }
+    }
+}
+
 /// A part of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum QueryPart {

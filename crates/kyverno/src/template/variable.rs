@@ -59,7 +59,7 @@ impl TemplateVariable {
             problems.push(BadExpression { error: empty_expression_error(), at });
             VariableBody::Broken("invalid query (nil)".into())
         } else if is_fixed {
-            match CompiledQuery::parse(trimmed, functions, PodTemplatePath::Pod) {
+            match CompiledQuery::parse(trimmed, functions) {
                 Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
                 Err(error) => {
                     let reason = format!("incorrect query {trimmed}: {}", error.message);
