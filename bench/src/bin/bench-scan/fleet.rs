@@ -81,16 +81,12 @@ impl Fleet {
 
     /// Reads an object; `None` if there is none.
     pub(crate) async fn get(&self, path: &str) -> Result<Option<Value>, String> {
-        let answer = self.client.send(Method::GET, path, Bytes::new(), WRITE_TIMEOUT).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        match answer.status {
-            404 => Ok(None),
-            200 => {
-                let text = String::from_utf8_lossy(&answer.body);
-                json::parse(&text).map(Some).map_err(|error| format!("GET {path}: {error}"))
-            }
-            _ => Err(refusal(&Method::GET, path, &answer)),
+        let answer = self.request(Method::GET, path, String::new()).await?;
+        if answer.status == 404 {
+            return Ok(None);
         }
+        let text = String::from_utf8_lossy(&answer.body);
+        json::parse(&text).map(Some).map_err(|error| format!("GET {path}: {error}"))
     }
 
     /// Changes an object by a merge patch.
@@ -115,6 +111,7 @@ impl Fleet {
         for attempt in 0..ATTEMPTS {
             match self.client.send(method.clone(), path, body.clone(), WRITE_TIMEOUT).await {
                 Ok(answer) if answer.status < 300 => return Ok(answer),
+                Ok(answer) if answer.status == 404 && method == Method::GET => return Ok(answer),
                 Ok(answer) if matches!(answer.status, 429 | 500 | 503 | 504) => {
                     last = refusal(&method, path, &answer);
                 }
