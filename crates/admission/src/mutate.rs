@@ -72,6 +72,8 @@ pub(crate) enum MutationSubject {
     Payload,
     /// Other objects, which exist already.
     Targets(Box<MutationTargets>),
+    /// Nothing: the object is one of those that the policy changes because of others, and is judged as it is stored.
+    StoredTarget(Box<MutationTargets>),
 }
 
 /// The parameter objects of a rule.
@@ -143,6 +145,9 @@ impl MutationProgram {
             }
             MutationSubject::Targets(targets) => {
                 return targets.effect(self, object, &allowed, evaluation, notes);
+            }
+            MutationSubject::StoredTarget(targets) => {
+                return targets.judge_stored(self, object, evaluation, notes);
             }
         };
         let Some(changed) = changed else { return Ok(self.skipped()) };

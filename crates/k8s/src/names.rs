@@ -25,6 +25,16 @@ impl GroupVersionKind {
     }
 }
 
+/// Returns whether `api_version` can be a version of a kind: `v1` or `apps/v1`.
+#[must_use]
+pub fn is_api_version(api_version: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && !part.contains('/');
+    match api_version.split_once('/') {
+        None => is_part(api_version),
+        Some((group, version)) => is_part(group) && is_part(version),
+    }
+}
+
 /// The name of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {

@@ -55,6 +55,15 @@ fn compatible_source(dialect: &str) -> Option<&'static str> {
     COMPATIBLE_SOURCES.iter().find(|(name, _)| *name == dialect).map(|(_, source)| *source)
 }
 
+/// Returns which work of Kyverno leads to results of `source`.
+fn compatible_process(source: &str) -> &'static str {
+    match source {
+        // It never asks them about stored objects.
+        "KyvernoGeneratingPolicy" => "admission review",
+        _ => "background scan",
+    }
+}
+
 /// Returns `report` with the label by which other programs find it, and the names that Kyverno gives to sources of rows.
 pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
     let rows = report.as_object_mut().and_then(|map| map.get_mut("results")).and_then(Value::as_array_mut);
@@ -63,7 +72,7 @@ pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
         if let (Some(source), Some(row)) = (source, row.as_object_mut()) {
             row.insert("source".into(), source.into());
             if let Some(properties) = row.get_mut("properties").and_then(Value::as_object_mut) {
-                properties.insert("process".into(), "background scan".into());
+                properties.insert("process".into(), compatible_process(source).into());
                 // Kyverno names exceptions without their namespaces.
                 if let Some(exceptions) = properties.get("exceptions").and_then(Value::as_str) {
                     let names = exceptions.split(',').map(|key| key.rsplit('/').next().unwrap_or(key));
