@@ -89,6 +89,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn api_version_has_at_most_one_group() {
+        assert!(["v1", "apps/v1", "networking.k8s.io/v1"].into_iter().all(is_api_version));
+        assert!(!["", "/", "/v1", "apps/", "a/b/v1"].into_iter().any(is_api_version));
+    }
+
+    #[test]
     fn object_name_prints_the_namespace_only_where_there_is_one() {
         let object = |text: &str| ObjectName::of(&json::parse(text).expect("JSON"));
         let pod = object(r#"{"kind":"Pod","metadata":{"name":"a","namespace":"shop"}}"#);

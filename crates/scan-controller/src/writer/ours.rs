@@ -142,6 +142,23 @@ mod tests {
     }
 
     #[test]
+    fn rows_have_the_sources_and_processes_of_kyverno_where_that_is_asked_for() {
+        let text = r#"{"results": [{"source": "kubewright", "properties": {"dialect": "gpol", "exceptions": "a/b,c"}},
+            {"source": "kubewright", "properties": {"dialect": "kyverno"}}]}"#;
+        let report = || kubewright_value::json::parse(text).expect("JSON");
+        let rows = |report: &Value| -> Vec<[String; 3]> {
+            let rows = report.get("results").and_then(Value::as_array).unwrap_or_default();
+            let paths: [&[&str]; 3] =
+                [&["source"], &["properties", "process"], &["properties", "exceptions"]];
+            rows.iter().map(|row| paths.map(|path| row.str_at(path).to_owned())).collect()
+        };
+        let generating = ["KyvernoGeneratingPolicy", "admission review", "b,c"].map(str::to_owned);
+        let rule = ["kyverno", "background scan", ""].map(str::to_owned);
+        assert_eq!(rows(&labelled(report(), true)), [generating, rule]);
+        assert_eq!(labelled(report(), false), report());
+    }
+
+    #[test]
     fn only_names_that_we_give_are_ours() {
         let uid = "6f1c4f3e-95a1-4c60-8b32-0a9a1f7c2d10";
         assert!(is_our_name(&format!("kubewright-{uid}")));
