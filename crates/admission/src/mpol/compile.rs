@@ -16,7 +16,7 @@ use crate::draft::PolicyDraft;
 use crate::gpol::compile::mentions_requester;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
-use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
+use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, StoredTargetJudge, TargetOrigin};
 use crate::source::ConstraintsSource;
 use crate::vpol::cluster::{WebhookShare, admission_webhooks, dedicate_webhook, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
@@ -162,7 +162,8 @@ impl RuleFactory<'_> {
         let matcher = origin.matcher().cloned();
         let checks = self.checks.unconditional();
         let targets = MutationTargets { origin, checks, conditions: target.conditions.clone() };
-        let subject = MutationSubject::StoredTarget(Box::new(targets));
+        let own = self.draft.policy.constraints.as_ref().map(ConstraintsMatcher::compile);
+        let subject = MutationSubject::StoredTarget(Box::new(StoredTargetJudge { targets, own }));
         // Exceptions are about the object that is the cause.
         let parts = MutationRuleParts { matcher, subject, exceptions: Vec::new(), ..self.parts() };
         Some(self.rule(EXISTING_RULE_NAME.into(), parts))

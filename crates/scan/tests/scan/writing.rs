@@ -156,6 +156,13 @@ fn target_of_a_mutating_policy_passes_once_it_is_changed() {
     assert_eq!(row(&cluster, "ConfigMap", "a", "c").message, "success");
     cluster.put(object(&config_map("other", "{seen: 'yes'}")));
     assert_eq!(cluster.rows().len(), 1, "the condition of targets does not hold");
+    let both = rules::MUTATE_EXISTING.replace("resources: [namespaces]", "resources: [configmaps]");
+    cluster.put_rules(&both);
+    assert_eq!(
+        cluster.rows(),
+        ["ConfigMap a/c existing pass", "ConfigMap a/other existing pass"],
+        "one row each"
+    );
     // What becomes of a target may depend on the request because of which it is changed.
     cluster.put_rules(&rules::MUTATE_EXISTING.replace("seen: \"yes\"", "seen: string(request.name)"));
     assert_eq!(cluster.rows(), Vec::<String>::new());
