@@ -327,8 +327,7 @@ impl ObjectWrite {
     }
 }
 
-/// Returns which object `object` is, with its version: `apps/v1, Kind=Deployment Name=web Namespace=shop`. It is how
-/// Kyverno's reports name objects.
+/// Returns which object `object` is, with its version, as reports name it: `apps/v1, Kind=Deployment Name=web Namespace=shop`.
 #[must_use]
 pub fn object_reference(object: &Value) -> Text {
     let GroupVersionKind { group, version, kind } = GroupVersionKind::of(object);
