@@ -151,13 +151,14 @@ impl<'d> RuleSetCompiler<'d> {
             .chain(self.exceptions)
             .filter(|other| is_about_policy(&other.value, &key))
             .collect();
+        let reads_clock = recompile == Recompile::Periodically || names_clock(&document.value);
         let mut standing = Vec::new();
         if !background.is_empty() {
             let is_writing = |rule: &mut Rule| background.iter().any(|program| *program.rule() == rule.id);
             let writing: Vec<Arc<Rule>> = rules.extract_if(.., is_writing).map(Arc::new).collect();
             let asked = |rule: &Arc<Rule>| {
                 let program = background.iter().find(|program| *program.rule() == rule.id)?;
-                standing_rule(rule, program, &document.value)
+                standing_rule(rule, program, &document.value, reads_clock)
             };
             standing.extend(writing.iter().filter(|_| is_reported).filter_map(asked));
             let mut digest = PolicyDigest::default();
@@ -195,7 +196,7 @@ impl<'d> RuleSetCompiler<'d> {
         policy.scopes.extend(all().map(|rule| rule.scope.clone()));
         policy.rules.extend(all().map(|rule| RuleId::clone(&rule.id)));
         policy.parts.add(parts_read_by(&document.value));
-        policy.reads_clock |= recompile == Recompile::Periodically || names_clock(&document.value);
+        policy.reads_clock |= reads_clock;
         self.rules.extend(rules);
         self.standing.extend(standing);
     }

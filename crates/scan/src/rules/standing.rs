@@ -29,7 +29,12 @@ const MAX_NAMES_BYTES: usize = 4 << 10;
 /// Returns the rule by which a scan asks `rule`, which `program` is about; nothing where a stored object does not tell what
 /// the rule does, because it reads who made a request or is not about objects that are created, and where the targets of
 /// the rule are judged.
-pub(super) fn standing_rule(rule: &Arc<Rule>, program: &BackgroundProgram, document: &Value) -> Option<Rule> {
+pub(super) fn standing_rule(
+    rule: &Arc<Rule>,
+    program: &BackgroundProgram,
+    document: &Value,
+    reads_clock: bool,
+) -> Option<Rule> {
     let (is_for_existing, skips_made, reads_requester) = match program {
         BackgroundProgram::Generate(program) => {
             (program.generates_existing, program.skips_background_requests, program.reads_requester)
@@ -62,7 +67,7 @@ pub(super) fn standing_rule(rule: &Arc<Rule>, program: &BackgroundProgram, docum
         home: rule.home.clone(),
         evaluation_modes,
         location: rule.location.clone(),
-        program: Box::new(StandingProgram { rule: Arc::clone(rule), since, skips_made }),
+        program: Box::new(StandingProgram { rule: Arc::clone(rule), since, skips_made, reads_clock }),
     })
 }
 
@@ -110,6 +115,8 @@ struct StandingProgram {
     since: Option<Text>,
     /// Whether objects that rules made are no triggers.
     skips_made: bool,
+    /// Whether the rule may make another object each time it is asked, so that none is named.
+    reads_clock: bool,
 }
 
 impl RuleProgram for StandingProgram {
@@ -125,7 +132,8 @@ impl RuleProgram for StandingProgram {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        self.rule.program.evaluate(object, evaluation)
+        let effect = self.rule.program.evaluate(object, evaluation)?;
+        if self.reads_clock { without_names(effect) } else { Ok(effect) }
     }
 
     fn message(&self) -> &str {
@@ -138,6 +146,15 @@ impl RuleProgram for StandingProgram {
 
     fn branches(&self) -> Vec<RuleBranch> {
         self.rule.program.branches()
+    }
+}
+
+/// Returns `effect` without the objects that are made.
+fn without_names(effect: Effect) -> Result<Effect, EvalError> {
+    match effect {
+        Effect::Write { message, .. } => Ok(Effect::Pass(message)),
+        Effect::WriteSome { error, .. } => Err(error),
+        other => Ok(other),
     }
 }
 

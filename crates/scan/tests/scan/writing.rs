@@ -206,6 +206,16 @@ fn rule_that_reads_who_asked_says_nothing_about_stored_objects() {
 }
 
 #[test]
+fn object_whose_name_depends_on_the_time_is_not_named() {
+    let rule = rules::COPY.replace("of-{{ request.object.metadata.name }}", "{{ time_now_utc() }}");
+    let objects = [pod("p"), config_map("registries", "{}")].join("---\n");
+    let cluster = SimulatedCluster::new(with_passes(), &rule, &objects);
+    let made = row(&cluster, "Pod", "a", "p");
+    assert_eq!((made.result.name(), made.message.as_str()), ("pass", ""));
+    assert_eq!(property(&made, GENERATED_PROPERTY), None);
+}
+
+#[test]
 fn policy_without_reports_still_works_in_the_background() {
     let quiet = rules::GENERATE.replace(
         "metadata: {name: settings}",
