@@ -237,6 +237,7 @@ impl PolicyDraft {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                reported_rule: Some(policy.name.value.clone()),
                 ..RuleMetadata::default()
             }),
             refuses_on_error: false,

@@ -25,7 +25,7 @@ use crate::vpol::exceptions::{CompiledPolicyException, ExceptionEffect, apply_ex
 use crate::vpol::extract::PodTemplate;
 use apply::ObjectPatcher;
 pub(crate) use lint::check_structures;
-pub(crate) use targets::{MutationTargets, TargetOrigin};
+pub(crate) use targets::{MutationTargets, StoredTargetJudge, TargetOrigin};
 
 /// The names of the two lists in traces.
 const LIST_NAMES: (&str, &str) = ("matchConditions", "mutations");
@@ -71,6 +71,8 @@ pub(crate) enum MutationSubject {
     Payload,
     /// Other objects, which exist already.
     Targets(Box<MutationTargets>),
+    /// Nothing: the object is one of those that the policy changes because of others, and is judged as it is stored.
+    StoredTarget(Box<StoredTargetJudge>),
 }
 
 /// The parameter objects of a rule.
@@ -133,6 +135,7 @@ impl MutationProgram {
             MutationSubject::Targets(targets) => {
                 return targets.effect(self, object, &allowed, evaluation, notes);
             }
+            MutationSubject::StoredTarget(judge) => return judge.effect(self, object, evaluation, notes),
         };
         let Some(changed) = changed else { return Ok(self.skipped()) };
         let operations = diff_values(object, &changed);

@@ -97,6 +97,8 @@ pub struct MutateProgram {
     pub skips_background_requests: bool,
     /// Whether the rule reads who made a request, which no stored object tells.
     pub reads_requester: bool,
+    /// Whether scans judge its targets, and not its triggers.
+    pub is_judged_by_targets: bool,
 }
 
 /// A downstream as far as the policy says it. A field that depends on the trigger is `None`.

@@ -14,7 +14,7 @@ use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_se
 use crate::{
     Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode,
     ObjectWrite, Query, Rule, RuleAction, RuleIndex, RuleOutcome, RuleProgram, RuleStatus, TraceNode,
-    TraceVerdict, Tracer, World, WorldView,
+    TraceVerdict, Tracer, World, WorldView, object_reference,
 };
 use kubewright_k8s::{AdmissionRequest, normalise};
 
@@ -428,18 +428,21 @@ impl<'a> DecisionRun<'a> {
                 self.error_outcome(rule, EvalError::new("effects on several objects in one"))
             }
             Ok(Effect::Write { writes, message }) => {
-                let written = writes.iter().map(ObjectWrite::title).collect();
-                RuleOutcome { writes, written, ..rule_outcome(rule, RuleStatus::Pass, message) }
+                written_outcome(writes, rule_outcome(rule, RuleStatus::Pass, message))
             }
             Ok(Effect::WriteSome { writes, error }) => {
-                let written = writes.iter().map(ObjectWrite::title).collect();
-                RuleOutcome { writes, written, ..self.error_outcome(rule, error) }
+                written_outcome(writes, self.error_outcome(rule, error))
             }
             Ok(Effect::Pass(message)) => rule_outcome(rule, RuleStatus::Pass, message),
             Ok(Effect::Excused { message, exceptions }) => {
                 RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
+            Ok(Effect::Settled { message, applied, reference }) => RuleOutcome {
+                settled: Some(applied),
+                references: reference.into_iter().collect(),
+                ..rule_outcome(rule, RuleStatus::Skip, message)
+            },
             Ok(Effect::Skip { message, exceptions }) => {
                 RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Skip, message) }
             }
@@ -476,6 +479,13 @@ fn changed_identity(before: &Value, after: &Value) -> Option<String> {
     if before.is_same(after) { None } else { IDENTITY_PATHS.iter().find(differs).map(|path| path.join(".")) }
 }
 
+/// Returns `outcome` with the writes that the rule asks for.
+fn written_outcome(writes: Vec<ObjectWrite>, outcome: RuleOutcome) -> RuleOutcome {
+    let written = writes.iter().map(ObjectWrite::title).collect();
+    let references = writes.iter().map(|write| object_reference(&write.object)).collect();
+    RuleOutcome { writes, written, references, ..outcome }
+}
+
 fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
     RuleOutcome {
         rule: Arc::clone(&rule.id),
@@ -488,6 +498,8 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         patch: Vec::new(),
         writes: Vec::new(),
         written: Vec::new(),
+        references: Vec::new(),
+        settled: None,
         denial: None,
         is_judged: false,
         is_refusal: false,

@@ -45,6 +45,8 @@ pub trait Dialect: Send + Sync {
 pub struct CompiledPolicy {
     /// The rules that can run.
     pub rules: Vec<Rule>,
+    /// Rules that only scans of stored objects ask, because `rules` do not say what reports need.
+    pub scan_rules: Vec<Rule>,
     /// The webhooks that the rules ask for in a cluster: at most one for each admission phase. Each rule runs behind the
     /// one of its [`Rule::phase`].
     pub webhooks: Vec<WebhookPlan>,

@@ -39,7 +39,7 @@ pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, RuleOutcome, RuleStatus};
 pub use rule::{
     Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule,
-    RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart,
+    RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart, object_reference,
 };
 pub use scope::{KindScope, NamespaceScope, RuleScope};
 pub use secrets::SECRET_MARK;

@@ -32,6 +32,11 @@ pub struct RuleOutcome {
     pub writes: Vec<ObjectWrite>,
     /// What these writes do, as every output shows it: `create ConfigMap shop/settings`.
     pub written: Vec<Text>,
+    /// The objects that it writes, or that already are as it would write them, as
+    /// [`object_reference`](crate::object_reference) writes them.
+    pub references: Vec<Text>,
+    /// What reports of stored objects say in place of a skip, because an object already is as the rule makes it.
+    pub settled: Option<Text>,
     /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
     /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not

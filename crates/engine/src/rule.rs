@@ -327,6 +327,17 @@ impl ObjectWrite {
     }
 }
 
+/// Returns which object `object` is, with its version, as reports name it: `apps/v1, Kind=Deployment Name=web Namespace=shop`.
+#[must_use]
+pub fn object_reference(object: &Value) -> Text {
+    let GroupVersionKind { group, version, kind } = GroupVersionKind::of(object);
+    let name = object.str_at(&["metadata", "name"]);
+    match object.str_at(&["metadata", "namespace"]) {
+        "" => format!("{group}/{version}, Kind={kind} Name={name}").into(),
+        namespace => format!("{group}/{version}, Kind={kind} Name={name} Namespace={namespace}").into(),
+    }
+}
+
 /// What a rule asks to be done to an object, in the words of the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WriteVerb {
@@ -388,6 +399,16 @@ pub enum Effect {
         message: Text,
         /// The exceptions, each `namespace/name`.
         exceptions: Vec<Text>,
+    },
+    /// Nothing is changed, because an object already is as the rule makes it: a skip at admission, and what reports of
+    /// stored objects call a pass.
+    Settled {
+        /// Why nothing is changed.
+        message: Text,
+        /// What reports say.
+        applied: Text,
+        /// The object, where it is not that of the request, as [`object_reference`] writes it.
+        reference: Option<Text>,
     },
     /// The rule turns out not to apply to the object.
     Skip {

@@ -27,7 +27,7 @@ pub use kinds::{
     kind_of_resource, resource_name,
 };
 pub use merge_keys::{FieldMerge, MergeKey, MergeType};
-pub use names::{GroupVersionKind, ObjectName, namespaced_name, object_title};
+pub use names::{GroupVersionKind, ObjectName, is_api_version, namespaced_name, object_title};
 pub use operation::{Operation, Operations};
 pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
 pub use user_info::UserInfo;

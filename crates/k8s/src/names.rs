@@ -25,6 +25,16 @@ impl GroupVersionKind {
     }
 }
 
+/// Returns whether `api_version` can be a version of a kind: `v1` or `apps/v1`.
+#[must_use]
+pub fn is_api_version(api_version: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && !part.contains('/');
+    match api_version.split_once('/') {
+        None => is_part(api_version),
+        Some((group, version)) => is_part(group) && is_part(version),
+    }
+}
+
 /// The name of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
@@ -77,6 +87,12 @@ mod tests {
     use kubewright_value::json;
 
     use super::*;
+
+    #[test]
+    fn api_version_has_at_most_one_group() {
+        assert!(["v1", "apps/v1", "networking.k8s.io/v1"].into_iter().all(is_api_version));
+        assert!(!["", "/", "/v1", "apps/", "a/b/v1"].into_iter().any(is_api_version));
+    }
 
     #[test]
     fn object_name_prints_the_namespace_only_where_there_is_one() {

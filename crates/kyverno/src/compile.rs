@@ -79,6 +79,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         status,
         diagnostics,
         background,
+        scan_rules: Vec::new(),
         set_programs: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use loops::MutationLoop;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kubewright_engine::{EvalError, TraceNode, TraceVerdict};
+use kubewright_engine::{Effect, EvalError, TraceNode, TraceVerdict, object_reference};
 use kubewright_k8s::{FieldMerge, MergeKey, MergeType, PodTemplatePath};
 use kubewright_patch::Pointer;
 use kubewright_patch::strategic::{
@@ -64,18 +64,25 @@ pub(crate) enum OverlaySource {
     Variable(VariableTemplate),
 }
 
+/// An object after a patch.
+pub(crate) struct PatchedObject {
+    pub(crate) object: Value,
+    /// Whether a part of the patch was for the object: it has that part now, and perhaps had it before.
+    pub(crate) is_fitting: bool,
+}
+
 impl Mutation {
-    /// Returns the changed form of `object`, and whether it is another one.
+    /// Returns the changed form of `object`, which may be the same.
     pub(crate) fn apply<'a>(
         &'a self,
         object: &Value,
         context: &mut VariableContext<'a>,
         notes: &mut TraceNotes,
-    ) -> Result<Value, EvalError> {
+    ) -> Result<PatchedObject, EvalError> {
         let changed = self.patch.apply(object, context, notes, 0)?;
-        match changed.str_at(&["kind"]) {
+        match changed.object.str_at(&["kind"]) {
             "" if !object.str_at(&["kind"]).is_empty() => {
-                let shown = kubewright_value::bounded::shortened_json(&changed, 200);
+                let shown = kubewright_value::bounded::shortened_json(&changed.object, 200);
                 let message =
                     format!("failed to unmarshal patched resource: Object 'Kind' is missing in '{shown}'");
                 Err(EvalError::new(message))
@@ -84,11 +91,20 @@ impl Mutation {
         }
     }
 
-    /// Returns the message of a rule that changes nothing.
-    pub(crate) fn unchanged_message(&self) -> &'static str {
-        match self.patch {
+    /// Returns the effect of a rule that left an object as it was. `is_target` is whether the object is not that of the
+    /// request.
+    pub(crate) fn unchanged(&self, patched: &PatchedObject, is_target: bool) -> Effect {
+        let message = Text::new_static(match self.patch {
             MutationPatch::Foreach(_) => "0 elements processed",
             _ => "no patches applied",
+        });
+        match patched.is_fitting {
+            false => Effect::Skip { message, exceptions: Vec::new() },
+            true => Effect::Settled {
+                message,
+                applied: mutated_message(&patched.object),
+                reference: is_target.then(|| object_reference(&patched.object)),
+            },
         }
     }
 
@@ -109,13 +125,13 @@ impl MutationPatch {
         context: &mut VariableContext<'a>,
         notes: &mut TraceNotes,
         nesting: usize,
-    ) -> Result<Value, EvalError> {
+    ) -> Result<PatchedObject, EvalError> {
         match self {
             Self::StrategicMerge(overlay) => overlay.apply(object, context, notes),
             Self::Json6902 { operations, path } => {
                 let changed = operations.apply(object, context);
                 notes.say(|| operations_note(path, object, &changed));
-                changed
+                changed.map(|object| PatchedObject { object, is_fitting: true })
             }
             Self::Foreach(loops) => loops::run_loops(loops, object, context, notes, nesting),
         }
@@ -145,7 +161,7 @@ impl StrategicOverlay {
         object: &Value,
         context: &mut VariableContext<'_>,
         notes: &mut TraceNotes,
-    ) -> Result<Value, EvalError> {
+    ) -> Result<PatchedObject, EvalError> {
         let node = match &self.source {
             OverlaySource::Constant(node) => Cow::Borrowed(node.as_ref()),
             OverlaySource::Variable(template) => {
@@ -157,15 +173,20 @@ impl StrategicOverlay {
         let keys = self.workload.keys();
         let place: Vec<Step> = keys.iter().map(|key| Step::from(*key)).collect();
         let mark = notes.mark();
-        let mut resolver = OverlayResolver { budget: context.budget(), notes, at: Vec::new(), place };
+        let mut resolver =
+            OverlayResolver { budget: context.budget(), notes, at: Vec::new(), place, is_there: false };
         let resolved = resolver.node(&node, object.at(keys));
+        let is_there = resolver.is_there;
         notes.rebase(mark, &self.path);
+        let unchanged = |is_fitting| Ok(PatchedObject { object: object.clone(), is_fitting });
         let patch = match resolved {
             Ok(Some(patch)) => keys.iter().rev().fold(patch, |patch, key| below_key(key, patch)),
-            Ok(None) | Err(OverlayStop::Condition | OverlayStop::Global) => return Ok(object.clone()),
+            Ok(None) => return unchanged(is_there),
+            Err(OverlayStop::Condition | OverlayStop::Global) => return unchanged(false),
             Err(OverlayStop::Exhausted(exhausted)) => return Err(exhausted.into()),
         };
-        self.merge(object, &patch, context, notes)
+        let object = self.merge(object, &patch, context, notes)?;
+        Ok(PatchedObject { object, is_fitting: true })
     }
 
     fn merge(

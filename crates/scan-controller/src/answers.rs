@@ -9,12 +9,16 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use kubewright_engine::{ApiCall, Query, QueryAnswer, World};
-use kubewright_scan::ObjectKey;
+use kubewright_k8s::kind_of_resource;
+use kubewright_scan::{ObjectKey, is_credential_kind};
 use kubewright_serve::CachedWorld;
 use kubewright_value::{Text, Value, json};
 
 /// How long an answer is remembered: what is not watched is looked up again then.
 const ANSWER_TTL: Duration = Duration::from_secs(60);
+
+/// How long an answer about credentials is remembered, which no watch announces changes of.
+const CREDENTIAL_TTL: Duration = Duration::from_secs(5);
 
 /// How long a failure is remembered.
 const FAILURE_TTL: Duration = Duration::from_secs(5);
@@ -99,10 +103,21 @@ impl World for ScanWorld {
         match answers.all.get(query) {
             Some((answer @ QueryAnswer::Failed(_), at)) if at.elapsed() < FAILURE_TTL => answer.clone(),
             Some((QueryAnswer::Failed(_), _)) | None => QueryAnswer::Unknown,
-            Some((answer, at)) if at.elapsed() < ANSWER_TTL => answer.clone(),
+            Some((answer, at)) if at.elapsed() < answer_ttl(query) => answer.clone(),
             Some(_) => QueryAnswer::Unknown,
         }
     }
+}
+
+fn answer_ttl(query: &Query) -> Duration {
+    let is_credential = match query {
+        Query::Object(name) => is_credential_kind(&name.group, &name.kind),
+        Query::Api(ApiCall { path: Some(path), .. }) => {
+            kind_of_resource(&path.resource).is_some_and(|kind| is_credential_kind(&path.group, kind))
+        }
+        _ => false,
+    };
+    if is_credential { CREDENTIAL_TTL } else { ANSWER_TTL }
 }
 
 /// Returns whether the answer to `query` may be another one because `changed` has changed.

@@ -15,6 +15,8 @@ mod kinds;
 mod life;
 #[path = "background/objects.rs"]
 mod objects;
+#[path = "background/rows.rs"]
+mod rows;
 #[path = "background/schedules.rs"]
 mod schedules;
 #[path = "scanning/stage.rs"]

@@ -9,6 +9,7 @@ use kubewright_engine::{
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Text, Value};
 
+use crate::rules::without_writes;
 use crate::{RecordedInput, RecordingWorld, ScanRules};
 
 /// Everything that the rules say about one object, also what is in no report.
@@ -16,7 +17,8 @@ use crate::{RecordedInput, RecordingWorld, ScanRules};
 pub struct ObjectDecision {
     /// Whether no rule would refuse the object at admission.
     pub is_allowed: bool,
-    /// What each rule says: first the rules that would change the object, then those that judge it as it is.
+    /// What each rule says: first the rules that would write because of the object or change it, then those that judge it
+    /// as it is.
     pub outcomes: Vec<RuleOutcome>,
     /// The object with all changes that rules would make.
     pub object: Value,
@@ -56,10 +58,24 @@ impl ScanRules {
             decision.outcomes = decided.outcomes;
             decision.object = decided.object;
         }
+        if !self.standing.rules().is_empty() {
+            let decided = decide(&self.standing, &request, &recording);
+            decision.queries.extend(decided.queries);
+            let said = decided.outcomes.into_iter().map(without_writes);
+            decision.outcomes = said.chain(decision.outcomes).collect();
+        }
+        decision.outcomes.iter_mut().for_each(pass_settled);
         decision.queries.sort();
         decision.queries.dedup();
         decision.inputs = recording.into_inputs();
         decision
+    }
+}
+
+/// An object that already is as a rule makes it was changed by it, as far as stored objects tell.
+fn pass_settled(outcome: &mut RuleOutcome) {
+    if let Some(applied) = outcome.settled.take() {
+        (outcome.status, outcome.message) = (RuleStatus::Pass, applied);
     }
 }
 
@@ -130,6 +146,8 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         patch: Vec::new(),
         writes: Vec::new(),
         written: Vec::new(),
+        references: Vec::new(),
+        settled: None,
         denial: None,
         is_judged: true,
         is_refusal: false,

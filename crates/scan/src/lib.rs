@@ -30,7 +30,10 @@ pub use judge::{Judgement, JudgementCause};
 pub use key::{KindKey, ObjectKey};
 pub use quiet_kinds::{is_credential_kind, is_quiet_kind, preferred_group};
 pub use recording::{AnswerState, RecordedInput, RecordingWorld};
-pub use rules::{BackgroundPolicy, CHANGES_PROPERTY, RescanTarget, ScanRuleOptions, ScanRules};
+pub use rules::{
+    BackgroundPolicy, CHANGES_PROPERTY, GENERATED_PROPERTY, PATCHED_PROPERTY, RescanTarget, ScanRuleOptions,
+    ScanRules,
+};
 pub use scanner::{
     ChangedResults, FullPassList, JudgementCounts, Observation, ReportOn, RuleTotals, ScanSettings,
     ScanTotals, Scanner,

@@ -7,6 +7,7 @@ mod digest;
 mod named;
 mod owners;
 mod pattern_set;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) use change::would_change;
 use digest::PolicyDigest;
 use owners::OwnerRules;
 use pattern_set::PatternSet;
+pub(crate) use standing::without_writes;
+pub use standing::{GENERATED_PROPERTY, PATCHED_PROPERTY};
 
 /// How rules are compiled.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +52,8 @@ pub struct ScanRules {
     pub(crate) judging: Engine,
     /// The rules that would change objects. They run apart, so that no other rule sees their changes.
     pub(crate) changing: Engine,
+    /// The rules that write because of objects. They are asked what they would do.
+    pub(crate) standing: Engine,
     pub(crate) owners: OwnerRules,
     pub(crate) patterns: PatternSet,
     do_patterns_read_bookkeeping: bool,
@@ -139,10 +144,11 @@ impl ScanRules {
         self.policies.values().find(|policy| policy.rules.contains(rule)).map(|policy| policy.digest.0)
     }
 
-    /// Returns all rules: first those that would change objects, then those that judge them.
+    /// Returns all rules: first those that would write because of objects or change them, then those that judge them.
     #[must_use]
     pub fn all_rules(&self) -> Vec<Arc<Rule>> {
-        self.changing.rules().iter().chain(self.judging.rules()).cloned().collect()
+        let engines = [&self.standing, &self.changing, &self.judging];
+        engines.into_iter().flat_map(Engine::rules).cloned().collect()
     }
 
     /// Returns the ids of all rules.

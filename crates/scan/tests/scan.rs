@@ -12,3 +12,5 @@ mod owners;
 mod property;
 #[path = "scan/rules.rs"]
 mod rules;
+#[path = "scan/writing.rs"]
+mod writing;

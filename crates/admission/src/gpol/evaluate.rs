@@ -7,7 +7,7 @@ use kubewright_cel::Inputs;
 use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, ObjectWrite, RuleBranch, RuleProgram, WriteVerb,
 };
-use kubewright_k8s::{GroupVersionKind, is_cluster_scoped};
+use kubewright_k8s::{GroupVersionKind, is_api_version, is_cluster_scoped};
 use kubewright_value::{Document, Text, Value};
 
 use crate::evaluate::{exception_effect, located_branches, with_cost, with_notes};
@@ -121,6 +121,10 @@ impl GeneratingProgram {
             if found.is_empty() {
                 return Err(EvalError::new(format!("an object without `{field}` cannot be made")));
             }
+        }
+        let api_version = object.str_at(&["apiVersion"]);
+        if !is_api_version(api_version) {
+            return Err(EvalError::new(format!("unexpected GroupVersion string: {api_version}")));
         }
         let namespace = self.namespace(made, metadata.str_at(&["namespace"]))?;
         // Only what was read from a cluster has these.

@@ -16,7 +16,7 @@ use crate::draft::PolicyDraft;
 use crate::gpol::compile::mentions_requester;
 use crate::matching::ConstraintsMatcher;
 use crate::mutate::rule::MutationRuleParts;
-use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, TargetOrigin};
+use crate::mutate::{MutationEngine, MutationSubject, MutationTargets, StoredTargetJudge, TargetOrigin};
 use crate::source::ConstraintsSource;
 use crate::vpol::cluster::{WebhookShare, admission_webhooks, dedicate_webhook, status_fields};
 use crate::vpol::compile::report_unknown_controllers;
@@ -61,6 +61,9 @@ pub(super) fn compile_mutating_policy(
     report_unused_targets(&mut draft, &settings);
     report_never_evaluated(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
+    let scan_rules: Vec<Rule> = parts.stored_target_rule(&target).into_iter().collect();
+    // Where the trigger is the target, the first rule judges it.
+    let is_judged_by_targets = settings.targets.is_none() || !scan_rules.is_empty();
     let rules = parts.rules(target);
     let controllers = parts.controllers();
     let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
@@ -70,7 +73,8 @@ pub(super) fn compile_mutating_policy(
     };
     webhooks.iter_mut().for_each(|plan| complete_webhook(plan, &draft, &settings));
     let status = status_fields(document, &draft.policy, &controllers);
-    let background = parts.background().filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
+    let background = parts.background(is_judged_by_targets);
+    let background = background.filter(|program| rules.iter().any(|rule| rule.id == *program.rule()));
     let background = background.into_iter().collect();
     let own_exceptions: Vec<_> = parts.own_exceptions().collect();
     let native = NativeCandidate {
@@ -81,7 +85,7 @@ pub(super) fn compile_mutating_policy(
         has_controllers: !controllers.is_empty(),
     }
     .rule();
-    CompiledPolicy { webhooks, status, background, native, ..draft.compiled(rules) }
+    CompiledPolicy { scan_rules, webhooks, status, background, native, ..draft.compiled(rules) }
 }
 
 /// Adds to the webhook what only policies that change objects have. Conditions in `webhookConfiguration` are evaluated by
@@ -141,8 +145,32 @@ impl RuleFactory<'_> {
         rules
     }
 
+    /// Returns the rule that judges stored targets: none where targets are not named by constraints, or what becomes of
+    /// them depends on the request because of which they are changed.
+    fn stored_target_rule(&self, target: &CompiledTarget) -> Option<Rule> {
+        let is_about_objects = self.settings.mode == EvaluationTarget::Kubernetes;
+        let Some(TargetSource::Constraints(constraints)) = &self.settings.targets else { return None };
+        let spec = self.draft.document.value.get("spec")?;
+        let depends = |key: &&str| spec.get(key).is_some_and(mentions_trigger);
+        if !is_about_objects
+            || !self.settings.changes_existing
+            || ["variables", "mutations", "targetMatchConditions"].iter().any(depends)
+        {
+            return None;
+        }
+        let origin = TargetOrigin::of_constraints(constraints, self.draft.policy.namespace.as_ref());
+        let matcher = origin.matcher().cloned();
+        let checks = self.checks.unconditional();
+        let targets = MutationTargets { origin, checks, conditions: target.conditions.clone() };
+        let own = self.draft.policy.constraints.as_ref().map(ConstraintsMatcher::compile);
+        let subject = MutationSubject::StoredTarget(Box::new(StoredTargetJudge { targets, own }));
+        // Exceptions are about the object that is the cause.
+        let parts = MutationRuleParts { matcher, subject, exceptions: Vec::new(), ..self.parts() };
+        Some(self.rule(EXISTING_RULE_NAME.into(), parts))
+    }
+
     /// Returns what a controller has to know about the rule that changes other objects.
-    fn background(&self) -> Option<BackgroundProgram> {
+    fn background(&self, is_judged_by_targets: bool) -> Option<BackgroundProgram> {
         let resources =
             |constraints: &ConstraintsSource| ConstraintsMatcher::compile(constraints).resources();
         let own = self.draft.policy.constraints.as_ref();
@@ -162,6 +190,7 @@ impl RuleFactory<'_> {
             mutates_existing: self.settings.is_background && is_for_existing,
             skips_background_requests: skips.and_then(Value::as_bool).unwrap_or(true),
             reads_requester: mentions_requester(&self.draft.document.value),
+            is_judged_by_targets,
         }))
     }
 
@@ -213,6 +242,18 @@ impl RuleFactory<'_> {
             },
             ..MutationRuleParts::new(MutationEngine::Policy)
         }
+    }
+}
+
+/// Returns whether a text in a part of a policy may read what is known of the cause of a change alone.
+fn mentions_trigger(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            ["request.", "oldObject", "namespaceObject"].iter().any(|word| text.contains(word))
+        }
+        Value::Array(items) => items.iter().any(mentions_trigger),
+        Value::Object(map) => map.values().any(mentions_trigger),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -125,6 +125,7 @@ impl PolicyDraft {
         };
         let action = match parts.subject {
             MutationSubject::Targets(_) => RuleAction::Generate,
+            MutationSubject::StoredTarget(_) => RuleAction::Validate,
             _ => RuleAction::Mutate,
         };
         let broken = self.diagnostics.iter().find(|diagnostic| diagnostic.is_error());

@@ -58,6 +58,14 @@ impl TargetOrigin {
         }
         Self::Constraints { lists, matcher: ConstraintsMatcher::compile(&constraints) }
     }
+
+    /// Returns what objects are matched by; nothing where they are given.
+    pub(crate) fn matcher(&self) -> Option<&ConstraintsMatcher> {
+        match self {
+            Self::Constraints { matcher, .. } => Some(matcher),
+            Self::Expression(_) | Self::Trigger => None,
+        }
+    }
 }
 
 fn list_address(group: &str, version: &str, resource: &str, home: Option<&Text>) -> Text {
@@ -91,17 +99,20 @@ impl MutationTargets {
             if !self.is_meant(program, &target, evaluation, notes)? {
                 continue;
             }
-            let invocation = MutationInvocation {
-                checks: &self.checks,
-                params: &Value::Null,
-                exceptions: allowed,
-                form: ObjectForm::Target,
-            };
-            let changed = program.invoked(&target, &invocation, evaluation, notes)?;
+            let changed = program.invoked(&target, &self.invocation(allowed), evaluation, notes)?;
             let changed = changed.filter(|object| *object != target);
             writes.extend(changed.map(|object| ObjectWrite::new(WriteVerb::Update, object)));
         }
         Ok(Effect::Write { writes, message: program.success() })
+    }
+
+    fn invocation<'i>(&'i self, allowed: &'i Value) -> MutationInvocation<'i> {
+        MutationInvocation {
+            checks: &self.checks,
+            params: &Value::Null,
+            exceptions: allowed,
+            form: ObjectForm::Target,
+        }
     }
 
     /// The conditions of the policy are about the object of the request.
@@ -180,6 +191,43 @@ impl MutationTargets {
         let is_met = program.checks.are_met(&self.conditions, &subject, evaluation, notes);
         spent.get().charge(evaluation.budget);
         is_met
+    }
+}
+
+/// Judges stored objects of those that a policy changes because of others.
+pub(crate) struct StoredTargetJudge {
+    pub(crate) targets: MutationTargets,
+    /// What the policy itself is about.
+    pub(crate) own: Option<ConstraintsMatcher>,
+}
+
+impl StoredTargetJudge {
+    /// An object passes where it is as the policy makes it. Otherwise there is nothing to report, because perhaps nothing
+    /// asked for the change yet; and nothing about an object that the policy is about itself, of which its first rule says
+    /// the same.
+    pub(super) fn effect(
+        &self,
+        program: &MutationProgram,
+        object: &Value,
+        evaluation: &mut Evaluation<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<Effect, EvalError> {
+        let Self { targets, own } = self;
+        let is_own = match own {
+            Some(matcher) => {
+                matcher.matches(object, evaluation)?.is_none()
+                    && targets.is_triggered(program, object, &Value::Null, evaluation, notes)?
+            }
+            None => false,
+        };
+        if is_own || !targets.is_meant(program, object, evaluation, notes)? {
+            return Ok(Effect::NotReported("the object is no target".into()));
+        }
+        let changed = program.invoked(object, &targets.invocation(&Value::Null), evaluation, notes)?;
+        Ok(match changed.is_some_and(|changed| changed == *object) {
+            true => Effect::Pass(program.success()),
+            false => Effect::NotReported("the object is not as the policy would make it".into()),
+        })
     }
 }
 

@@ -78,6 +78,7 @@ fn conceal_outcome(
     // The names of what is written may be made of values too; the objects themselves go where values may go.
     let titles = alike.filter(|(one, two)| one.written == two.written).map(|(one, _)| one.written.clone());
     outcome.written = titles.unwrap_or_else(|| vec![SECRET_MARK.into(); outcome.writes.len()]);
+    conceal_reported(outcome, others);
     if let Some(trace) = &mut outcome.trace {
         outcome.message.as_str().clone_into(&mut trace.wanted);
         trace.children = match alike.map(|(one, two)| (one.trace.as_deref(), two.trace.as_deref())) {
@@ -85,6 +86,21 @@ fn conceal_outcome(
             _ => vec![hidden_node()],
         };
     }
+}
+
+/// Conceals what reports of stored objects say. An object that already is as the rule makes it with one value may not be
+/// so with another, so a skip and a pass count as alike here.
+fn conceal_reported(outcome: &mut RuleOutcome, others: Option<(&RuleOutcome, &RuleOutcome)>) {
+    let applied = |other: &RuleOutcome| match &other.settled {
+        Some(applied) => Some(applied.clone()),
+        None => (other.status == RuleStatus::Pass).then(|| other.message.clone()),
+    };
+    let same = |(one, two): &(&RuleOutcome, &RuleOutcome)| applied(one) == applied(two);
+    if outcome.settled.is_some() {
+        outcome.settled = Some(others.filter(same).and_then(|(one, _)| applied(one)).unwrap_or_default());
+    }
+    let references = others.filter(|(one, two)| one.references == two.references);
+    outcome.references = references.map(|(one, _)| one.references.clone()).unwrap_or_default();
 }
 
 fn same_template<'o>(one: &'o RuleOutcome, two: &RuleOutcome) -> Option<&'o str> {

@@ -237,3 +237,33 @@ fn other_objects_are_decided_once_and_shown_as_they_are() {
     let outcome = decided(POD, true, |object, _| Ok((object.to_string(), "")));
     assert!(outcome.message.contains("web"));
 }
+
+/// Changes the password to one that some Secrets have already.
+struct Settles;
+
+impl RuleProgram for Settles {
+    fn applies(&self, _: &Value, _: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        Ok(Applies::Yes)
+    }
+
+    fn evaluate(&self, object: &mut Value, _: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+        Ok(match password(object) {
+            "aHVudGVy" => Effect::Settled {
+                message: "nothing to do".into(),
+                applied: "changed the password".into(),
+                reference: Some(password(object).into()),
+            },
+            _ => Effect::Pass("changed the password".into()),
+        })
+    }
+}
+
+#[test]
+fn what_reports_say_of_a_settled_change_does_not_tell_the_value() {
+    let secret = r#"{"kind":"Secret","metadata":{"name":"s"},"data":{"password":"aHVudGVy"}}"#;
+    let outcome = decided_by(secret, false, Box::new(Settles));
+    assert_eq!(outcome.status, RuleStatus::Skip);
+    assert_eq!(outcome.settled.as_deref(), Some("changed the password"));
+    assert!(outcome.message.starts_with("(hidden"), "{}", outcome.message);
+    assert!(outcome.references.is_empty(), "{:?}", outcome.references);
+}

@@ -98,6 +98,7 @@ impl PolicyCompiler<'_> {
                 .unwrap_or(false),
             skips_background_requests: rule.skips_background_requests,
             reads_requester: self.reads_requester(rule),
+            is_judged_by_targets: false,
         })
     }
 

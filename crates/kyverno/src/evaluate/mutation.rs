@@ -32,11 +32,11 @@ impl ValidateRule {
         if !mutation.targets.is_empty() {
             return Ok(Effect::Each(mutation.change_targets(&mut context, notes)));
         }
-        let changed = mutation.apply(object, &mut context, notes)?;
-        if changed == *object {
-            let message = mutation.unchanged_message().into();
-            return Ok(Effect::Skip { message, exceptions: Vec::new() });
+        let patched = mutation.apply(object, &mut context, notes)?;
+        if patched.object == *object {
+            return Ok(mutation.unchanged(&patched, false));
         }
+        let changed = patched.object;
         let operations = kubewright_patch::diff_values(object, &changed);
         let message = mutated_message(&changed);
         *object = changed;

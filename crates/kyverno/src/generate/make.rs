@@ -1,7 +1,7 @@
 //! The objects that one `generate` block describes, from its data or as copies of others.
 
 use kubewright_engine::EvalError;
-use kubewright_k8s::{GroupVersionKind, LabelSelector, ObjectName};
+use kubewright_k8s::{GroupVersionKind, LabelSelector, ObjectName, is_api_version};
 use kubewright_value::{Map, Text, Value};
 
 use super::source_lookup::{find_object, list_objects};
@@ -178,8 +178,13 @@ impl<'r> Making<'r, '_> {
 
 impl DownstreamName {
     fn of(block: &Value, context: &mut VariableContext<'_>) -> Result<Self, EvalError> {
+        let api_version = text_field(block, "apiVersion", context)?;
+        // Copies of a list have the versions that the list names.
+        if !api_version.is_empty() && !is_api_version(&api_version) {
+            return Err(EvalError::new(format!("unexpected GroupVersion string: {api_version}")));
+        }
         Ok(Self {
-            api_version: text_field(block, "apiVersion", context)?,
+            api_version,
             kind: text_field(block, "kind", context)?,
             namespace: text_field(block, "namespace", context)?,
             name: text_field(block, "name", context)?,

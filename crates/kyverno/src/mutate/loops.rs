@@ -6,7 +6,7 @@
 use kubewright_engine::{EvalError, TraceNode, TraceVerdict};
 use kubewright_value::{Step, Value};
 
-use super::MutationPatch;
+use super::{MutationPatch, PatchedObject};
 use crate::conditions::ConditionSet;
 use crate::context::{CompiledContextEntry, Sourced, Unresolved, VariableContext};
 use crate::evaluate::Rooted;
@@ -34,8 +34,9 @@ pub(super) fn run_loops<'a>(
     context: &mut VariableContext<'a>,
     notes: &mut TraceNotes,
     nesting: usize,
-) -> Result<Value, EvalError> {
+) -> Result<PatchedObject, EvalError> {
     let mut object = object.clone();
+    let mut is_fitting = false;
     for (place, one) in loops.iter().enumerate() {
         if nesting == 0 && place > 0 {
             context.set_object(&object);
@@ -56,11 +57,12 @@ pub(super) fn run_loops<'a>(
             notes.close(|| one.note(index, element, &changed));
             context.restore();
             if let Some(changed) = changed.map_err(|error| element_error(error, nesting))? {
-                object = changed;
+                object = changed.object;
+                is_fitting |= changed.is_fitting;
             }
         }
     }
-    Ok(object)
+    Ok(PatchedObject { object, is_fitting })
 }
 
 impl MutationLoop {
@@ -72,7 +74,7 @@ impl MutationLoop {
         context: &mut VariableContext<'a>,
         notes: &mut TraceNotes,
         nesting: usize,
-    ) -> Result<Option<Value>, EvalError> {
+    ) -> Result<Option<PatchedObject>, EvalError> {
         context.enter_sourced(element, index, nesting);
         context.declare(&self.entries);
         if let Some(conditions) = &self.preconditions {
@@ -98,7 +100,12 @@ impl MutationLoop {
         EvalError { message, ..error }
     }
 
-    fn note(&self, index: usize, element: &Sourced, changed: &Result<Option<Value>, EvalError>) -> TraceNote {
+    fn note(
+        &self,
+        index: usize,
+        element: &Sourced,
+        changed: &Result<Option<PatchedObject>, EvalError>,
+    ) -> TraceNote {
         let (wanted, verdict) = match changed {
             Ok(Some(_)) => (String::new(), TraceVerdict::Yes),
             Ok(None) => ("preconditions not met".to_owned(), TraceVerdict::No),

@@ -42,6 +42,8 @@ pub(super) struct OverlayResolver<'r> {
     pub(super) at: Vec<Step>,
     /// The path in the object.
     pub(super) place: Vec<Step>,
+    /// Whether the object has something that would be added otherwise.
+    pub(super) is_there: bool,
 }
 
 impl OverlayResolver<'_> {
@@ -82,6 +84,7 @@ impl OverlayResolver<'_> {
 
     fn is_added(&mut self, entry: &OverlayEntry, current: Option<&Value>) -> bool {
         self.tell(&entry.written, entry.written.to_string(), &entry.key, current, current.is_none());
+        self.is_there |= current.is_some();
         current.is_none()
     }
 

@@ -101,11 +101,11 @@ impl Mutation {
         {
             return Ok(Effect::Skip { message, exceptions: Vec::new() });
         }
-        let changed = self.apply(object, context, notes)?;
-        if changed == *object {
-            let message = self.unchanged_message().into();
-            return Ok(Effect::Skip { message, exceptions: Vec::new() });
+        let patched = self.apply(object, context, notes)?;
+        if patched.object == *object {
+            return Ok(self.unchanged(&patched, true));
         }
+        let changed = patched.object;
         let message = mutated_message(&changed);
         let write = ObjectWrite { part, ..ObjectWrite::new(WriteVerb::Update, changed) };
         Ok(Effect::Write { writes: vec![write], message })
@@ -149,7 +149,9 @@ impl MutationTarget {
     fn note(&self, object: &Value, effect: &Result<Effect, EvalError>) -> TraceNote {
         let (wanted, verdict) = match effect {
             Ok(Effect::Write { message, .. }) => (message.to_string(), TraceVerdict::Yes),
-            Ok(Effect::Skip { message, .. }) => (message.to_string(), TraceVerdict::No),
+            Ok(Effect::Skip { message, .. } | Effect::Settled { message, .. }) => {
+                (message.to_string(), TraceVerdict::No)
+            }
             Ok(_) => (String::new(), TraceVerdict::Done),
             Err(error) => (error.message.clone(), TraceVerdict::Error),
         };

@@ -294,3 +294,47 @@ fn rules_with_targets_write_and_others_change() {
         [RuleAction::Generate]
     );
 }
+
+/// Returns what reports say of an object that a rule leaves as it is.
+fn settled(mutate: &str, spec: &str) -> Option<String> {
+    let object = format!("{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w}}, spec: {spec}}}");
+    let decision = decide(&[mutate], &object, &[]);
+    let outcome = decision.outcomes.first().expect("an outcome");
+    assert_eq!(outcome.status, RuleStatus::Skip, "{mutate}: {}", outcome.message);
+    outcome.settled.as_ref().map(ToString::to_string)
+}
+
+#[test]
+fn object_that_has_what_the_patch_adds_is_settled() {
+    let list = "{c: [{name: a, image: x, b: 2}, {name: b, image: y}]}";
+    let is_there = Some("mutated Widget/w".to_owned());
+    for (mutate, spec) in [
+        ("{patchStrategicMerge: {spec: {b: 2}}}", "{b: 2}"),
+        ("{patchStrategicMerge: {spec: {(a): '1', b: 2}}}", "{a: '1', b: 2}"),
+        ("{patchStrategicMerge: {spec: {+(b): 3}}}", "{b: 2}"),
+        ("{patchStrategicMerge: {spec: {c: [{(image): x, b: 2}]}}}", list),
+        ("{patchesJson6902: '[{op: add, path: /spec/b, value: 2}]'}", "{b: 2}"),
+        ("{foreach: [{list: request.object.spec.l, patchStrategicMerge: {spec: {b: 2}}}]}", "{b: 2, l: [1]}"),
+    ] {
+        assert_eq!(settled(mutate, spec), is_there, "{mutate}");
+    }
+    for (mutate, spec) in [
+        ("{patchStrategicMerge: {spec: {(a): '1', b: 2}}}", "{a: '2', b: 2}"),
+        ("{patchStrategicMerge: {spec: {c: [{(image): z, b: 2}]}}}", list),
+        ("{foreach: [{list: request.object.spec.l, patchStrategicMerge: {spec: {b: 2}}}]}", "{b: 2, l: []}"),
+    ] {
+        assert_eq!(settled(mutate, spec), None, "{mutate}");
+    }
+}
+
+#[test]
+fn target_that_has_what_the_patch_adds_is_named() {
+    let mutate = "{targets: [{apiVersion: v1, kind: ConfigMap, name: c, namespace: default}], patchStrategicMerge: {data: {a: b}}}";
+    let target = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default}, data: {a: b}}";
+    let trigger = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}";
+    let decision = decide(&[mutate], trigger, &[target]);
+    let outcome = decision.outcomes.first().expect("an outcome");
+    assert_eq!((outcome.status, outcome.message.as_str()), (RuleStatus::Skip, "no patches applied"));
+    assert_eq!(outcome.settled.as_deref(), Some("mutated ConfigMap/c in namespace default"));
+    assert_eq!(outcome.references, ["/v1, Kind=ConfigMap Name=c Namespace=default"]);
+}

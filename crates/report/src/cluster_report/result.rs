@@ -110,14 +110,13 @@ impl ReportResult {
         let mut properties = vec![(Text::new("dialect"), Text::new(rule.dialect))];
         properties.extend(metadata.properties.iter().cloned());
         let (policy, mut rule) = policy_and_rule(rule);
-        if let Some(reported) = &metadata.reported_rule {
-            rule = reported.clone();
-        }
         if !exceptions.is_empty() {
             // As Kyverno writes it: names without namespaces, and a rule where the policy has no name for it.
             let names = exceptions.iter().map(|one| one.rsplit('/').next().unwrap_or(one));
             properties.push(("exceptions".into(), names.collect::<Vec<_>>().join(",").into()));
             rule = if rule.is_empty() { "exception".into() } else { rule };
+        } else if let Some(reported) = &metadata.reported_rule {
+            rule = reported.clone();
         }
         Self {
             policy,

@@ -55,6 +55,15 @@ fn compatible_source(dialect: &str) -> Option<&'static str> {
     COMPATIBLE_SOURCES.iter().find(|(name, _)| *name == dialect).map(|(_, source)| *source)
 }
 
+/// Returns which work of Kyverno leads to results of `source`.
+fn compatible_process(source: &str) -> &'static str {
+    match source {
+        // It never asks them about stored objects.
+        "KyvernoGeneratingPolicy" => "admission review",
+        _ => "background scan",
+    }
+}
+
 /// Returns `report` with the label by which other programs find it, and the names that Kyverno gives to sources of rows.
 pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
     let rows = report.as_object_mut().and_then(|map| map.get_mut("results")).and_then(Value::as_array_mut);
@@ -63,7 +72,7 @@ pub(super) fn labelled(mut report: Value, is_compatible: bool) -> Value {
         if let (Some(source), Some(row)) = (source, row.as_object_mut()) {
             row.insert("source".into(), source.into());
             if let Some(properties) = row.get_mut("properties").and_then(Value::as_object_mut) {
-                properties.insert("process".into(), "background scan".into());
+                properties.insert("process".into(), compatible_process(source).into());
                 // Kyverno names exceptions without their namespaces.
                 if let Some(exceptions) = properties.get("exceptions").and_then(Value::as_str) {
                     let names = exceptions.split(',').map(|key| key.rsplit('/').next().unwrap_or(key));
@@ -130,6 +139,23 @@ mod tests {
         assert_eq!(ours.str_at(&["metadata", "labels", MANAGED_BY_LABEL]), "kyverno");
         assert!(is_ours(&ours));
         assert!(!is_ours(&report(uid)), "Kyverno names its own so");
+    }
+
+    #[test]
+    fn rows_have_the_sources_and_processes_of_kyverno_where_that_is_asked_for() {
+        let text = r#"{"results": [{"source": "kubewright", "properties": {"dialect": "gpol", "exceptions": "a/b,c"}},
+            {"source": "kubewright", "properties": {"dialect": "kyverno"}}]}"#;
+        let report = || kubewright_value::json::parse(text).expect("JSON");
+        let rows = |report: &Value| -> Vec<[String; 3]> {
+            let rows = report.get("results").and_then(Value::as_array).unwrap_or_default();
+            let paths: [&[&str]; 3] =
+                [&["source"], &["properties", "process"], &["properties", "exceptions"]];
+            rows.iter().map(|row| paths.map(|path| row.str_at(path).to_owned())).collect()
+        };
+        let generating = ["KyvernoGeneratingPolicy", "admission review", "b,c"].map(str::to_owned);
+        let rule = ["kyverno", "background scan", ""].map(str::to_owned);
+        assert_eq!(rows(&labelled(report(), true)), [generating, rule]);
+        assert_eq!(labelled(report(), false), report());
     }
 
     #[test]

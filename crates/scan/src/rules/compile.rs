@@ -17,9 +17,10 @@ use kubewright_patterns::DetectionSettings;
 use kubewright_value::Document;
 
 use super::background::BackgroundPolicy;
-use super::digest::{PolicyDigest, hash_document, is_about_policy};
+use super::digest::{PolicyDigest, hash_creation, hash_document, is_about_policy};
 use super::owners::OwnerRules;
 use super::pattern_set::PatternSet;
+use super::standing::standing_rule;
 use super::{ScanRuleOptions, ScanRules};
 use crate::ObjectKey;
 use crate::clock_use::names_clock;
@@ -57,6 +58,7 @@ pub(super) fn compile_rules(
         budget: CompileBudget::default(),
         compiled: ScanRules { expiry: until, ..ScanRules::default() },
         rules: Vec::new(),
+        standing: Vec::new(),
         pattern_documents: Vec::new(),
         runs_unbound_policies: options.runs_unbound_policies,
         runs_admission_rules: options.runs_admission_rules,
@@ -91,6 +93,7 @@ struct RuleSetCompiler<'d> {
     budget: CompileBudget,
     compiled: ScanRules,
     rules: Vec<Rule>,
+    standing: Vec<Rule>,
     pattern_documents: Vec<&'d Document>,
     runs_unbound_policies: bool,
     runs_admission_rules: bool,
@@ -119,21 +122,27 @@ impl<'d> RuleSetCompiler<'d> {
     }
 
     fn add(&mut self, dialect: &dyn Dialect, document: &'d Document, auxiliaries: &[Document]) {
-        if document.value.at(&["metadata", "labels", REPORTS_DISABLED_LABEL]).is_some() {
-            return;
-        }
         let budget = &mut self.budget;
         // Compiling never panics; if it does, only this document is lost.
         let compiled =
             catch_unwind(AssertUnwindSafe(|| compile_within_budget(dialect, document, auxiliaries, budget)));
-        let CompiledPolicy { mut rules, needs, recompile, diagnostics, set_programs, background, .. } =
-            compiled.unwrap_or_default();
+        let CompiledPolicy {
+            mut rules,
+            scan_rules,
+            needs,
+            recompile,
+            diagnostics,
+            set_programs,
+            background,
+            ..
+        } = compiled.unwrap_or_default();
+        let is_reported = document.value.at(&["metadata", "labels", REPORTS_DISABLED_LABEL]).is_none();
         let is_unbound = diagnostics.iter().any(|diagnostic| is_missing_binding(diagnostic.code));
         self.diagnostics.extend(diagnostics);
         if is_unbound && !self.runs_unbound_policies && !asks_for_reports(document) {
             return;
         }
-        if set_programs.contains(&SetProgram::Pattern) {
+        if is_reported && set_programs.contains(&SetProgram::Pattern) {
             self.pattern_documents.push(document);
         }
         let key = ObjectKey::of(&document.value);
@@ -142,8 +151,16 @@ impl<'d> RuleSetCompiler<'d> {
             .chain(self.exceptions)
             .filter(|other| is_about_policy(&other.value, &key))
             .collect();
+        let reads_clock = recompile == Recompile::Periodically || names_clock(&document.value);
+        let mut standing = Vec::new();
         if !background.is_empty() {
-            let writing = |rule: &mut Rule| background.iter().any(|program| *program.rule() == rule.id);
+            let is_writing = |rule: &mut Rule| background.iter().any(|program| *program.rule() == rule.id);
+            let writing: Vec<Arc<Rule>> = rules.extract_if(.., is_writing).map(Arc::new).collect();
+            let asked = |rule: &Arc<Rule>| {
+                let program = background.iter().find(|program| *program.rule() == rule.id)?;
+                standing_rule(rule, program, &document.value, reads_clock)
+            };
+            standing.extend(writing.iter().filter(|_| is_reported).filter_map(asked));
             let mut digest = PolicyDigest::default();
             let documents = std::iter::once(document).chain(related.iter().copied());
             digest.add(documents.map(|document| hash_document(&document.value)));
@@ -151,7 +168,7 @@ impl<'d> RuleSetCompiler<'d> {
                 key: key.clone(),
                 document: document.clone(),
                 digest: digest.0,
-                rules: rules.extract_if(.., writing).map(Arc::new).collect(),
+                rules: writing,
                 programs: background,
             });
         }
@@ -159,9 +176,10 @@ impl<'d> RuleSetCompiler<'d> {
             let is_of_scan = rule.evaluation_modes.background || self.runs_admission_rules;
             rule.action.is_at_admission() && is_of_scan && rule.scope.operations.contains(Operation::Create)
         };
-        let mut rules: Vec<Rule> = rules.into_iter().filter(is_scanned).collect();
+        let scanned = rules.into_iter().chain(scan_rules).filter(is_scanned).filter(|_| is_reported);
+        let mut rules: Vec<Rule> = scanned.collect();
         rules.iter_mut().for_each(|rule| rule.evaluation_modes.background = true);
-        if rules.is_empty() {
+        if rules.is_empty() && standing.is_empty() {
             return;
         }
         self.compiled.needs.add(needs);
@@ -170,19 +188,26 @@ impl<'d> RuleSetCompiler<'d> {
         policy
             .digest
             .add(std::iter::once(document).chain(related).map(|document| hash_document(&document.value)));
-        policy.scopes.extend(rules.iter().map(|rule| rule.scope.clone()));
-        policy.rules.extend(rules.iter().map(|rule| RuleId::clone(&rule.id)));
+        if !standing.is_empty() {
+            // Which objects are older than it.
+            policy.digest.add(std::iter::once(hash_creation(&document.value)));
+        }
+        let all = || rules.iter().chain(&standing);
+        policy.scopes.extend(all().map(|rule| rule.scope.clone()));
+        policy.rules.extend(all().map(|rule| RuleId::clone(&rule.id)));
         policy.parts.add(parts_read_by(&document.value));
-        policy.reads_clock |= recompile == Recompile::Periodically || names_clock(&document.value);
+        policy.reads_clock |= reads_clock;
         self.rules.extend(rules);
+        self.standing.extend(standing);
     }
 
     fn finish(self) -> (ScanRules, Vec<Diagnostic>) {
-        let Self { mut compiled, rules, diagnostics, .. } = self;
+        let Self { mut compiled, rules, standing, diagnostics, .. } = self;
         compiled.owners = OwnerRules::of(&rules);
         let (changing, judging) = rules.into_iter().partition(|rule| rule.action == RuleAction::Mutate);
         compiled.changing = Engine::new(changing);
         compiled.judging = Engine::new(judging);
+        compiled.standing = Engine::new(standing);
         (compiled, diagnostics)
     }
 }

@@ -36,6 +36,13 @@ pub(crate) fn hash_document(document: &Value) -> u64 {
     hasher.finish()
 }
 
+/// Returns the hash of when `document` was created.
+pub(crate) fn hash_creation(document: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(document.str_at(&["metadata", "creationTimestamp"]).as_bytes());
+    hasher.finish()
+}
+
 /// Returns whether the auxiliary document `document` can be about `policy`: bindings and exceptions name their policies,
 /// by name or as `namespace/name`.
 pub(crate) fn is_about_policy(document: &Value, policy: &ObjectKey) -> bool {

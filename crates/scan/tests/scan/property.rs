@@ -40,8 +40,10 @@ fn change(cluster: &mut SimulatedCluster, dice: &mut Dice) -> String {
         6 => {
             let name = dice.choose(&["registries", "ceiling", "other"]);
             let data = dice.choose(&["{registry: r1, replicas: '1'}", "{registry: r2, replicas: '9'}"]);
+            let labels = dice.choose(&["{}", "{seen: 'yes'}"]);
             let text = format!(
-                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\ndata: {data}"
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}\n\
+                 data: {data}"
             );
             cluster.put(object(&text));
             text
@@ -79,12 +81,17 @@ fn change(cluster: &mut SimulatedCluster, dice: &mut Dice) -> String {
                 "team",
                 "annotate",
                 "two-writers",
+                "copy",
+                "label-targets",
+                "settings",
+                "existing",
             ]);
             cluster.delete_rules(|key| key.name == name);
             format!("deleted rule {name}")
         }
         _ if dice.roll(2) == 0 => {
             cluster.put_exception(rules::EXCEPTION);
+            cluster.put_exception(rules::GENERATE_EXCEPTION);
             "exception".to_owned()
         }
         _ => {

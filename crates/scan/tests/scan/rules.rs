@@ -143,9 +143,97 @@ spec:
   match: {any: [{resources: {kinds: [Pod, Deployment], names: ['p0', 'd0']}}]}
 ";
 
+/// Copies a ConfigMap for each Pod.
+pub(super) const COPY: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: copy}
+spec:
+  rules:
+  - name: registries
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    generate:
+      apiVersion: v1
+      kind: ConfigMap
+      name: 'of-{{ request.object.metadata.name }}'
+      namespace: '{{ request.namespace }}'
+      clone: {name: registries, namespace: '{{ request.namespace }}'}
+";
+
+/// Gives a label to the ConfigMaps in the namespace of a Pod.
+pub(super) const LABEL_TARGETS: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: label-targets}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate:
+      targets: [{apiVersion: v1, kind: ConfigMap, namespace: '{{ request.namespace }}'}]
+      patchStrategicMerge: {metadata: {labels: {seen: 'yes'}}}
+";
+
+/// Makes a ConfigMap in each namespace.
+pub(super) const GENERATE: &str = "
+apiVersion: policies.kyverno.io/v1beta1
+kind: GeneratingPolicy
+metadata: {name: settings}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [namespaces]}]
+  variables:
+  - name: made
+    expression: >-
+      [{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), 'metadata': dyn({'name': 'settings'}), 'data': dyn({'a': 'b'})}]
+  generate:
+  - expression: generator.apply(object.metadata.name, variables.made)
+";
+
+/// Excuses one namespace from [`GENERATE`].
+pub(super) const GENERATE_EXCEPTION: &str = "
+apiVersion: policies.kyverno.io/v1beta1
+kind: PolicyException
+metadata: {name: not-a, namespace: exceptions}
+spec:
+  policyRefs: [{name: settings, kind: GeneratingPolicy}]
+  matchConditions: [{name: a, expression: \"object.metadata.name == 'a'\"}]
+";
+
+/// Gives Pods a label, and others a label because of namespaces.
+pub(super) const MUTATE_EXISTING: &str = "
+apiVersion: policies.kyverno.io/v1beta1
+kind: MutatingPolicy
+metadata: {name: existing}
+spec:
+  evaluation: {mutateExisting: {enabled: true}}
+  matchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [namespaces]}]
+  targetMatchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  targetMatchConditions: [{name: named, expression: object.metadata.name != 'other'}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: Object.metadata.labels{seen: \"yes\"}}}'}
+";
+
 /// Everything.
-pub(super) const ALL: &[&str] =
-    &[REQUIRE_APP, REGISTRIES, COUNTED, SELECTED, TEAM, CEILING, CEILING_BINDING, REJECT, PATCH, TWO_WRITERS];
+pub(super) const ALL: &[&str] = &[
+    REQUIRE_APP,
+    REGISTRIES,
+    COUNTED,
+    SELECTED,
+    TEAM,
+    CEILING,
+    CEILING_BINDING,
+    REJECT,
+    PATCH,
+    TWO_WRITERS,
+    COPY,
+    LABEL_TARGETS,
+    GENERATE,
+    MUTATE_EXISTING,
+];
 
 /// A rule whose verdict depends on the time.
 pub(super) const CLOCK: &str = "
