@@ -160,6 +160,7 @@ impl MutationTarget {
             verdict,
             at: self.path.clone(),
             children: Vec::new(),
+            ..Default::default()
         }
     }
 }
