@@ -403,6 +403,14 @@ fn expression_note(
         wanted: expression.text.trim().to_owned(),
         verdict,
         at: expression.path.clone(),
-        children: Vec::new(),
+        help: match result {
+            Err(error) if error.kind == CelErrorKind::Missing => MISSING_KEY_HELP.to_owned(),
+            _ => String::new(),
+        },
+        ..TraceNote::default()
     }
 }
+
+/// What to do about a key that an object does not have.
+const MISSING_KEY_HELP: &str =
+    "read a key that may be missing as `a.?b.orValue('')`, or test it with `has(a.b)` first";

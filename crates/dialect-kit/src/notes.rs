@@ -1,7 +1,7 @@
 //! Notes of an evaluation, for traces and coverage. They are collected only on request, and up to a limit.
 
 use kubewright_engine::{TraceVerdict, Tracer};
-use kubewright_value::{Step, bounded};
+use kubewright_value::{Location, Step, bounded};
 
 /// Collects [`TraceNote`]s when a trace was requested.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ const MAX_NOTES: usize = 10_000;
 const MAX_NOTE_TEXT_BYTES: usize = 4096;
 
 /// One thing that was looked at.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TraceNote {
     /// The name of the step in the rule's terms: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
     pub what: String,
@@ -31,6 +31,12 @@ pub struct TraceNote {
     pub verdict: TraceVerdict,
     /// The place in the value that was compiled, which its caller completes.
     pub at: Vec<Step>,
+    /// The path in the object of what was looked at; empty where no part of the object was.
+    pub subject: Vec<Step>,
+    /// What to do about it; may be empty.
+    pub help: String,
+    /// The place, if it is in another document than the rule.
+    pub elsewhere: Option<Location>,
     /// The steps below this one.
     pub children: Vec<TraceNote>,
 }
@@ -118,18 +124,11 @@ impl TraceNotes {
 impl TraceNote {
     /// Returns that so many more things were looked at.
     fn left_out(count: usize) -> Self {
-        Self {
-            what: format!("… {count} more"),
-            found: String::new(),
-            wanted: String::new(),
-            verdict: TraceVerdict::NotLooked,
-            at: Vec::new(),
-            children: Vec::new(),
-        }
+        Self { what: format!("… {count} more"), ..Self::default() }
     }
 
     fn shortened(mut self) -> Self {
-        for text in [&mut self.what, &mut self.found, &mut self.wanted] {
+        for text in [&mut self.what, &mut self.found, &mut self.wanted, &mut self.help] {
             if let Some(short) = bounded::shortened_text(text, MAX_NOTE_TEXT_BYTES) {
                 *text = short;
             }

@@ -18,7 +18,10 @@ fn note_node(note: TraceNote, document: &Document) -> TraceNode {
         found: note.found,
         wanted: note.wanted,
         verdict: note.verdict,
-        location: (!note.at.is_empty()).then(|| document.locate(&note.at)),
+        location: note.elsewhere.or_else(|| (!note.at.is_empty()).then(|| document.locate(&note.at))),
+        subject: note.subject,
+        subject_location: None,
+        help: note.help,
         children: note.children.into_iter().map(|child| note_node(child, document)).collect(),
     }
 }

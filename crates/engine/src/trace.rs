@@ -3,10 +3,10 @@
 //! A rule reports each step to a [`Tracer`]. Nodes are built in closures, so that a tracer that
 //! is off costs nothing on the hot path.
 
-use kubewright_value::{Location, Value, bounded};
+use kubewright_value::{Document, Location, Step, Value, bounded};
 
 /// One step of an evaluation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TraceNode {
     /// What was evaluated, in the words of the rule.
     pub what: String,
@@ -18,12 +18,18 @@ pub struct TraceNode {
     pub verdict: TraceVerdict,
     /// The place in the rule file.
     pub location: Option<Location>,
+    /// The path in the object of what was looked at; empty where no part of the object was.
+    pub subject: Vec<Step>,
+    /// The place of that part in the object's file, or of the nearest part around it that is there.
+    pub subject_location: Option<Location>,
+    /// What to do about it; may be empty.
+    pub help: String,
     /// The steps below it.
     pub children: Vec<TraceNode>,
 }
 
 /// The result of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TraceVerdict {
     /// As wanted.
     Yes,
@@ -34,6 +40,7 @@ pub enum TraceVerdict {
     /// Something was done.
     Done,
     /// It was not evaluated, because the result was known before.
+    #[default]
     NotLooked,
 }
 
@@ -119,14 +126,7 @@ const MAX_SHOWN_CHARACTERS: usize = 120;
 impl TraceNode {
     /// Returns the node that stands for `count` nodes left out.
     fn left_out(count: usize) -> Self {
-        Self {
-            what: format!("… {count} more"),
-            found: String::new(),
-            wanted: String::new(),
-            verdict: TraceVerdict::NotLooked,
-            location: None,
-            children: Vec::new(),
-        }
+        Self { what: format!("… {count} more"), ..Self::default() }
     }
 
     /// Returns how many nodes it is, itself and all below it.
@@ -135,9 +135,17 @@ impl TraceNode {
         1 + self.children.iter().map(Self::size).sum::<usize>()
     }
 
+    /// Finds the places in `document`, the file of the object, of what was looked at.
+    pub fn locate_subjects(&mut self, document: &Document) {
+        if !self.subject.is_empty() {
+            self.subject_location = Some(document.locate(&self.subject));
+        }
+        self.children.iter_mut().for_each(|child| child.locate_subjects(document));
+    }
+
     /// Cuts long texts in it.
     pub(crate) fn shorten(&mut self) {
-        for text in [&mut self.what, &mut self.found, &mut self.wanted] {
+        for text in [&mut self.what, &mut self.found, &mut self.wanted, &mut self.help] {
             if let Some(short) = bounded::shortened_text(text, MAX_TEXT_BYTES) {
                 *text = short;
             }

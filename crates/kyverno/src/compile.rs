@@ -228,6 +228,7 @@ impl PolicyCompiler<'_> {
             body,
             message,
             exceptions: self.exceptions(&variant.name),
+            near_exceptions: self.near_exceptions(&variant.name),
             actions: FailureActions {
                 overrides: [
                     Overrides::compile(&rule.validate.failure_action_overrides),
@@ -280,6 +281,7 @@ impl PolicyCompiler<'_> {
             body: RuleBody { entries: Vec::new(), preconditions: None, check },
             message: RuleMessage::new(broken.name.clone(), Text::default(), VariableTemplate::empty()),
             exceptions,
+            near_exceptions: Vec::new(),
             actions: FailureActions {
                 overrides: [
                     Overrides::compile(&broken.failure_action_overrides),

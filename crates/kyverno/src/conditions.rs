@@ -469,7 +469,15 @@ fn looked(outcome: &Result<bool, Unresolved>) -> Looked {
 }
 
 fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> TraceNote {
-    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+    TraceNote {
+        what,
+        found: String::new(),
+        wanted: String::new(),
+        verdict,
+        at,
+        children: Vec::new(),
+        ..Default::default()
+    }
 }
 
 #[cfg(test)]

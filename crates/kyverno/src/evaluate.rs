@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleBranch, RuleId, RuleProgram};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, Location, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
 use super::conditions::ConditionSet;
@@ -39,6 +39,8 @@ pub(super) struct ValidateRule {
     pub(super) body: RuleBody,
     pub(super) message: RuleMessage,
     pub(super) exceptions: Vec<CompiledException>,
+    /// Only for traces.
+    pub(super) near_exceptions: Vec<NearException>,
     pub(super) actions: FailureActions,
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
@@ -98,6 +100,16 @@ pub(super) struct CompiledException {
     pub(super) conditions: Option<ConditionSet>,
     /// The exclusions from the Pod Security Standards; without any, the whole rule is skipped.
     pub(super) pod_security: Vec<CompiledExclusion>,
+}
+
+/// An exception from other rules of the policy, for those who expect it to be from this one.
+pub(super) struct NearException {
+    pub(super) key: Text,
+    /// The name of this rule.
+    pub(super) rule: Text,
+    /// The rules that it names.
+    pub(super) named: Vec<Text>,
+    pub(super) location: Location,
 }
 
 /// The checked value: the whole object, or an element of a loop.
@@ -445,6 +457,9 @@ impl ValidateRule {
         let mut found = Vec::new();
         if is_guarded(evaluation.request) {
             return Ok(found);
+        }
+        for near in &self.near_exceptions {
+            notes.say(|| near.note());
         }
         for exception in &self.exceptions {
             notes.open();

@@ -300,6 +300,7 @@ impl<'r> Making<'r, '_> {
                 verdict,
                 at: one.path.clone(),
                 children: Vec::new(),
+                ..Default::default()
             });
             result?;
         }
@@ -377,6 +378,7 @@ fn write_note(write: &ObjectWrite, path: &[Step]) -> TraceNote {
         verdict: TraceVerdict::Done,
         at: path.to_vec(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 

@@ -177,7 +177,15 @@ impl ManifestCheck {
                 SignedContent::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
             };
             let what = "the object is as it was signed".to_owned();
-            TraceNote { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
+            TraceNote {
+                what,
+                found,
+                wanted: String::new(),
+                verdict,
+                at: self.path.clone(),
+                children,
+                ..Default::default()
+            }
         });
     }
 
@@ -200,6 +208,7 @@ impl ManifestDifference {
             verdict: Seen::No,
             at: Vec::new(),
             children: Vec::new(),
+            ..Default::default()
         }
     }
 }

@@ -31,6 +31,8 @@ struct MatchBlock {
     entries: Vec<MatchEntry>,
     /// Whether user filters are ignored while the user is unknown.
     is_lenient: bool,
+    /// Whether objects that fit are left out.
+    is_exclude: bool,
     what: &'static str,
     path: Vec<Step>,
 }
@@ -154,7 +156,8 @@ impl MatchBlock {
             is_for_users_of_others: has_resources && !entry.has_resources && entry.has_users,
             ..entry
         });
-        Self { mode, entries: entries.collect(), is_lenient, what, path: written.path.clone() }
+        let is_exclude = what == "exclude";
+        Self { mode, entries: entries.collect(), is_lenient, is_exclude, what, path: written.path.clone() }
     }
 
     fn is_empty(&self) -> bool {
@@ -172,7 +175,16 @@ impl MatchBlock {
         }
         notes.open();
         let fit = self.compare_entries(asked, evaluation, notes);
-        notes.close(|| match_note(self.what.to_owned(), match_verdict(&fit), &self.path));
+        notes.close(|| {
+            let mut note = match_note(self.what.to_owned(), match_verdict(&fit), &self.path);
+            if self.is_exclude && matches!(fit, Ok(Fit::Yes(_))) {
+                (note.verdict, note.found) =
+                    (TraceVerdict::No, "it fits, so the rule does not apply".to_owned());
+            } else if self.is_exclude && matches!(fit, Ok(Fit::No(_))) {
+                note.verdict = TraceVerdict::Yes;
+            }
+            note
+        });
         fit
     }
 
@@ -311,6 +323,11 @@ impl MatchEntry {
             let holds = clause.holds(asked, evaluation);
             notes.say(|| TraceNote {
                 found: clause.found(asked, evaluation),
+                subject: clause.subject(evaluation.request),
+                help: match &holds {
+                    Ok(false) => clause.help(evaluation),
+                    _ => String::new(),
+                },
                 ..match_note(clause.what.clone(), verdict_of(&holds), &clause.path)
             });
             if !holds.map_err(Box::new)? {
@@ -345,6 +362,7 @@ fn match_note(what: String, verdict: TraceVerdict, path: &[Step]) -> TraceNote {
         verdict,
         at: path.to_vec(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 

@@ -276,6 +276,7 @@ fn merge_note(step: &MergeStep<'_>, path: &[Step], added: usize) -> TraceNote {
         verdict: TraceVerdict::Done,
         at: [path, step.from.get(added..).unwrap_or_default()].concat(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 
@@ -294,6 +295,7 @@ fn operations_note(path: &[Step], before: &Value, changed: &Result<Value, EvalEr
         verdict,
         at: path.to_vec(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 

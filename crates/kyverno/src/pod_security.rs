@@ -226,6 +226,7 @@ impl Profile {
                 verdict: if violation.is_none() { Seen::Yes } else { Seen::No },
                 at: self.path.clone(),
                 children: violation.map(|violation| violation.notes(root, &self.path)).unwrap_or_default(),
+                ..Default::default()
             });
         }
     }
@@ -272,7 +273,15 @@ impl PodSecurityViolation<'_> {
 }
 
 fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> TraceNote {
-    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+    TraceNote {
+        what,
+        found: String::new(),
+        wanted: String::new(),
+        verdict,
+        at,
+        children: Vec::new(),
+        ..Default::default()
+    }
 }
 
 /// Returns where `object` describes a Pod.

@@ -25,7 +25,7 @@ pub use mutate::{ElementOrder, Mutate, MutateForeach, MutatePatch, MutateTarget}
 pub use policy::read_policy_document;
 
 use kubewright_k8s::{GroupVersionKind, Operation};
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Location, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
@@ -441,6 +441,8 @@ pub struct ExceptionSource {
     pub path: Vec<Step>,
     /// Policy (`name` or `namespace/name`) and the wildcards of its rules.
     pub policies: Vec<(Text, Vec<Text>)>,
+    /// Where it says so.
+    pub location: Location,
     /// `match`
     pub matching: Match,
     /// As it is written.

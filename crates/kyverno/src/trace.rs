@@ -1,11 +1,11 @@
 //! Converts a rule's notes into the engine's trace.
 
 use kubewright_engine::{TraceNode, TraceVerdict as Seen};
-use kubewright_value::Value;
+use kubewright_value::{Step, Value};
 
 use super::conditions;
 use super::context::Unresolved;
-use super::evaluate::{CheckVerdict, ForeachLoop};
+use super::evaluate::{CheckVerdict, ForeachLoop, NearException};
 use kubewright_dialect_kit::notes::TraceNote;
 
 /// Returns the trace text of a loop element.
@@ -28,6 +28,20 @@ pub(super) fn foreach_element_note(
         verdict: seen,
         at: one.path.clone(),
         children: Vec::new(),
+        ..Default::default()
+    }
+}
+
+/// Returns the trace text of a loop over a list that has no elements.
+pub(super) fn empty_loop_note(one: &ForeachLoop, found: &str) -> TraceNote {
+    TraceNote {
+        what: format!("foreach {}", one.list.text()),
+        found: found.to_owned(),
+        verdict: Seen::No,
+        // Not the loop itself, which is not exercised.
+        at: [one.path.as_slice(), &[Step::from("list")]].concat(),
+        subject: one.keys.clone().unwrap_or_default(),
+        ..TraceNote::default()
     }
 }
 
@@ -57,6 +71,27 @@ fn plain_note(what: String) -> TraceNote {
         verdict: Seen::No,
         at: Vec::new(),
         children: Vec::new(),
+        ..Default::default()
+    }
+}
+
+impl NearException {
+    /// Returns the trace text of it.
+    pub(super) fn note(&self) -> TraceNote {
+        let named = self.named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let prefix = self.rule.find("autogen-").map_or("", |_| "autogen-");
+        let help = match prefix {
+            "" => format!("add `{}` to its `ruleNames`", self.rule),
+            _ => format!("add `{}` to its `ruleNames`, or `autogen-*`", self.rule),
+        };
+        TraceNote {
+            what: format!("exception {}", self.key),
+            found: format!("it names {named}; this rule is `{}`", self.rule),
+            verdict: Seen::No,
+            elsewhere: Some(self.location.clone()),
+            help,
+            ..TraceNote::default()
+        }
     }
 }
 
@@ -69,5 +104,6 @@ pub(super) fn exception_note(key: &str, is_met: bool) -> TraceNote {
         verdict: if is_met { Seen::Yes } else { Seen::No },
         at: Vec::new(),
         children: Vec::new(),
+        ..Default::default()
     }
 }

@@ -391,6 +391,7 @@ fn image_note(entry: &ImageEntry, name: &str, problem: Option<&str>) -> TraceNot
         verdict: if problem.is_some() { Seen::No } else { Seen::Yes },
         at: entry.path.clone(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 

@@ -13,6 +13,7 @@ use kubewright_jsonpath::{
 };
 use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
 
+use super::hint;
 use super::source::MatchFor;
 
 /// A compiled criterion.
@@ -188,7 +189,8 @@ impl CompiledCriterion {
     }
 
     /// Returns the line of a trace for a finding.
-    pub(super) fn describe(&self, finding: &CriterionResult<'_>) -> TraceNode {
+    pub(super) fn describe(&self, finding: &CriterionResult<'_>, view: &Value) -> TraceNode {
+        let reach = hint::follow_keys(&self.text, view);
         let found = match &finding.error {
             Some(error) => format!("error: {error}"),
             None => show_item(&finding.found),
@@ -204,7 +206,9 @@ impl CompiledCriterion {
             wanted: self.wanted(finding),
             verdict,
             location: Some(self.location.clone()),
-            children: Vec::new(),
+            subject: reach.reached,
+            help: if finding.is_met { String::new() } else { reach.help },
+            ..TraceNode::default()
         }
     }
 

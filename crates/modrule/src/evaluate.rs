@@ -10,6 +10,7 @@ use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
 use super::criterion::{CompiledCriterion, all_met};
+use super::hint;
 use super::ignored;
 use super::path::PathTemplate;
 use super::references::{ObjectView, ReferenceSettings, has_hidden_fields, synthetic_references};
@@ -115,7 +116,7 @@ impl RuleProgram for ModRuleProgram {
         let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
         let is_met = all_met(&self.criteria, view, budget, |criterion, finding| {
             looked += 1;
-            tracer.say(|| criterion.describe(finding));
+            tracer.say(|| criterion.describe(finding, view));
         })?;
         let rest = self.criteria.len() - looked;
         if rest > 0 {
@@ -204,7 +205,7 @@ impl ModRuleProgram {
                 .render(view, &around, evaluation.budget, &mut rendered)
                 .map_err(|error| error.at(place()))?;
             if rendered.len() == origins.len() {
-                evaluation.tracer.say(|| operation.found_nothing());
+                evaluation.tracer.say(|| operation.found_nothing(view));
             }
             origins.resize(rendered.len(), operation);
         }
@@ -301,14 +302,24 @@ impl CompiledOperation {
         Some(list.iter().map(|token| Step::Key(token.clone())).collect())
     }
 
-    fn found_nothing(&self) -> TraceNode {
+    /// Returns the line of a trace for an operation whose `select` finds nothing in `view`.
+    fn found_nothing(&self, view: &Value) -> TraceNode {
+        let select = self.select.as_ref().map_or("", JsonPathSelector::source);
+        let reach = hint::follow_keys(select, view);
+        let key = |step| match step {
+            &Step::Key(ref key) => Some(key.as_str()),
+            &Step::Index(_) => None,
+        };
+        let keys: Vec<&str> = reach.reached.iter().map_while(key).collect();
+        let names = view.at(&keys).map(hint::names_of_items).unwrap_or_default();
         TraceNode {
             what: format!("{} {}", self.op.name(), self.written_path),
-            found: "nothing".to_owned(),
-            wanted: "the select found nothing to do this for".to_owned(),
-            verdict: TraceVerdict::NotLooked,
+            found: format!("`{select}` selects nothing, so nothing is done"),
+            verdict: TraceVerdict::No,
             location: Some(self.location.clone()),
-            children: Vec::new(),
+            subject: reach.reached,
+            help: if reach.help.is_empty() { names } else { reach.help },
+            ..TraceNode::default()
         }
     }
 
@@ -416,8 +427,12 @@ fn skipped_criteria_node(count: usize) -> TraceNode {
         verdict: TraceVerdict::NotLooked,
         location: None,
         children: Vec::new(),
+        ..Default::default()
     }
 }
+
+/// What a template writes in the place of a key that is not there.
+const NO_VALUE: &str = "<no value>";
 
 fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
     let value = match operation {
@@ -426,12 +441,20 @@ fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is
         }
         _ => String::new(),
     };
+    let has_no_value = value.contains(NO_VALUE);
     TraceNode {
+        help: match has_no_value {
+            true => {
+                "the template reads a key that is not there; `default` of Sprig gives it a value".to_owned()
+            }
+            false => String::new(),
+        },
         what: format!("{} {}", operation.name(), operation.path()),
         found: value,
         wanted: if is_change { String::new() } else { "is so already".to_owned() },
         verdict: TraceVerdict::Done,
         location: Some(origin.location.clone()),
         children: Vec::new(),
+        ..Default::default()
     }
 }

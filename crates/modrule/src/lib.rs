@@ -10,6 +10,7 @@ mod criterion;
 mod diagnostics;
 mod dry_run;
 mod evaluate;
+mod hint;
 mod idempotence;
 mod ignored;
 mod path;

@@ -55,6 +55,7 @@ fn rule_trace_head(rule: &str, object: &ObjectRow) -> Map {
 #[must_use]
 pub fn node_value(node: &TraceNode) -> Value {
     let (file, line, column) = location_values(node.location.as_ref());
+    let (object_file, object_line, object_column) = location_values(node.subject_location.as_ref());
     Map::from([
         ("what", Value::from(node.what.as_str())),
         ("found", node.found.as_str().into()),
@@ -63,6 +64,10 @@ pub fn node_value(node: &TraceNode) -> Value {
         ("ruleFile", file),
         ("ruleLine", line),
         ("ruleColumn", column),
+        ("objectFile", object_file),
+        ("objectLine", object_line),
+        ("objectColumn", object_column),
+        ("help", node.help.as_str().into()),
         ("children", node.children.iter().map(node_value).collect::<Vec<_>>().into()),
     ])
     .into()

@@ -230,6 +230,7 @@ fn dropped_note(operation: &str) -> TraceNote {
         verdict: TraceVerdict::No,
         at: Vec::new(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 
@@ -241,6 +242,7 @@ fn failed_note(error: &EvalError, mutation: &CelMutation) -> TraceNote {
         verdict: TraceVerdict::Error,
         at: mutation.path().to_vec(),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 
@@ -262,6 +264,7 @@ fn note_changes(before: &Value, after: &Value, mutation: &CelMutation, notes: &m
             verdict: TraceVerdict::Done,
             at: mutation.path().to_vec(),
             children: Vec::new(),
+            ..Default::default()
         });
     }
 }

@@ -291,6 +291,7 @@ impl CompiledPolicyException {
             verdict,
             at: Vec::new(),
             children: Vec::new(),
+            ..Default::default()
         }
     }
 }

@@ -241,6 +241,7 @@ fn same_node(one: &TraceNode, two: &TraceNode) -> TraceNode {
         verdict: one.verdict,
         location: one.location.clone(),
         children: same_nodes(&one.children, &two.children),
+        ..Default::default()
     }
 }
 
@@ -252,5 +253,6 @@ fn hidden_node() -> TraceNode {
         verdict: TraceVerdict::NotLooked,
         location: None,
         children: Vec::new(),
+        ..Default::default()
     }
 }

@@ -33,6 +33,7 @@ impl RuleProgram for Saying {
             verdict: TraceVerdict::No,
             location: None,
             children: Vec::new(),
+            ..Default::default()
         });
         let denial = Some(format!("p: \"{message}\""));
         let template = template.into();
@@ -178,6 +179,7 @@ fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
                     verdict: TraceVerdict::Yes,
                     location: None,
                     children: Vec::new(),
+                    ..Default::default()
                 });
             }
             let position = Position { line: 1, column: u32::try_from(length).unwrap_or_default() };

@@ -26,6 +26,9 @@ use crate::rules;
 /// The maximum number of characters shown of a line of a rule.
 const MAX_LINE_CHARACTERS: usize = 100;
 
+/// The maximum number of characters shown of the reason why a rule did not apply.
+const MAX_REASON_CHARACTERS: usize = 160;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -142,11 +145,12 @@ impl RuleTraceWriter {
         }
         let rule = paint.bold(&visible(&row.rule.to_string()));
         let end = match row.status {
-            RuleStatus::Skip => paint.dim("did not apply"),
+            RuleStatus::Skip => paint.dim(&skip_reason(row)),
             RuleStatus::Pass if row.is_patched() => paint.yellow(&row.text()),
             RuleStatus::Pass if row.is_writing() => paint.yellow(&visible(&row.written.join(", "))),
             RuleStatus::Pass => paint.green("pass"),
             RuleStatus::Warn => paint.yellow("warn"),
+            RuleStatus::Fail if !row.is_refusal => paint.red("fail, audited only: the object is not refused"),
             RuleStatus::Fail | RuleStatus::Error => paint.red(row.status.name()),
         };
         writeln!(self.out, "{rule}  on {}     {end}", visible(&report.subject))?;
@@ -195,6 +199,15 @@ impl RuleTraceWriter {
             writeln!(self.out, "{}]}}", if self.is_first { "{\"traces\": [" } else { "\n" })?;
         }
         self.out.flush()
+    }
+}
+
+/// Returns why a rule did not apply, as far as its message says so.
+fn skip_reason(row: &OutcomeRow) -> String {
+    match row.message.as_str() {
+        // The words of the original for any reason; the tree says which.
+        "" | "skip" => "did not apply".to_owned(),
+        message => format!("did not apply: {}", shorten_visible(message, MAX_REASON_CHARACTERS)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::PolicyCompiler;
 use crate::conditions::ConditionSet;
-use crate::evaluate::CompiledException;
+use crate::evaluate::{CompiledException, NearException};
 use crate::matching::MatchExclude;
 use crate::pod_security::CompiledExclusion;
 use crate::source;
@@ -16,6 +16,22 @@ impl PolicyCompiler<'_> {
         let (policy, dialect) = (self.policy.key(), self.dialect);
         let own = dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
         own.map(|exception| self.exception(exception)).collect()
+    }
+
+    /// Returns the exceptions from other rules of the policy.
+    pub(super) fn near_exceptions(&self, name: &Text) -> Vec<NearException> {
+        let policy = self.policy.key();
+        let near = self.dialect.exceptions.iter().filter(|exception| !exception.is_for(&policy, name));
+        near.filter_map(|exception| {
+            let (_, named) = exception.policies.iter().find(|(other, _)| *other == policy)?;
+            Some(NearException {
+                key: exception.key.clone(),
+                rule: name.clone(),
+                named: named.clone(),
+                location: exception.location.clone(),
+            })
+        })
+        .collect()
     }
 
     fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {

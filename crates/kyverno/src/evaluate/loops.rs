@@ -37,13 +37,19 @@ impl ValidateRule {
         for one in loops {
             let elements = match context.find(&one.list) {
                 Ok(found) => found,
-                Err(Unresolved::Missing(_)) => continue,
+                Err(Unresolved::Missing(_)) => {
+                    notes.say(|| trace::empty_loop_note(one, "not set"));
+                    continue;
+                }
                 Err(unresolved) => {
                     list_error = Some(step_error("failed to evaluate list", unresolved));
                     continue;
                 }
             };
             let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
+            if items.iter().all(|element| element.value.is_null()) {
+                notes.say(|| trace::empty_loop_note(one, if items.is_empty() { "empty" } else { "null" }));
+            }
             if let Err(exhausted) = context.budget().step(items.len() as u64) {
                 return CheckVerdict::Error(exhausted.into());
             }
@@ -86,7 +92,7 @@ impl ValidateRule {
         }
         match (applied, list_error) {
             (_, Some(error)) => CheckVerdict::Error(error),
-            (0, None) => CheckVerdict::Nothing("no element was checked".into()),
+            (0, None) => CheckVerdict::Nothing("its loop has no element to check".into()),
             _ => CheckVerdict::Pass("rule passed".into()),
         }
     }

@@ -175,5 +175,6 @@ fn any_pattern_note(
         verdict,
         at: pattern.path.clone(),
         children: Vec::new(),
+        ..Default::default()
     }
 }

@@ -138,6 +138,7 @@ impl AttestorEntry {
                 verdict,
                 at: self.path.clone(),
                 children: Vec::new(),
+                ..Default::default()
             }
         });
         vote

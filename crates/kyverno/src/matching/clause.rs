@@ -196,6 +196,45 @@ impl Clause {
         }
     }
 
+    /// Returns the path in the object of what the filter looks at.
+    pub(super) fn subject(&self, request: &AdmissionRequest) -> Vec<Step> {
+        let keys: &[&str] = match &self.test {
+            ClauseTest::Kinds(_) => &["kind"],
+            ClauseTest::Names(_) => &["metadata", "name"],
+            ClauseTest::Namespaces(_) if is_namespace(request) => &["metadata", "name"],
+            ClauseTest::Namespaces(_) | ClauseTest::NamespaceLabels(_) => &["metadata", "namespace"],
+            ClauseTest::Annotations(_) => &["metadata", "annotations"],
+            ClauseTest::Labels(_) => &["metadata", "labels"],
+            ClauseTest::Operations(_)
+            | ClauseTest::Roles(_)
+            | ClauseTest::ClusterRoles(_)
+            | ClauseTest::Subjects(_) => &[],
+        };
+        keys.iter().map(|key| Step::from(*key)).collect()
+    }
+
+    /// Returns what to do where the filter does not hold because something is not known.
+    pub(super) fn help(&self, evaluation: &Evaluation<'_>) -> String {
+        let request = evaluation.request;
+        match &self.test {
+            ClauseTest::NamespaceLabels(_) if !is_namespace(request) => {
+                match evaluation.namespace().ok().flatten() {
+                    Some(_) => String::new(),
+                    None => format!(
+                        "nothing says which labels namespace `{}` has: give its manifest with `-r` or `--world`",
+                        matched_namespace(request)
+                    ),
+                }
+            }
+            ClauseTest::Roles(_) | ClauseTest::ClusterRoles(_) | ClauseTest::Subjects(_)
+                if !request.has_user() =>
+            {
+                "no user is given: `--user`, `--group`, `--role` and `--cluster-role` say who asks".to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Returns the note for a trace.
     pub(super) fn found(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
         let request = evaluation.request;
@@ -213,7 +252,10 @@ impl Clause {
             ClauseTest::Subjects(_) => show(Some(&request.user)),
             ClauseTest::NamespaceLabels(_) => {
                 let namespace = evaluation.namespace().ok().flatten();
-                show(namespace.and_then(|namespace| namespace.at(&["metadata", "labels"])))
+                match namespace {
+                    Some(namespace) => show(namespace.at(&["metadata", "labels"])),
+                    None => "labels that are not known".to_owned(),
+                }
             }
         }
     }

@@ -118,6 +118,7 @@ impl MutationLoop {
             verdict,
             at: self.path.clone(),
             children: Vec::new(),
+            ..Default::default()
         }
     }
 }

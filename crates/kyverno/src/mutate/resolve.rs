@@ -190,6 +190,7 @@ impl OverlayResolver<'_> {
                 verdict: if holds { TraceVerdict::Yes } else { TraceVerdict::No },
                 at: step(at, written),
                 children: Vec::new(),
+                ..Default::default()
             }
         });
     }

@@ -162,6 +162,7 @@ impl MutationTarget {
             verdict,
             at: self.path.clone(),
             children: Vec::new(),
+            ..Default::default()
         }
     }
 }

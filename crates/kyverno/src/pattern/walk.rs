@@ -256,6 +256,7 @@ impl PatternComparison<'_> {
                 verdict: TraceVerdict::No,
                 at: told.at.clone(),
                 children: Vec::new(),
+                ..Default::default()
             });
         }
         Ok(Halt::Stop(ComparisonStop { kind, told: Some(Box::new(told)) }))

@@ -1,7 +1,7 @@
 //! The document of a PolicyException.
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Step, Text};
 
 use super::{ExceptionSource, FIELD_CODES, filter, pod_security, rule};
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, child_path};
@@ -36,6 +36,7 @@ fn read_exception_spec(reader: &mut DocumentReader<'_>) -> Option<ExceptionSourc
             format!("{namespace}/{}", name?.value)
         }),
         path: child_path(&[], "spec"),
+        location: reader.document.locate(&[Step::from("spec"), Step::from("exceptions")]),
         matching: matching?,
     })
 }

@@ -268,6 +268,7 @@ impl SignatureVerification<'_, '_> {
             verdict: if proof.is_ok() { Seen::Yes } else { Seen::No },
             at: by.path.clone(),
             children: Vec::new(),
+            ..Default::default()
         });
         Ok(proof)
     }

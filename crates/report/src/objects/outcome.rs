@@ -96,7 +96,10 @@ impl OutcomeRow {
             is_scored,
             exceptions: outcome.exceptions,
             metadata: outcome.metadata,
-            trace: outcome.trace,
+            trace: outcome.trace.map(|mut trace| {
+                trace.locate_subjects(document);
+                trace
+            }),
         }
     }
 

@@ -51,8 +51,8 @@ pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         // What is below says it better.
         let is_wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
         let is_explained = node.children.iter().any(|child| is_wrong(child) && child.location.is_some());
-        if let (true, false, Some(location)) = (is_wrong(node), is_explained, &node.location) {
-            text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
+        if (is_wrong(node) && !is_explained) || !node.help.is_empty() {
+            text.push_str(&places_and_help(node, &indent, paint));
         }
         text.push_str(&trace_tree(&node.children, depth + 1, paint));
     }
@@ -90,10 +90,23 @@ fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Op
     let head = format!("{} {:width$}", verdict_mark(node.verdict, paint), visible(&node.what));
     let mut text = format!("{indent}{head}   {}\n", painted.join("   "));
     let wrong = node.children.iter().find(|child| is_wrong(child));
-    if let Some(location) = wrong.and_then(|child| child.location.as_ref()) {
-        text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
-    }
+    text.push_str(&wrong.map(|child| places_and_help(child, indent, paint)).unwrap_or_default());
     Some(text)
+}
+
+/// Returns the places of a step in the rule and in the object, and what to do about it.
+fn places_and_help(node: &TraceNode, indent: &str, paint: Paint) -> String {
+    let mut text = String::new();
+    let places = [&node.location, &node.subject_location];
+    let places: Vec<String> =
+        places.into_iter().flatten().map(|place| paint.cyan(&visible(&place.to_string()))).collect();
+    if !places.is_empty() {
+        text.push_str(&format!("{indent}    {}\n", places.join("   ")));
+    }
+    if !node.help.is_empty() {
+        text.push_str(&format!("{indent}    = help: {}\n", visible(&node.help)));
+    }
+    text
 }
 
 fn verdict_mark(verdict: TraceVerdict, paint: Paint) -> String {

@@ -54,6 +54,7 @@ impl LeaderReport<'_> {
                     },
                     location: None,
                     children: Vec::new(),
+                    ..Default::default()
                 });
             }
         }
@@ -85,6 +86,7 @@ impl LeaderReport<'_> {
             verdict: TraceVerdict::Done,
             location: None,
             children: Vec::new(),
+            ..Default::default()
         });
         TraceNode {
             what: format!("{} {}", step.entry, step.relationship),
@@ -93,6 +95,7 @@ impl LeaderReport<'_> {
             verdict: if step.held == step.wanted { TraceVerdict::Yes } else { TraceVerdict::No },
             location: Some(step.location.clone()).filter(|_| !scores_of(step)),
             children: hint.into_iter().collect(),
+            ..Default::default()
         }
     }
 
@@ -158,6 +161,7 @@ pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
         verdict: if candidacy.passes { TraceVerdict::Yes } else { TraceVerdict::No },
         location: None,
         children: candidacy.conditions.iter().map(condition_node).collect(),
+        ..Default::default()
     };
     all.iter().map(one).collect()
 }
@@ -170,6 +174,7 @@ fn condition_node(checked: &ConditionCheck) -> TraceNode {
         verdict: if checked.discards { TraceVerdict::No } else { TraceVerdict::Yes },
         location: Some(checked.location.clone()),
         children: Vec::new(),
+        ..Default::default()
     }
 }
 

@@ -287,6 +287,7 @@ impl PatternComparison<'_> {
                 verdict,
                 at,
                 children: Vec::new(),
+                ..Default::default()
             }
         });
     }
