@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use kubewright_k8s::CronSchedule;
+use kubewright_k8s::{CronSchedule, Operation};
 use kubewright_value::Text;
 
-use crate::{RuleId, WebhookRule};
+use crate::{KindOrResource, RuleId, WebhookRule};
 
 /// The work of one rule in the background.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,29 @@ impl BackgroundProgram {
             Self::Delete(_) => Vec::new(),
         }
     }
+
+    /// Returns the updates that only a webhook sees because they change nothing, so that nothing is stored. Rules that change
+    /// existing objects are triggered by them all the same; what others make is there already.
+    #[must_use]
+    pub fn unchanged_triggers(&self) -> Vec<WebhookRule> {
+        match self {
+            Self::Mutate(program) if !program.reads_requester => {
+                program.triggers.iter().filter_map(unchanged_trigger).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns the updates of `rule`. Those of every kind of the cluster are not worth a webhook.
+fn unchanged_trigger(rule: &WebhookRule) -> Option<WebhookRule> {
+    let (KindOrResource::Kind(name) | KindOrResource::Resource(name)) = &rule.name;
+    let is_watched = !is_part(rule) && !name.contains('*') && rule.operations.contains(Operation::Update);
+    is_watched.then(|| WebhookRule {
+        subresource: Text::default(),
+        operations: [Operation::Update].into_iter().collect(),
+        ..rule.clone()
+    })
 }
 
 fn handed_triggers(triggers: &[WebhookRule], reads_requester: bool) -> Vec<WebhookRule> {

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_cluster::DiscoveredResources;
-use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
+use kubewright_engine::{
+    BackgroundProgram, Diagnostic, FieldError, MissingAccess, ResourceAccess, invalid_object_message,
+};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
+use crate::access::{AccessAnswers, AccessScope, exactly_named};
 use crate::review::AdmissionResponse;
 
 /// How long a warning may be; the API server cuts what is longer.
@@ -21,19 +24,97 @@ const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 /// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
 pub fn validate_rule_object(snapshot: &Snapshot, served: &ServedKinds, request: &Value) -> AdmissionResponse {
+    check_rule_object(snapshot, served, request).response
+}
+
+/// Returns the response to `request`, and what the rules of its object do in the background.
+pub(crate) fn check_rule_object(
+    snapshot: &Snapshot,
+    served: &ServedKinds,
+    request: &Value,
+) -> CheckedRuleObject {
     let checking = RuleObjectCheck { snapshot, served };
     let Some((object, findings)) = rule_object_findings(&checking, request) else {
-        return AdmissionResponse::allowed();
+        return CheckedRuleObject::allowed();
     };
     let response = match findings.errors.as_slice() {
         [] => AdmissionResponse::allowed(),
         errors => invalid_response(&object, errors),
     };
-    let warnings = findings.warnings.iter().map(|warning| match &warning.upstream_words {
+    let warnings = findings.warnings.iter().map(rule_warning);
+    let response = AdmissionResponse { warnings: warnings.collect(), ..response };
+    let namespace = Text::from(object.str_at(&["metadata", "namespace"]));
+    let scope = AccessScope {
+        served: &served.resources,
+        named: &|rules| exactly_named(rules, &served.resources),
+        namespace: &namespace,
+    };
+    let with_access = |program: BackgroundProgram| {
+        let accesses = scope.of_program(&program);
+        (program, accesses)
+    };
+    let background = match response.is_allowed {
+        true => findings.background.into_iter().map(with_access).collect(),
+        false => Vec::new(),
+    };
+    CheckedRuleObject { response, object, background }
+}
+
+/// A rule object that was checked.
+#[derive(Debug)]
+pub(crate) struct CheckedRuleObject {
+    /// The response, as far as it does not depend on rights.
+    pub(crate) response: AdmissionResponse,
+    object: Value,
+    /// What its rules do in the background, and what they do it with; nothing where that has not changed.
+    pub(crate) background: Vec<(BackgroundProgram, Vec<ResourceAccess>)>,
+}
+
+impl CheckedRuleObject {
+    fn allowed() -> Self {
+        Self { response: AdmissionResponse::allowed(), object: Value::Null, background: Vec::new() }
+    }
+
+    /// Returns the response with what the `answers` say about the rights of `account`.
+    pub(crate) fn with_answers(
+        self,
+        snapshot: &Snapshot,
+        account: &str,
+        answers: &AccessAnswers,
+    ) -> AdmissionResponse {
+        let document = Document::written(self.object, "the object");
+        let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
+        let language = dialect.and_then(|dialect| dialect.cluster_support());
+        let (mut errors, mut warnings) = (Vec::new(), self.response.warnings);
+        for ((program, _), missing) in self.background.iter().zip(&answers.missing) {
+            let lacks = MissingAccess { account, program, missing };
+            let problem =
+                language.filter(|_| !missing.is_empty()).and_then(|one| one.access_problem(&document, &lacks));
+            let Some(problem) = problem else { continue };
+            let fault = FieldError::of(&document, &problem);
+            match problem.is_error() {
+                true => errors.push(fault),
+                false => warnings.push(rule_warning(&fault)),
+            }
+        }
+        if answers.unanswered > 0 {
+            warnings.push(shortened_warning(&format!(
+                "not all rights of {account} could be checked; the status of the policy names what is missing"
+            )));
+        }
+        let response = match errors.as_slice() {
+            [] => AdmissionResponse::allowed(),
+            errors => invalid_response(&document.value, errors),
+        };
+        AdmissionResponse { warnings, ..response }
+    }
+}
+
+fn rule_warning(warning: &FieldError) -> String {
+    match &warning.upstream_words {
         Some(words) => shortened_warning(words),
         None => shortened_warning(&warning.to_string()),
-    });
-    AdmissionResponse { warnings: warnings.collect(), ..response }
+    }
 }
 
 /// What rule objects are checked with.
@@ -74,6 +155,7 @@ impl ServedKinds {
 struct RuleObjectFindings {
     errors: Vec<FieldError>,
     warnings: Vec<FieldError>,
+    background: Vec<BackgroundProgram>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
@@ -93,9 +175,11 @@ fn rule_object_findings(
     let object = with_request_name(object, text("namespace"), text("name"));
     let mut findings = compile_findings(checking, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
-    if let Some(old) = old.filter(|old| !findings.errors.is_empty() && has_same_content(old, &object)) {
-        let was_broken = compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty());
-        if was_broken {
+    if let Some(old) = old.filter(|old| has_same_content(old, &object)) {
+        // Nobody is kept from labelling a policy because a right was taken away since.
+        findings.background.clear();
+        let is_broken = !findings.errors.is_empty();
+        if is_broken && compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty()) {
             findings.warnings.append(&mut findings.errors);
         }
     }
@@ -121,7 +205,8 @@ fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<Ru
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
     let budget = &mut CompileBudget::default();
     let compiled = dialect.map(|dialect| {
-        kubewright_dialects::compile_within_budget(dialect, &document, &[], budget).diagnostics
+        let compiled = kubewright_dialects::compile_within_budget(dialect, &document, &[], budget);
+        (compiled.diagnostics, compiled.background)
     });
     let mut stored: Vec<Diagnostic> =
         snapshot.languages().flat_map(|language| language.storing_problems(&document)).collect();
@@ -130,13 +215,14 @@ fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<Ru
     if compiled.is_none() && stored.is_empty() {
         return None;
     }
-    let compiled = compiled.unwrap_or_default();
+    let (compiled, background) = compiled.unwrap_or_default();
     let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
     let doubtful = compiled.iter().chain(&stored).filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),
+        background,
     })
 }
 

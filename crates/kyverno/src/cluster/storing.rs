@@ -1,6 +1,6 @@
 //! What is wrong with a policy only where it is stored.
 
-use kubewright_engine::{Diagnostic, KindScopes};
+use kubewright_engine::{BackgroundProgram, Diagnostic, KindScopes, MissingAccess, ResourceAccess};
 use kubewright_value::{Document, Step, Value};
 
 use crate::diagnostics as code;
@@ -41,6 +41,43 @@ pub(super) fn rules_without_admission(document: &Document) -> Vec<Diagnostic> {
             Diagnostic::new(&code::NEVER_RUNS, message, document.locate_key(&path)).help(help)
         })
         .collect()
+}
+
+/// Returns what is wrong with a policy whose rule needs rights that the controller lacks, in Kyverno's words too.
+pub(super) fn missing_access(document: &Document, missing: &MissingAccess<'_>) -> Diagnostic {
+    let name = &missing.program.rule().rule;
+    let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
+    let place = rules.iter().position(|rule| rule.str_at(&["name"]) == name.as_str()).unwrap_or_default();
+    let of_rule = |key: &str| vec!["spec".into(), "rules".into(), Step::Index(place), key.into()];
+    let required = |path: &str| {
+        let resources: Vec<String> = missing.missing.iter().map(|one| required_words(missing.account, one)).collect();
+        format!("path: spec.rules[{place}].{path}.: {}", resources.join("; "))
+    };
+    let (path, words) = match missing.program {
+        BackgroundProgram::Generate(_) => (of_rule("generate"), required("generate.")),
+        BackgroundProgram::Mutate(_) => (of_rule("mutate"), required("mutate.targets")),
+        BackgroundProgram::Delete(_) => (vec!["spec".into(), "match".into()], cleanup_words(missing)),
+    };
+    let message = format!("`{}` lacks the RBAC rule {}", missing.account, missing.policy_rules());
+    let help = "grant it with a ClusterRole that has the label `rbac.kubewright.dev/aggregate-to-background: \"true\"`";
+    Diagnostic::new(&code::MISSING_ACCESS, message, document.locate_key(&path)).help(help).upstream(words)
+}
+
+fn required_words(account: &str, access: &ResourceAccess) -> String {
+    let place = match access.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" in namespace {namespace}"),
+    };
+    let verbs = access.verbs.join(",");
+    format!("{account} requires permissions {verbs} for resource {}{place}", access.qualified_kind())
+}
+
+fn cleanup_words(missing: &MissingAccess<'_>) -> String {
+    let verbs = missing.missing.iter().flat_map(|one| one.verbs.iter().map(move |verb| (one, verb)));
+    let words = verbs
+        .map(|(one, verb)| format!("cleanup controller has no permission to {verb} kind {}", one.kind))
+        .collect::<Vec<_>>();
+    words.join("; ")
 }
 
 /// Returns what is wrong with a PolicyException: a scan has no user to compare with.
