@@ -5,7 +5,7 @@ use kubewright_value::{Document, Step, Value};
 
 use crate::diagnostics as code;
 use crate::matching::kind;
-use crate::source::{self, DownstreamSource, Match, Method};
+use crate::source::{self, DownstreamContent, DownstreamSource, Match, Method};
 
 /// Kinds of which there are only subresources.
 const SUBRESOURCE_KINDS: [&str; 9] = [
@@ -134,6 +134,7 @@ pub(super) fn misplaced_downstreams(document: &Document, is_namespaced: &KindSco
         let Method::Generate(generate) = &rule.validate.method else { continue };
         for one in &generate.downstreams {
             problems.extend(misplaced_downstream(document, one, is_namespaced));
+            problems.extend(misplaced_source(document, one, is_namespaced));
             problems.extend(policy.namespace.as_ref().and_then(|_| variable_namespace(document, one)));
         }
     }
@@ -168,6 +169,32 @@ fn misplaced_downstream(
         _ => return None,
     };
     Some(Diagnostic::new(&code::MISPLACED_DOWNSTREAM, message, document.locate(path)).help(help))
+}
+
+/// Returns that the sources of a `cloneList` are sought in a namespace that they cannot have, or in none.
+fn misplaced_source(
+    document: &Document,
+    one: &DownstreamSource,
+    is_namespaced: &KindScopes<'_>,
+) -> Option<Diagnostic> {
+    let DownstreamContent::CloneList { kinds, namespace, .. } = &one.content else { return None };
+    let namespace = namespace.as_ref().filter(|namespace| !namespace.value.is_empty());
+    kinds.iter().find_map(|kind| {
+        let (version, name) = kind.value.rsplit_once('/')?;
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let (message, path, help) = match (is_namespaced(group, name)?, namespace) {
+            (true, None) => (
+                format!("a {name} is in a namespace, and `cloneList` gives none"),
+                &kind.path,
+                "give `cloneList.namespace`",
+            ),
+            (false, Some(namespace)) => {
+                (format!("a {name} has no namespace"), &namespace.path, "leave out `cloneList.namespace`")
+            }
+            _ => return None,
+        };
+        Some(Diagnostic::new(&code::MISPLACED_DOWNSTREAM, message, document.locate(path)).help(help))
+    })
 }
 
 #[cfg(test)]
