@@ -35,8 +35,8 @@ impl GenerateStep {
         let Self::Expression(expression) = self else { return Vec::new() };
         let mut found = expression.program.written_kinds();
         for read in expression.program.reads() {
-            let name = read.path.first().filter(|_| read.variable == "variables");
-            let variable = variables.iter().find(|one| Some(&one.name) == name);
+            let name = read.path.first().map(|name| format!("{}.{name}", read.variable));
+            let variable = variables.iter().find(|one| name.as_deref() == Some(&one.name));
             found.extend(variable.into_iter().flat_map(|one| one.expression.program.written_kinds()));
         }
         found.sort();
