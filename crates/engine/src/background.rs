@@ -183,3 +183,43 @@ impl DeletionPropagation {
         Self::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kubewright_k8s::Operations;
+
+    use super::*;
+
+    fn trigger(kind: &str, part: &str, operations: &[Operation]) -> WebhookRule {
+        WebhookRule {
+            group: "*".into(),
+            version: "*".into(),
+            name: KindOrResource::Kind(kind.into()),
+            subresource: part.into(),
+            operations: operations.iter().copied().collect::<Operations>(),
+        }
+    }
+
+    #[test]
+    fn only_updates_of_named_kinds_are_worth_a_webhook_though_they_change_nothing() {
+        let both = [Operation::Create, Operation::Update];
+        let mut program = MutateProgram {
+            rule: Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: "r".into() }),
+            triggers: vec![
+                trigger("Secret", "", &both),
+                trigger("Pod", "eviction", &both),
+                trigger("*", "", &both),
+                trigger("Service", "", &[Operation::Create]),
+            ],
+            targets: Vec::new(),
+            mutates_existing: false,
+            skips_background_requests: true,
+            reads_requester: false,
+        };
+        let unchanged = BackgroundProgram::Mutate(program.clone()).unchanged_triggers();
+        assert_eq!(unchanged, [trigger("Secret", "", &[Operation::Update])]);
+        // Those are handed over anyway.
+        program.reads_requester = true;
+        assert_eq!(BackgroundProgram::Mutate(program).unchanged_triggers(), []);
+    }
+}

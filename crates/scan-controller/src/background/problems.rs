@@ -332,3 +332,23 @@ impl ProblemWriter<'_> {
         let _ = self.client.create(&events, &object.into()).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_fails_for_an_object_is_no_condition_where_events_are_kyvernos() {
+        let key = ObjectKey { kind: "ClusterPolicy".into(), name: "p".into(), ..ObjectKey::default() };
+        let policy = PolicyIdentity { key, ..PolicyIdentity::default() };
+        let problems = PolicyProblems::default();
+        problems.set_policies(std::iter::once(policy.clone()));
+        problems.add(&policy, ProblemReason::EvaluationFailed, "pod", "no such variable");
+        assert!(problems.due_statuses(true).is_empty());
+        let due = problems.due_statuses(false);
+        assert!(matches!(due.as_slice(), [(_, false, "PolicyError", message)] if message == "no such variable"));
+        problems.add(&policy, ProblemReason::MissingPermission, "permissions", "no right");
+        let due = problems.due_statuses(true);
+        assert!(matches!(due.as_slice(), [(_, false, "MissingPermission", message)] if message == "no right"));
+    }
+}
