@@ -7,8 +7,8 @@ use kubewright_cel::{Inputs, Timestamp};
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{
     ClusterExtensions, ClusterResources, ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect,
-    EventOccasion, EventWords, MissingAccess, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport,
-    WatchRole, WatchedResource,
+    EventOccasion, EventWords, MissingAccess, PolicyRule, ResponseParts, ResponseWording, RuleOutcome,
+    RuleReport, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Value};
@@ -186,8 +186,7 @@ impl ClusterExtensions for PolicyDialect {
 
     fn access_problem(&self, document: &Document, missing: &MissingAccess<'_>) -> Option<Diagnostic> {
         let message = format!("`{}` lacks the RBAC rule {}", missing.account, missing.policy_rules());
-        let help =
-            "grant it with a ClusterRole that has the label `rbac.kubewright.dev/aggregate-to-background: \"true\"`";
+        let help = "grant it with a ClusterRole that has the label `rbac.kubewright.dev/aggregate-to-background: \"true\"`";
         let location = document.locate_key(&["spec".into()]);
         Some(Diagnostic::new(self.language.missing_access?, message, location).help(help))
     }

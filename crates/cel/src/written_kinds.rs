@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn objects_that_are_written_out_tell_their_kinds() {
         check("[{'apiVersion': dyn('v1'), 'kind': dyn('Secret'), 'data': dyn({'a': 'b'})}]", &["v1 Secret"]);
-        let [secret, role] = ["{'apiVersion': 'v1', 'kind': 'Secret'}", "{'apiVersion': 'r/v1', 'kind': 'Role'}"];
+        let [secret, role] =
+            ["{'apiVersion': 'v1', 'kind': 'Secret'}", "{'apiVersion': 'r/v1', 'kind': 'Role'}"];
         check(&format!("object.a ? [{secret}] : [{role}]"), &["v1 Secret", "r/v1 Role"]);
         check(&format!("[{secret}] + [{role}]"), &["v1 Secret", "r/v1 Role"]);
         check("[{'apiVersion': 'v1', 'kind': string(object.kind)}, object]", &[]);

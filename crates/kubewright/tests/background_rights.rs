@@ -103,7 +103,8 @@ fn generated_objects(cluster: &TestCluster) {
     let variable = policy.replace("kind: NetworkPolicy", "kind: '{{ request.object.metadata.name }}'");
     store(cluster, &variable, true).expect_success();
 
-    let granted = "{apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, update, delete]}";
+    let granted =
+        "{apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, update, delete]}";
     grant(cluster, "makes-network-policies", granted);
     cluster.wait_until("the granted policy is stored", || store(cluster, &policy, false).is_success());
 
@@ -119,8 +120,13 @@ fn existing_objects(cluster: &TestCluster) {
     let policy = "{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: scales, namespace: default}, spec: {rules: [{name: \
                   scale, match: {any: [{resources: {kinds: [ConfigMap]}}]}, mutate: {targets: [{apiVersion: apps/v1, kind: \
                   Deployment/scale, name: web, namespace: default}], patchStrategicMerge: {spec: {replicas: 2}}}}]}}";
-    let rule = "{apiGroups: [\"apps\"], resources: [deployments/scale], verbs: [get, update]} in namespace default";
-    check_refused(cluster, policy, &[rule, "path: spec.rules[0].mutate.targets.: ", "apps/v1/Deployment/scale"]);
+    let rule =
+        "{apiGroups: [\"apps\"], resources: [deployments/scale], verbs: [get, update]} in namespace default";
+    check_refused(
+        cluster,
+        policy,
+        &[rule, "path: spec.rules[0].mutate.targets.: ", "apps/v1/Deployment/scale"],
+    );
     // Only the namespace of the policy counts.
     let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: scales, namespace: default}, rules: \
                 [{apiGroups: [apps], resources: [deployments/scale], verbs: [get, update]}]}\n---\n{apiVersion: \
@@ -141,7 +147,8 @@ fn existing_objects(cluster: &TestCluster) {
 fn deleted_objects(cluster: &TestCluster) {
     let policy = "{apiVersion: kyverno.io/v2, kind: ClusterCleanupPolicy, metadata: {name: deletes}, spec: {schedule: '0 0 1 1 \
                   *', match: {any: [{resources: {kinds: [ConfigMap]}}]}}}";
-    let words = ["verbs: [delete]", "cleanup controller has no permission to delete kind ConfigMap", "KW-K126"];
+    let words =
+        ["verbs: [delete]", "cleanup controller has no permission to delete kind ConfigMap", "KW-K126"];
     check_refused(cluster, policy, &words);
     // Kyverno stores a DeletingPolicy without asking.
     let policy = "{apiVersion: policies.kyverno.io/v1, kind: DeletingPolicy, metadata: {name: deletes}, spec: {schedule: '0 0 1 \

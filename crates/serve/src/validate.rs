@@ -88,8 +88,9 @@ impl CheckedRuleObject {
         let (mut errors, mut warnings) = (Vec::new(), self.response.warnings);
         for ((program, _), missing) in self.background.iter().zip(&answers.missing) {
             let lacks = MissingAccess { account, program, missing };
-            let problem =
-                language.filter(|_| !missing.is_empty()).and_then(|one| one.access_problem(&document, &lacks));
+            let problem = language
+                .filter(|_| !missing.is_empty())
+                .and_then(|one| one.access_problem(&document, &lacks));
             let Some(problem) = problem else { continue };
             let fault = FieldError::of(&document, &problem);
             match problem.is_error() {

@@ -36,11 +36,7 @@ impl ResourceAccess {
 impl fmt::Display for ResourceAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { group, resource, namespace, verbs, .. } = self;
-        write!(
-            f,
-            "{{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{}]}}",
-            verbs.join(", ")
-        )?;
+        write!(f, "{{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{}]}}", verbs.join(", "))?;
         match namespace.as_str() {
             "" => Ok(()),
             namespace => write!(f, " in namespace {namespace}"),

@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use kubewright_serve::log::LogLevel;
 
-use super::checked::{check_account_name, check_certificate_name, check_dns_label, check_namespace, check_webhook_url};
+use super::checked::{
+    check_account_name, check_certificate_name, check_dns_label, check_namespace, check_webhook_url,
+};
 use super::{RuleOptions, SharedFlags};
 
 /// Runs the admission webhook of a cluster.

@@ -50,7 +50,8 @@ pub(super) fn missing_access(document: &Document, missing: &MissingAccess<'_>) -
     let place = rules.iter().position(|rule| rule.str_at(&["name"]) == name.as_str()).unwrap_or_default();
     let of_rule = |key: &str| vec!["spec".into(), "rules".into(), Step::Index(place), key.into()];
     let required = |path: &str| {
-        let resources: Vec<String> = missing.missing.iter().map(|one| required_words(missing.account, one)).collect();
+        let resources: Vec<String> =
+            missing.missing.iter().map(|one| required_words(missing.account, one)).collect();
         format!("path: spec.rules[{place}].{path}.: {}", resources.join("; "))
     };
     let (path, words) = match missing.program {

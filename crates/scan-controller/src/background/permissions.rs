@@ -128,7 +128,8 @@ fn merged(accesses: Vec<ResourceAccess>) -> Vec<ResourceAccess> {
     let mut all: Vec<ResourceAccess> = Vec::new();
     for access in accesses {
         let is_same = |one: &&mut ResourceAccess| {
-            (&one.group, &one.resource, &one.namespace) == (&access.group, &access.resource, &access.namespace)
+            (&one.group, &one.resource, &one.namespace)
+                == (&access.group, &access.resource, &access.namespace)
         };
         match all.iter_mut().find(is_same) {
             Some(known) => {
@@ -152,7 +153,8 @@ mod tests {
             verbs: verbs.to_vec(),
             ..ResourceAccess::default()
         };
-        let all = merged(vec![of("pods", &["get"]), of("services", &["get"]), of("pods", &["get", "update"])]);
+        let all =
+            merged(vec![of("pods", &["get"]), of("services", &["get"]), of("pods", &["get", "update"])]);
         assert_eq!(all, [of("pods", &["get", "update"]), of("services", &["get"])]);
     }
 }

@@ -346,9 +346,13 @@ mod tests {
         problems.add(&policy, ProblemReason::EvaluationFailed, "pod", "no such variable");
         assert!(problems.due_statuses(true).is_empty());
         let due = problems.due_statuses(false);
-        assert!(matches!(due.as_slice(), [(_, false, "PolicyError", message)] if message == "no such variable"));
+        assert!(
+            matches!(due.as_slice(), [(_, false, "PolicyError", message)] if message == "no such variable")
+        );
         problems.add(&policy, ProblemReason::MissingPermission, "permissions", "no right");
         let due = problems.due_statuses(true);
-        assert!(matches!(due.as_slice(), [(_, false, "MissingPermission", message)] if message == "no right"));
+        assert!(
+            matches!(due.as_slice(), [(_, false, "MissingPermission", message)] if message == "no right")
+        );
     }
 }

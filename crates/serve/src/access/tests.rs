@@ -109,7 +109,8 @@ fn copies_need_the_source_and_synchronised_ones_more() {
     let source = "{apiGroups: [\"\"], resources: [configmaps], verbs: [get]} in namespace shop";
     let made = "{apiGroups: [\"\"], resources: [configmaps], verbs: [get, create]}";
     assert_eq!(accesses("", &generates(false)), [made, source]);
-    let kept = "{apiGroups: [\"\"], resources: [configmaps], verbs: [get, create, update, delete, list, watch]}";
+    let kept =
+        "{apiGroups: [\"\"], resources: [configmaps], verbs: [get, create, update, delete, list, watch]}";
     assert_eq!(accesses("", &generates(true)), [kept, source]);
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCa
     }
     let (review, checked) = match checked {
         Ok(checked) => checked,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     let response = with_access_checked(state, checked, call.deadline).await;
     if !response.is_allowed {
@@ -81,7 +81,7 @@ async fn with_access_checked(
 }
 
 /// A review about a rule object that was checked, or the response to what is none.
-type CheckedReview = Result<(AdmissionReview, CheckedRuleObject), HttpResponse>;
+type CheckedReview = Result<(AdmissionReview, CheckedRuleObject), Box<HttpResponse>>;
 
 /// Checks a rule object with the kinds in `resources`. Returns also whether it names another.
 async fn checked_in_lane(
@@ -99,11 +99,12 @@ async fn checked_in_lane(
 }
 
 fn checked_rule_object(state: &ServerState, call: &WebhookCall, served: &ServedKinds) -> CheckedReview {
-    let review = AdmissionReview::read(&call.bytes).map_err(|bad| unreadable_review(state, &bad))?;
+    let review =
+        AdmissionReview::read(&call.bytes).map_err(|bad| Box::new(unreadable_review(state, &bad)))?;
     let snapshot = state.snapshot.load_full();
     let checked =
         catch_unwind(AssertUnwindSafe(|| validate::check_rule_object(&snapshot, served, &review.raw)));
-    checked.map(|checked| (review, checked)).map_err(|_| panicked(state))
+    checked.map(|checked| (review, checked)).map_err(|_| Box::new(panicked(state)))
 }
 
 /// Answers a review about a namespace that is given a label that exempts it from all rules.

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn the_administrator_acts_as_the_account() {
-        let text = impersonating("users: [{name: user, user: {token: t}}]", "controller").expect("a kubeconfig");
+        let text =
+            impersonating("users: [{name: user, user: {token: t}}]", "controller").expect("a kubeconfig");
         let config = json::parse(&text).expect("JSON");
         let user = config.get("users").and_then(|users| users.item(0)).expect("a user");
         assert_eq!(user.str_at(&["user", "as"]), "system:serviceaccount:kyverno:controller");
@@ -103,6 +104,9 @@ mod tests {
     fn only_the_rights_of_the_scan_are_taken_from_an_installation() {
         let installed = "{kind: ClusterRole, metadata: {name: kubewright}}\n---\n{kind: ClusterRole, metadata: {name: \
                          kubewright-scan-rules}}\n---\n{kind: Deployment, metadata: {name: kubewright-scan}}\n";
-        assert_eq!(scan_rights(installed), r#"{"kind":"ClusterRole","metadata":{"name":"kubewright-scan-rules"}}"#);
+        assert_eq!(
+            scan_rights(installed),
+            r#"{"kind":"ClusterRole","metadata":{"name":"kubewright-scan-rules"}}"#
+        );
     }
 }
