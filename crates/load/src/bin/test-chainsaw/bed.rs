@@ -54,6 +54,10 @@ const SUITE_TIMEOUT_SECONDS: &str = "420";
 /// Kinds in the namespace `default` that a failed suite may have left.
 const KINDS_IN_DEFAULT: &str = "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,pods,ingresses,networkpolicies,secrets,services,configmaps,roles,rolebindings,policyreports";
 
+/// Kinds that policies of suites generate.
+const GENERATED_KINDS: &str =
+    "secrets,configmaps,networkpolicies,resourcequotas,limitranges,roles,rolebindings,serviceaccounts";
+
 /// Namespaces that are not made by suites.
 const LASTING_NAMESPACES: [&str; 6] =
     ["default", "kube-system", "kube-public", "kube-node-lease", "kyverno", "kubemod-system"];
@@ -263,6 +267,8 @@ impl TestBed {
         let native = "validatingadmissionpolicies,validatingadmissionpolicybindings,\
                       mutatingadmissionpolicies,mutatingadmissionpolicybindings";
         delete(&[native, "--all"]);
+        // Copies stay when their policy goes, also in namespaces that are not of a suite.
+        delete(&[GENERATED_KINDS, "--all-namespaces", "--selector=generate.kyverno.io/policy-name"]);
         if !is_failed {
             return;
         }
@@ -272,7 +278,7 @@ impl TestBed {
                 delete(&["namespace", name]);
             }
         }
-        delete(&[KINDS_IN_DEFAULT, "--all", "-n", "default", "--field-selector=metadata.name!=kubernetes"]);
+        delete(&[KINDS_IN_DEFAULT, "-n", "default", "--field-selector=metadata.name!=kubernetes"]);
     }
 
     fn kubectl(&self, arguments: &[&str], stdin: &str) -> Result<String, String> {
