@@ -3,16 +3,17 @@
 //! A policy is asked about when it is stored, for the account of the controller that carries it out, and again by that
 //! controller from time to time, because rights change. Both say what is missing as the RBAC rule to grant.
 
-use kubewright_cluster::{ApiResource, Client, DiscoveredResources, GroupVersionResource};
+mod ask;
+
+use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{
     BackgroundProgram, DeleteProgram, DownstreamTemplate, GenerateProgram, KindOrResource, MutateProgram,
     ResourceAccess, WebhookRule,
 };
-use kubewright_value::{Map, Text, Value, json};
-
-mod ask;
+use kubewright_value::Text;
 
 pub(crate) use ask::{AccessAnswers, ask_access};
+pub use ask::{account_user, is_permitted};
 
 /// Finds the resources that rules name.
 pub type NamedResources<'n> = dyn Fn(&[WebhookRule]) -> Vec<ApiResource> + 'n;
@@ -182,60 +183,6 @@ fn is_exactly(rule: &WebhookRule, resource: &ApiResource) -> bool {
         KindOrResource::Resource(name) => *name == resource.resource,
     };
     is_named && (rule.group == "*" || rule.group == resource.group)
-}
-
-/// Returns whether `user`, or this program itself without one, may do `verb` as `access` says; nothing where the API server
-/// does not say.
-pub async fn is_permitted(
-    client: &Client,
-    user: Option<&str>,
-    access: &ResourceAccess,
-    verb: &str,
-) -> Option<bool> {
-    let (resource, part) = access.resource.split_once('/').unwrap_or((&access.resource, ""));
-    let attributes = Map::from([
-        ("group", access.group.clone().into()),
-        ("resource", resource.into()),
-        ("subresource", part.into()),
-        ("verb", verb.into()),
-        ("namespace", access.namespace.clone().into()),
-    ]);
-    let mut spec = Map::from([("resourceAttributes", attributes.into())]);
-    let (kind, plural) = match user {
-        None => ("SelfSubjectAccessReview", "selfsubjectaccessreviews"),
-        Some(user) => {
-            spec.insert("user".into(), user.into());
-            spec.insert("groups".into(), account_groups(user));
-            ("SubjectAccessReview", "subjectaccessreviews")
-        }
-    };
-    let review = Map::from([
-        ("apiVersion", "authorization.k8s.io/v1".into()),
-        ("kind", kind.into()),
-        ("spec", spec.into()),
-    ]);
-    let path = GroupVersionResource::new("authorization.k8s.io", "v1", plural).all();
-    let answer = client.raw("POST", &path, Some(&review.into())).await.ok()?;
-    let answer = json::parse(&answer).ok()?;
-    answer.at(&["status", "allowed"]).and_then(Value::as_bool)
-}
-
-/// Returns the groups that every ServiceAccount is in.
-fn account_groups(user: &str) -> Value {
-    let mut groups = vec!["system:authenticated".into(), "system:serviceaccounts".into()];
-    if let Some((namespace, _)) = user.strip_prefix(ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':')) {
-        groups.push(format!("system:serviceaccounts:{namespace}").into());
-    }
-    Value::array(groups)
-}
-
-/// What the user names of ServiceAccounts start with.
-const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
-
-/// Returns the user name of the ServiceAccount `name` in `namespace`.
-#[must_use]
-pub fn account_user(namespace: &str, name: &str) -> String {
-    format!("{ACCOUNT_PREFIX}{namespace}:{name}")
 }
 
 #[cfg(test)]

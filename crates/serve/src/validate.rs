@@ -3,20 +3,22 @@
 //! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
 //! repaired or removed.
 
+mod checked;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_cluster::DiscoveredResources;
-use kubewright_engine::{
-    BackgroundProgram, Diagnostic, FieldError, MissingAccess, ResourceAccess, invalid_object_message,
-};
+use kubewright_engine::{BackgroundProgram, Diagnostic, FieldError, ResourceAccess, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
-use crate::access::{AccessAnswers, AccessScope, exactly_named};
+use crate::access::{AccessScope, exactly_named};
 use crate::review::AdmissionResponse;
+
+pub(crate) use checked::CheckedRuleObject;
 
 /// How long a warning may be; the API server cuts what is longer.
 const MAX_RULE_WARNING_CHARACTERS: usize = 256;
@@ -43,72 +45,31 @@ pub(crate) fn check_rule_object(
     };
     let warnings = findings.warnings.iter().map(rule_warning);
     let response = AdmissionResponse { warnings: warnings.collect(), ..response };
+    let background = match response.is_allowed {
+        true => with_accesses(served, &object, findings.background),
+        false => Vec::new(),
+    };
+    CheckedRuleObject { response, object, background }
+}
+
+/// Returns the programs of the rule object `object`, each with what it does.
+fn with_accesses(
+    served: &ServedKinds,
+    object: &Value,
+    programs: Vec<BackgroundProgram>,
+) -> Vec<(BackgroundProgram, Vec<ResourceAccess>)> {
     let namespace = Text::from(object.str_at(&["metadata", "namespace"]));
+    let resources = &served.resources;
     let scope = AccessScope {
-        served: &served.resources,
-        named: &|rules| exactly_named(rules, &served.resources),
+        served: resources,
+        named: &|rules| exactly_named(rules, resources),
         namespace: &namespace,
     };
     let with_access = |program: BackgroundProgram| {
         let accesses = scope.of_program(&program);
         (program, accesses)
     };
-    let background = match response.is_allowed {
-        true => findings.background.into_iter().map(with_access).collect(),
-        false => Vec::new(),
-    };
-    CheckedRuleObject { response, object, background }
-}
-
-/// A rule object that was checked.
-#[derive(Debug)]
-pub(crate) struct CheckedRuleObject {
-    /// The response, as far as it does not depend on rights.
-    pub(crate) response: AdmissionResponse,
-    object: Value,
-    /// What its rules do in the background, and what they do it with; nothing where that has not changed.
-    pub(crate) background: Vec<(BackgroundProgram, Vec<ResourceAccess>)>,
-}
-
-impl CheckedRuleObject {
-    fn allowed() -> Self {
-        Self { response: AdmissionResponse::allowed(), object: Value::Null, background: Vec::new() }
-    }
-
-    /// Returns the response with what the `answers` say about the rights of `account`.
-    pub(crate) fn with_answers(
-        self,
-        snapshot: &Snapshot,
-        account: &str,
-        answers: &AccessAnswers,
-    ) -> AdmissionResponse {
-        let document = Document::written(self.object, "the object");
-        let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
-        let language = dialect.and_then(|dialect| dialect.cluster_support());
-        let (mut errors, mut warnings) = (Vec::new(), self.response.warnings);
-        for ((program, _), missing) in self.background.iter().zip(&answers.missing) {
-            let lacks = MissingAccess { account, program, missing };
-            let problem = language
-                .filter(|_| !missing.is_empty())
-                .and_then(|one| one.access_problem(&document, &lacks));
-            let Some(problem) = problem else { continue };
-            let fault = FieldError::of(&document, &problem);
-            match problem.is_error() {
-                true => errors.push(fault),
-                false => warnings.push(rule_warning(&fault)),
-            }
-        }
-        if answers.unanswered > 0 {
-            warnings.push(shortened_warning(&format!(
-                "not all rights of {account} could be checked; the status of the policy names what is missing"
-            )));
-        }
-        let response = match errors.as_slice() {
-            [] => AdmissionResponse::allowed(),
-            errors => invalid_response(&document.value, errors),
-        };
-        AdmissionResponse { warnings, ..response }
-    }
+    programs.into_iter().map(with_access).collect()
 }
 
 fn rule_warning(warning: &FieldError) -> String {

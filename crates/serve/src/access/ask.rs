@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::Client;
+use kubewright_cluster::{Client, GroupVersionResource};
 use kubewright_engine::{BackgroundProgram, ResourceAccess};
+use kubewright_value::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-
-use super::is_permitted;
 
 /// How many questions a policy may lead to; its controller asks about all of them later.
 const MAX_ACCESS_QUESTIONS: usize = 60;
@@ -107,4 +106,62 @@ fn add_missing(missing: &mut Vec<ResourceAccess>, access: &ResourceAccess, verb:
         Some(known) => known.verbs.push(verb),
         None => missing.push(ResourceAccess { verbs: vec![verb], ..access.clone() }),
     }
+}
+
+/// Returns whether `user`, or this program itself without one, may do `verb` as `access` says; nothing where the API server
+/// does not say.
+pub async fn is_permitted(
+    client: &Client,
+    user: Option<&str>,
+    access: &ResourceAccess,
+    verb: &str,
+) -> Option<bool> {
+    let (kind, plural) = match user {
+        None => ("SelfSubjectAccessReview", "selfsubjectaccessreviews"),
+        Some(_) => ("SubjectAccessReview", "subjectaccessreviews"),
+    };
+    let review = Map::from([
+        ("apiVersion", "authorization.k8s.io/v1".into()),
+        ("kind", kind.into()),
+        ("spec", review_spec(user, access, verb)),
+    ]);
+    let path = GroupVersionResource::new("authorization.k8s.io", "v1", plural).all();
+    let answer = client.raw("POST", &path, Some(&review.into())).await.ok()?;
+    let answer = json::parse(&answer).ok()?;
+    answer.at(&["status", "allowed"]).and_then(Value::as_bool)
+}
+
+fn review_spec(user: Option<&str>, access: &ResourceAccess, verb: &str) -> Value {
+    let (resource, part) = access.resource.split_once('/').unwrap_or((&access.resource, ""));
+    let attributes = Map::from([
+        ("group", access.group.clone().into()),
+        ("resource", resource.into()),
+        ("subresource", part.into()),
+        ("verb", verb.into()),
+        ("namespace", access.namespace.clone().into()),
+    ]);
+    let mut spec = Map::from([("resourceAttributes", attributes.into())]);
+    if let Some(user) = user {
+        spec.insert("user".into(), user.into());
+        spec.insert("groups".into(), account_groups(user));
+    }
+    spec.into()
+}
+
+/// Returns the groups that every ServiceAccount is in.
+pub(super) fn account_groups(user: &str) -> Value {
+    let mut groups = vec!["system:authenticated".into(), "system:serviceaccounts".into()];
+    if let Some((namespace, _)) = user.strip_prefix(ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':')) {
+        groups.push(format!("system:serviceaccounts:{namespace}").into());
+    }
+    Value::array(groups)
+}
+
+/// What the user names of ServiceAccounts start with.
+const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+/// Returns the user name of the ServiceAccount `name` in `namespace`.
+#[must_use]
+pub fn account_user(namespace: &str, name: &str) -> String {
+    format!("{ACCOUNT_PREFIX}{namespace}:{name}")
 }

@@ -3,6 +3,9 @@ use std::sync::Arc;
 use kubewright_engine::{CloneSource, RuleId};
 use kubewright_k8s::{Operation, Operations};
 
+use kubewright_value::json;
+
+use super::ask::account_groups;
 use super::*;
 
 fn resource(group: &str, version: &str, resource: &str, kind: &str) -> ApiResource {
