@@ -32,6 +32,8 @@ kubewright_engine::codes! {
     BAD_SCHEDULE "KW-A052" Error "a schedule cannot be read";
     NEVER_DUE "KW-A053" Warning "a schedule that never comes";
     DELETES_ALL "KW-A054" Warning "a policy deletes everything that it matches";
+    MISSING_ACCESS "KW-A055" Error "the controller lacks a right that a policy needs";
+    DELETIONS_NOT_PERMITTED "KW-A056" Warning "the controller may not delete what a policy names";
     NULL_OBJECT "KW-A032" Warning "a policy for deletions reads `object`, which is null there";
     NO_MUTATIONS "KW-A040" Error "a policy has no mutations";
     ATOMIC_PATCH "KW-A041" Warning "a patch of an atomic list, map or structure";

@@ -23,6 +23,8 @@ pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
     policy_rules: &[],
     checks_exceptions: false,
     claims_webhook: false,
+    // Kyverno stores such a policy and deletes nothing.
+    missing_access: Some(&crate::diagnostics::DELETIONS_NOT_PERMITTED),
 };
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
     checks_exceptions: false,
     // Kyverno learns of triggers by a webhook, and programs wait for its condition. Here watches do that.
     claims_webhook: true,
+    missing_access: Some(&crate::diagnostics::MISSING_ACCESS),
 };
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
     policy_rules: &[],
     checks_exceptions: false,
     claims_webhook: false,
+    missing_access: None,
 };
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
     policy_rules: &[],
     checks_exceptions: false,
     claims_webhook: false,
+    missing_access: Some(&crate::diagnostics::MISSING_ACCESS),
 };
 
 #[cfg(test)]

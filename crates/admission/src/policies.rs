@@ -7,8 +7,8 @@ use kubewright_cel::{Inputs, Timestamp};
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{
     ClusterExtensions, ClusterResources, ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect,
-    EventOccasion, EventWords, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport,
-    WatchRole, WatchedResource,
+    EventOccasion, EventWords, MissingAccess, PolicyRule, ResponseParts, ResponseWording, RuleOutcome,
+    RuleReport, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Value};
@@ -51,6 +51,9 @@ pub(crate) struct PolicyLanguage {
     pub(crate) checks_exceptions: bool,
     /// Whether programs wait for the condition of a webhook even where there is none.
     pub(crate) claims_webhook: bool,
+    /// What is reported where the controller lacks a right that a policy needs; nothing for policies without work in the
+    /// background.
+    pub(crate) missing_access: Option<&'static Code>,
 }
 
 /// What all policies are compiled with.
@@ -179,6 +182,13 @@ impl ClusterExtensions for PolicyDialect {
         let location = document.locate_key(&["spec".into()]);
         let message = "field `policyRefs` is missing or empty, so that the exception is from no policy";
         vec![Diagnostic::new(&code::MISSING_FIELD, message, location)]
+    }
+
+    fn access_problem(&self, document: &Document, missing: &MissingAccess<'_>) -> Option<Diagnostic> {
+        let message = format!("`{}` lacks the RBAC rule {}", missing.account, missing.policy_rules());
+        let help = "grant it with a ClusterRole that has the label `rbac.kubewright.dev/aggregate-to-background: \"true\"`";
+        let location = document.locate_key(&["spec".into()]);
+        Some(Diagnostic::new(self.language.missing_access?, message, location).help(help))
     }
 
     fn exception_expiry(&self, document: &Document) -> Option<i128> {

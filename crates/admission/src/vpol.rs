@@ -42,6 +42,7 @@ pub(crate) const LANGUAGE: PolicyLanguage = PolicyLanguage {
     }],
     checks_exceptions: true,
     claims_webhook: false,
+    missing_access: None,
 };
 
 /// Returns whether `document` makes exceptions from ValidatingPolicies.

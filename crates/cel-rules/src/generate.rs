@@ -7,7 +7,7 @@ use kubewright_value::{Step, Text, Value};
 use super::judge::{self, ConditionResult, ExpressionSubject, Violation};
 use super::scope::{ExpressionFailure, ExpressionScope, VariableValues};
 use super::template::ObjectTemplate;
-use super::{CelChecks, CelExpression, Leniency};
+use super::{CelChecks, CelExpression, LazyVariable, Leniency};
 use kubewright_dialect_kit::notes::TraceNotes;
 
 /// One entry of a list of what a policy makes.
@@ -27,6 +27,21 @@ impl GenerateStep {
             Self::Expression(expression) => &expression.path,
             Self::Template(template) => template.path(),
         }
+    }
+
+    /// Returns `apiVersion` and `kind` of the objects that an expression, or one of the `variables` that it reads, writes out.
+    #[must_use]
+    pub fn written_kinds(&self, variables: &[LazyVariable]) -> Vec<(Text, Text)> {
+        let Self::Expression(expression) = self else { return Vec::new() };
+        let mut found = expression.program.written_kinds();
+        for read in expression.program.reads() {
+            let name = read.path.first().map(|name| format!("{}.{name}", read.variable));
+            let variable = variables.iter().find(|one| name.as_deref() == Some(&one.name));
+            found.extend(variable.into_iter().flat_map(|one| one.expression.program.written_kinds()));
+        }
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// Returns whether an expression of it reads the namespace of the object.

@@ -25,6 +25,7 @@ mod standard;
 mod structures;
 mod time;
 mod val;
+mod written_kinds;
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use kubewright_k8s::CronSchedule;
+use kubewright_k8s::{CronSchedule, Operation};
 use kubewright_value::Text;
 
-use crate::{RuleId, WebhookRule};
+use crate::{KindOrResource, RuleId, WebhookRule};
 
 /// The work of one rule in the background.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,29 @@ impl BackgroundProgram {
             Self::Delete(_) => Vec::new(),
         }
     }
+
+    /// Returns the updates that only a webhook sees because they change nothing, so that nothing is stored. Rules that change
+    /// existing objects are triggered by them all the same; what others make is there already.
+    #[must_use]
+    pub fn unchanged_triggers(&self) -> Vec<WebhookRule> {
+        match self {
+            Self::Mutate(program) if !program.reads_requester => {
+                program.triggers.iter().filter_map(unchanged_trigger).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns the updates of `rule`. Those of every kind of the cluster are not worth a webhook.
+fn unchanged_trigger(rule: &WebhookRule) -> Option<WebhookRule> {
+    let (KindOrResource::Kind(name) | KindOrResource::Resource(name)) = &rule.name;
+    let is_watched = !is_part(rule) && !name.contains('*') && rule.operations.contains(Operation::Update);
+    is_watched.then(|| WebhookRule {
+        subresource: Text::default(),
+        operations: [Operation::Update].into_iter().collect(),
+        ..rule.clone()
+    })
 }
 
 fn handed_triggers(triggers: &[WebhookRule], reads_requester: bool) -> Vec<WebhookRule> {
@@ -160,5 +183,45 @@ impl DeletionPropagation {
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_k8s::Operations;
+
+    use super::*;
+
+    fn trigger(kind: &str, part: &str, operations: &[Operation]) -> WebhookRule {
+        WebhookRule {
+            group: "*".into(),
+            version: "*".into(),
+            name: KindOrResource::Kind(kind.into()),
+            subresource: part.into(),
+            operations: operations.iter().copied().collect::<Operations>(),
+        }
+    }
+
+    #[test]
+    fn only_updates_of_named_kinds_are_worth_a_webhook_though_they_change_nothing() {
+        let both = [Operation::Create, Operation::Update];
+        let mut program = MutateProgram {
+            rule: Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: "r".into() }),
+            triggers: vec![
+                trigger("Secret", "", &both),
+                trigger("Pod", "eviction", &both),
+                trigger("*", "", &both),
+                trigger("Service", "", &[Operation::Create]),
+            ],
+            targets: Vec::new(),
+            mutates_existing: false,
+            skips_background_requests: true,
+            reads_requester: false,
+        };
+        let unchanged = BackgroundProgram::Mutate(program.clone()).unchanged_triggers();
+        assert_eq!(unchanged, [trigger("Secret", "", &[Operation::Update])]);
+        // Those are handed over anyway.
+        program.reads_requester = true;
+        assert_eq!(BackgroundProgram::Mutate(program).unchanged_triggers(), []);
     }
 }

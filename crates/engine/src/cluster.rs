@@ -3,6 +3,7 @@
 //! What one document needs in a cluster (webhooks, watches, lookups) is part of its
 //! [`CompiledPolicy`](crate::CompiledPolicy); the traits here are about a language as a whole.
 
+mod access;
 mod admission_policy;
 mod event;
 mod extensions;
@@ -11,6 +12,7 @@ mod resources;
 mod response;
 mod webhook;
 
+pub use access::{MissingAccess, ResourceAccess, policy_rules};
 pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL, NativeRule};
 pub use event::{EventOccasion, EventWords, NoticeKind};
 pub use extensions::{ClusterExtensions, KindScopes, SharedDataSource};

@@ -27,8 +27,9 @@ pub use background::{
 pub use cluster::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
     ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
-    KindOrResource, KindScopes, NativeRule, Needs, NoticeKind, PolicyRule, ResponseParts, ResponseWording,
-    RuleFailure, RuleReport, SharedDataSource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
+    KindOrResource, KindScopes, MissingAccess, NativeRule, Needs, NoticeKind, PolicyRule, ResourceAccess,
+    ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole, WatchedResource,
+    WebhookPlan, WebhookRule, policy_rules,
 };
 pub use decide::{DecisionSettings, Engine};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};

@@ -14,9 +14,9 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, PolicyRule,
-    ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole,
-    WatchedResource,
+    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, MissingAccess,
+    PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource,
+    WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
@@ -189,6 +189,10 @@ impl ClusterExtensions for Kyverno {
             true => storing::misplaced_downstreams(document, is_namespaced),
             false => Vec::new(),
         }
+    }
+
+    fn access_problem(&self, document: &Document, missing: &MissingAccess<'_>) -> Option<Diagnostic> {
+        Some(storing::missing_access(document, missing))
     }
 
     fn exception_expiry(&self, document: &Document) -> Option<i128> {

@@ -90,6 +90,7 @@ kubewright_engine::codes! {
     IMMUTABLE_RULE "KW-K123" Error "an update changes more than what a generate rule makes";
     STALE_TARGET "KW-K124" Warning "an update changes which object a generate rule makes";
     MISPLACED_DOWNSTREAM "KW-K125" Error "a generated object that cannot be where the rule puts it";
+    MISSING_ACCESS "KW-K126" Error "the controller lacks a right that a rule needs";
     IMAGE_REFERENCES "KW-K130" Error "an image rule names its images wrongly";
     AUDIT_MUTATES "KW-K131" Error "a rule that only reports changes digests";
     NOTARY_SIGNER "KW-K132" Error "a signer that Notary signatures do not have";

@@ -1,5 +1,5 @@
-//! Requests that rules in the background need as they were made: because they read who asked, or because the request is about
-//! a part of an object, of which nothing is stored.
+//! Requests that rules in the background need as they were made: because they read who asked, or because nothing is stored: the
+//! request is about a part of an object, or it is an update that changes nothing.
 //!
 //! A review writes nothing, so what it saw goes through a bounded queue. It reaches the controller as a ConfigMap in our own
 //! namespace, which the controller deletes. A program that can create one there can pretend to be another user, so it is not
@@ -23,9 +23,15 @@ use crate::review::AdmissionReview;
 /// The name of the webhook that sees these requests.
 pub(crate) const HANDED_WEBHOOK: &str = "requests.background.kubewright.dev";
 
+/// The name of the webhook that sees updates, of which those that change nothing are handed over.
+pub(crate) const UNCHANGED_WEBHOOK: &str = "unchanged.background.kubewright.dev";
+
 /// The label of ConfigMaps that carry a request, and the key of the request.
 pub const HANDED_LABEL: &str = "kubewright.dev/handed-request";
 const HANDED_KEY: &str = "request";
+
+/// The key that says of a request that it changes nothing.
+const UNCHANGED_KEY: &str = "unchanged";
 
 /// How many requests are stored at most, under names with these numbers.
 const MAX_STORED_HANDOVERS: usize = 500;
@@ -53,6 +59,22 @@ pub(crate) fn is_handed_over(request: &AdmissionRequest, own_namespace: &str) ->
     !request.is_dry_run
         && request.namespace != own_namespace
         && !matches!(request.kind.kind.as_str(), "Event" | "Lease")
+}
+
+/// Returns whether a request changes nothing, so that nothing is stored and no watch tells of it.
+pub(crate) fn is_unchanged(request: &AdmissionRequest) -> bool {
+    let content = |object: &Value| {
+        let mut object = object.clone();
+        let metadata =
+            object.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata {
+            // Who wrote when: the API server does not store that alone.
+            metadata.remove("managedFields");
+            metadata.remove("resourceVersion");
+        }
+        object
+    };
+    request.operation == Operation::Update && content(&request.object) == content(&request.old_object)
 }
 
 impl HandoverQueue {
@@ -115,6 +137,13 @@ pub fn handed_request(config_map: &Value) -> Option<AdmissionRequest> {
     Some(request)
 }
 
+/// Returns whether a ConfigMap carries a request that changes nothing.
+#[must_use]
+pub fn is_unchanged_request(config_map: &Value) -> bool {
+    let handed = json::parse(config_map.str_at(&["data", HANDED_KEY])).unwrap_or_default();
+    handed.get(UNCHANGED_KEY).and_then(Value::as_bool).unwrap_or_default()
+}
+
 /// Returns what is handed over of a request; nothing where it is too large.
 fn handed_text(review: &AdmissionReview) -> Option<String> {
     let request = &review.request;
@@ -135,6 +164,7 @@ fn handed_text(review: &AdmissionReview) -> Option<String> {
         ("request", raw),
         ("roles", texts(&request.roles)),
         ("clusterRoles", texts(&request.cluster_roles)),
+        (UNCHANGED_KEY, is_unchanged(request).into()),
     ]);
     let text = json::to_string(&handed.into());
     (text.len() <= MAX_HANDED_BYTES).then_some(text)
@@ -182,6 +212,23 @@ mod tests {
         assert_eq!(json::to_string(&request.object), r#"{"metadata":{"name":"a","uid":"x"}}"#);
         assert_eq!(request.user.str_at(&["username"]), "nancy");
         assert_eq!(request.cluster_roles, ["view"]);
+    }
+
+    #[test]
+    fn an_update_that_changes_nothing_is_told_apart() {
+        let update = |object: &str| {
+            review(&format!(
+                r#""operation":"UPDATE","kind":{{"group":"","version":"v1","kind":"Secret"}},"object":{object},
+                "oldObject":{{"metadata":{{"name":"a","resourceVersion":"7","managedFields":[1]}},"data":{{"a":"b"}}}}"#
+            ))
+        };
+        let same = update(r#"{"metadata":{"name":"a","managedFields":[2]},"data":{"a":"b"}}"#);
+        let changed = update(r#"{"metadata":{"name":"a"},"data":{"a":"c"}}"#);
+        for (asked, want) in [(same, true), (changed, false)] {
+            assert_eq!(is_unchanged(&asked.request), want);
+            let text = handed_text(&asked).expect("a small request");
+            assert_eq!(is_unchanged_request(&config_map(7, "kubewright-system", &text)), want);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! [`ClusterSupport`]: kubewright_engine::ClusterSupport
 
+pub mod access;
 pub mod admission_policies;
 pub mod binding;
 pub mod blocked;

@@ -1,7 +1,8 @@
 //! Lookups: queries of rules that the watch caches cannot answer.
 //!
 //! Only a checked [`ApiPath`] is sent to the API server, never a text of a rule. Equal queries of concurrent reviews are
-//! sent once, and an answer is cached for a second.
+//! sent once. An answer of another service is cached for a second; one about the cluster only for a moment, because a rule must
+//! see what was stored before the request that it is asked about.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +19,9 @@ use crate::services::{MAX_SERVICE_ANSWER_BYTES, Services};
 use crate::shared::{SharedEntries, SharedObjects};
 use crate::{Looking, Lookup, ServeSettings, Stores};
 
-/// How long an answer is good.
+/// How long an answer is good, and how long one about the cluster.
 const ANSWER_TTL: Duration = Duration::from_secs(1);
+const CLUSTER_ANSWER_TTL: Duration = Duration::from_millis(40);
 
 /// How many answers are remembered.
 const MAX_REMEMBERED_ANSWERS: usize = 1000;
@@ -110,8 +112,18 @@ impl ClusterLookup {
     }
 
     fn recent(&self, query: &Query) -> RecentAnswer {
+        let ttl = match query {
+            Query::Object(_) | Query::Api(ApiCall { service: None, .. }) => {
+                self.answer_ttl.min(CLUSTER_ANSWER_TTL)
+            }
+            _ => self.answer_ttl,
+        };
+        let is_good = |known: &&RecentAnswer| {
+            let ttl = if known.answer.initialized() { ttl } else { self.answer_ttl };
+            known.since.elapsed() < ttl
+        };
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < self.answer_ttl) {
+        if let Some(known) = all.get(query).filter(is_good) {
             return known.clone();
         }
         if all.len() >= MAX_REMEMBERED_ANSWERS {

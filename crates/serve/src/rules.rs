@@ -65,6 +65,7 @@ pub fn spawn_rule_compiler(
         known: None,
         is_ready: false,
         took: Duration::ZERO,
+        compiled: Instant::now(),
         fresh_until: Instant::now() + UNCHANGED_RECOMPILE_INTERVAL,
         generations: sender,
     };
@@ -83,6 +84,8 @@ struct RuleCompiler {
     is_ready: bool,
     /// How long compiling took the last time.
     took: Duration,
+    /// When that was.
+    compiled: Instant,
     /// When they are compiled anew though nothing has changed.
     fresh_until: Instant,
     generations: watch::Sender<u64>,
@@ -99,7 +102,7 @@ impl RuleCompiler {
             }
             is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
-                    if !self.has_lost_rules() {
+                    if !self.has_lost_rules() && !self.is_idle() {
                         debounce(&mut changes).await;
                     }
                     true
@@ -116,6 +119,12 @@ impl RuleCompiler {
         let known = self.known.as_ref().map_or(0, |known| known.rules.len());
         let there: usize = self.stores.of_role(WatchRole::Rule).map(|(_, store)| store.len()).sum();
         there < known && self.took < DEBOUNCE
+    }
+
+    /// Returns whether compiling is quick and nothing was compiled lately: whoever stores one rule expects that it counts, and
+    /// of many the others wait.
+    fn is_idle(&self) -> bool {
+        self.took < DEBOUNCE && self.compiled.elapsed() > MAX_DEBOUNCE
     }
 
     /// Compiles all rule objects. Without a change only values that depend on the time are new, so the generation stays.
@@ -139,7 +148,7 @@ impl RuleCompiler {
             return;
         };
         let took = begun.elapsed();
-        self.took = took;
+        (self.took, self.compiled) = (took, Instant::now());
         self.known = Some(objects);
         let interval = match snapshot.recompile {
             Recompile::Periodically => RECOMPILE_INTERVAL.max(took * RECOMPILE_PAUSE_FACTOR),

@@ -47,6 +47,9 @@ pub struct ServeSettings {
     pub has_success_events: bool,
     /// Who besides administrators may take a namespace out of all rules: `user:name`, `group:name` or either.
     pub guard_exempt: Vec<String>,
+    /// The user name of the controller that carries out rules in the background, whose rights are checked when a policy is
+    /// stored: `system:serviceaccount:namespace:name`. Without it nothing is asked.
+    pub background_account: Option<String>,
     /// Whether clients that know TLS 1.2 alone are served too.
     pub allows_tls12: bool,
     /// How many reviews may be under way; more are refused at once.
@@ -82,6 +85,7 @@ impl Default for ServeSettings {
             generates_admission_policies: false,
             has_success_events: false,
             guard_exempt: Vec::new(),
+            background_account: None,
             allows_tls12: false,
             max_in_flight: 64 * workers(),
             max_connections: 1000,

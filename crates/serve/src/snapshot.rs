@@ -14,7 +14,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 
 use crate::admission_policies::GenerationProgress;
-use crate::handover::HANDED_WEBHOOK;
+use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK};
 
 /// All compiled rules of a server.
 pub struct Snapshot {
@@ -197,6 +197,8 @@ struct Building {
     budget: CompileBudget,
     /// Requests that rules in the background need as they were made.
     handed: Vec<WebhookRule>,
+    /// Updates that rules in the background need though they change nothing.
+    unchanged: Vec<WebhookRule>,
 }
 
 impl Building {
@@ -210,6 +212,7 @@ impl Building {
             rules, webhooks, needs, recompile, native, status, diagnostics, background, ..
         } = compiled.unwrap_or_default();
         self.handed.extend(background.iter().flat_map(BackgroundProgram::handed_triggers));
+        self.unchanged.extend(background.iter().flat_map(BackgroundProgram::unchanged_triggers));
         let name = ObjectName::of(&document.value);
         let (admission_policy, remaining_webhooks) = match native {
             Some(Ok(native)) => (Some(Ok(Arc::new(native.admission_policy))), native.remaining_webhooks),
@@ -293,17 +296,22 @@ impl Building {
         }
     }
 
-    /// Adds a webhook without rules, behind which requests are only taken note of.
+    /// Adds webhooks without rules, behind which requests are only taken note of.
     fn attach_handed(&mut self) {
-        if self.handed.is_empty() {
-            return;
+        let handed = [
+            (HANDED_WEBHOOK, std::mem::take(&mut self.handed)),
+            (UNCHANGED_WEBHOOK, std::mem::take(&mut self.unchanged)),
+        ];
+        for (name, mut rules) in handed {
+            if rules.is_empty() {
+                continue;
+            }
+            rules.sort();
+            rules.dedup();
+            let plan = WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Ignore, rules);
+            let plan = WebhookPlan { shared_name: Some(name.into()), ..plan };
+            self.hooks.push((plan, Vec::new()));
         }
-        let mut rules = std::mem::take(&mut self.handed);
-        rules.sort();
-        rules.dedup();
-        let plan = WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Ignore, rules);
-        let plan = WebhookPlan { shared_name: Some(HANDED_WEBHOOK.into()), ..plan };
-        self.hooks.push((plan, Vec::new()));
     }
 
     /// Returns whether there may be one more dedicated webhook.

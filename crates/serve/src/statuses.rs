@@ -156,10 +156,17 @@ pub(crate) fn status_patch(
     for (key, value) in changed {
         patch.insert(key.clone(), value.clone());
     }
-    Some(Map::from([("status", patch.into())]).into())
+    let version = stored.str_at(&["metadata", "resourceVersion"]);
+    // The list of conditions is replaced as a whole: one that another program has added since must not be lost.
+    let is_guarded = patch.get("conditions").is_some() && !version.is_empty();
+    let mut change = Map::from([("status", patch.into())]);
+    if is_guarded {
+        change.insert("metadata".into(), Map::from([("resourceVersion", version.into())]).into());
+    }
+    Some(change.into())
 }
 
-/// Puts the conditions of others beside ours: the list is replaced as a whole.
+/// Puts the conditions of others after ours, which programs look for first. The list is replaced as a whole.
 fn with_other_conditions(wanted: &mut Value, stored: &[Value]) {
     let Some(ours) =
         wanted.as_object_mut().and_then(|map| map.get_mut("conditions")).and_then(Value::as_array_mut)
@@ -167,14 +174,11 @@ fn with_other_conditions(wanted: &mut Value, stored: &[Value]) {
         return;
     };
     let kind = |condition: &Value| condition.get("type").and_then(Value::as_str).map(Text::new);
-    let mut all = stored.to_vec();
-    for condition in std::mem::take(ours) {
-        match all.iter_mut().find(|other| kind(other) == kind(&condition)) {
-            Some(place) => *place = condition,
-            None => all.push(condition),
-        }
-    }
-    *ours = all;
+    let others: Vec<Value> = {
+        let is_ours = |other: &&Value| ours.iter().any(|one| kind(one) == kind(other));
+        stored.iter().filter(|other| !is_ours(other)).cloned().collect()
+    };
+    ours.extend(others);
 }
 
 #[cfg(test)]

@@ -3,17 +3,22 @@
 //! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
 //! repaired or removed.
 
+mod checked;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_cluster::DiscoveredResources;
-use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
+use kubewright_engine::{BackgroundProgram, Diagnostic, FieldError, ResourceAccess, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
+use crate::access::{AccessScope, exactly_named};
 use crate::review::AdmissionResponse;
+
+pub(crate) use checked::CheckedRuleObject;
 
 /// How long a warning may be; the API server cuts what is longer.
 const MAX_RULE_WARNING_CHARACTERS: usize = 256;
@@ -21,19 +26,57 @@ const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 /// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
 pub fn validate_rule_object(snapshot: &Snapshot, served: &ServedKinds, request: &Value) -> AdmissionResponse {
+    check_rule_object(snapshot, served, request).response
+}
+
+/// Returns the response to `request`, and what the rules of its object do in the background.
+pub(crate) fn check_rule_object(
+    snapshot: &Snapshot,
+    served: &ServedKinds,
+    request: &Value,
+) -> CheckedRuleObject {
     let checking = RuleObjectCheck { snapshot, served };
     let Some((object, findings)) = rule_object_findings(&checking, request) else {
-        return AdmissionResponse::allowed();
+        return CheckedRuleObject::allowed();
     };
     let response = match findings.errors.as_slice() {
         [] => AdmissionResponse::allowed(),
         errors => invalid_response(&object, errors),
     };
-    let warnings = findings.warnings.iter().map(|warning| match &warning.upstream_words {
+    let warnings = findings.warnings.iter().map(rule_warning);
+    let response = AdmissionResponse { warnings: warnings.collect(), ..response };
+    let background = match response.is_allowed {
+        true => with_accesses(served, &object, findings.background),
+        false => Vec::new(),
+    };
+    CheckedRuleObject { response, object, background }
+}
+
+/// Returns the programs of the rule object `object`, each with what it does.
+fn with_accesses(
+    served: &ServedKinds,
+    object: &Value,
+    programs: Vec<BackgroundProgram>,
+) -> Vec<(BackgroundProgram, Vec<ResourceAccess>)> {
+    let namespace = Text::from(object.str_at(&["metadata", "namespace"]));
+    let resources = &served.resources;
+    let scope = AccessScope {
+        served: resources,
+        named: &|rules| exactly_named(rules, resources),
+        namespace: &namespace,
+    };
+    let with_access = |program: BackgroundProgram| {
+        let accesses = scope.of_program(&program);
+        (program, accesses)
+    };
+    programs.into_iter().map(with_access).collect()
+}
+
+fn rule_warning(warning: &FieldError) -> String {
+    match &warning.upstream_words {
         Some(words) => shortened_warning(words),
         None => shortened_warning(&warning.to_string()),
-    });
-    AdmissionResponse { warnings: warnings.collect(), ..response }
+    }
 }
 
 /// What rule objects are checked with.
@@ -74,6 +117,7 @@ impl ServedKinds {
 struct RuleObjectFindings {
     errors: Vec<FieldError>,
     warnings: Vec<FieldError>,
+    background: Vec<BackgroundProgram>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
@@ -93,9 +137,11 @@ fn rule_object_findings(
     let object = with_request_name(object, text("namespace"), text("name"));
     let mut findings = compile_findings(checking, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
-    if let Some(old) = old.filter(|old| !findings.errors.is_empty() && has_same_content(old, &object)) {
-        let was_broken = compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty());
-        if was_broken {
+    if let Some(old) = old.filter(|old| has_same_content(old, &object)) {
+        // Nobody is kept from labelling a policy because a right was taken away since.
+        findings.background.clear();
+        let is_broken = !findings.errors.is_empty();
+        if is_broken && compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty()) {
             findings.warnings.append(&mut findings.errors);
         }
     }
@@ -121,7 +167,8 @@ fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<Ru
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document));
     let budget = &mut CompileBudget::default();
     let compiled = dialect.map(|dialect| {
-        kubewright_dialects::compile_within_budget(dialect, &document, &[], budget).diagnostics
+        let compiled = kubewright_dialects::compile_within_budget(dialect, &document, &[], budget);
+        (compiled.diagnostics, compiled.background)
     });
     let mut stored: Vec<Diagnostic> =
         snapshot.languages().flat_map(|language| language.storing_problems(&document)).collect();
@@ -130,13 +177,14 @@ fn compile_findings(checking: &RuleObjectCheck<'_>, object: &Value) -> Option<Ru
     if compiled.is_none() && stored.is_empty() {
         return None;
     }
-    let compiled = compiled.unwrap_or_default();
+    let (compiled, background) = compiled.unwrap_or_default();
     let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
     let doubtful = compiled.iter().chain(&stored).filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),
+        background,
     })
 }
 

@@ -10,6 +10,8 @@ mod definitions;
 mod exceptions;
 #[path = "kyverno_cluster/generated.rs"]
 mod generated;
+#[path = "kyverno_cluster/handed_requests.rs"]
+mod handed_requests;
 #[path = "kyverno_cluster/lookups.rs"]
 mod lookups;
 #[path = "kyverno_cluster/parts.rs"]

@@ -1,7 +1,8 @@
 //! Tests of DeletingPolicies: which objects they would delete, and when.
 
 use kubewright_engine::{
-    BackgroundProgram, ClosedWorld, DecisionSettings, DeletionPropagation, Dialect as _, Engine,
+    BackgroundProgram, ClosedWorld, ClusterExtensions as _, DecisionSettings, DeletionPropagation,
+    Dialect as _, Engine, MissingAccess, ResourceAccess,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, yaml};
@@ -146,4 +147,33 @@ fn mistakes_are_reported() {
         &format!("schedule: '@daily', deletionPropagationPolicy: Later, {PODS}, {condition}"),
         &["KW-A004"],
     );
+}
+
+/// Returns what is said about a policy whose controller may do nothing with Pods.
+fn lacking(language: &'static crate::policies::PolicyLanguage, text: &str) -> Option<String> {
+    let dialect = PolicyDialect::of(language, &[], Default::default());
+    let document = documents(text).remove(0);
+    let compiled = dialect.compile(&document, &[]);
+    let program = compiled.background.first().expect("work in the background");
+    let missing = [ResourceAccess {
+        resource: "pods".into(),
+        kind: "Pod".into(),
+        verbs: vec!["delete"],
+        ..ResourceAccess::default()
+    }];
+    let lacks = MissingAccess { account: "system:serviceaccount:a:b", program, missing: &missing };
+    let problem = dialect.access_problem(&document, &lacks)?;
+    Some(format!("{} {} {}", problem.code.id, problem.is_error(), problem.message))
+}
+
+#[test]
+fn a_missing_right_refuses_policies_that_change_and_warns_of_those_that_delete() {
+    let rule = "`system:serviceaccount:a:b` lacks the RBAC rule {apiGroups: [\"\"], resources: [pods], verbs: [delete]}";
+    let deleting = policy("DeletingPolicy", PODS);
+    assert_eq!(lacking(&crate::dpol::LANGUAGE, &deleting), Some(format!("KW-A056 false {rule}")));
+    let mutating = "apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: p}\nspec:\n  \
+                    evaluation: {mutateExisting: {enabled: true}}\n  matchConstraints: {resourceRules: [{apiGroups: [''], \
+                    apiVersions: [v1], operations: [CREATE], resources: [pods]}]}\n  mutations: [{patchType: JSONPatch, \
+                    jsonPatch: {expression: \"[]\"}}]\n";
+    assert_eq!(lacking(&crate::mpol::LANGUAGE, mutating), Some(format!("KW-A055 true {rule}")));
 }

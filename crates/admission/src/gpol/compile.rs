@@ -6,7 +6,9 @@ use kubewright_cel_rules::{
     AvailableVariables, CelChecks, DownstreamOrigin, Environments, ExpressionCompiler, GenerateStep,
     Leniency, Wording,
 };
-use kubewright_engine::{BackgroundProgram, CompiledPolicy, GenerateProgram, RuleAction, RuleScope};
+use kubewright_engine::{
+    BackgroundProgram, CompiledPolicy, DownstreamTemplate, GenerateProgram, RuleAction, RuleScope,
+};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Text, Value};
 
@@ -40,7 +42,8 @@ pub(super) fn compile_generating_policy(
     let matcher = constraints.map(ConstraintsMatcher::compile);
     let home = draft.policy.namespace.clone();
     let scope = matcher.as_ref().map_or_else(RuleScope::default, |matcher| matcher.scope(home.as_ref()));
-    let background = background_program(&draft, &settings, matcher.as_ref());
+    let downstreams = downstream_templates(&checks, &steps);
+    let background = background_program(&draft, &settings, matcher.as_ref(), downstreams);
     let program = GeneratingProgram {
         document: Arc::clone(&draft.document),
         matcher,
@@ -107,17 +110,34 @@ fn compile_steps(
     (checks, steps)
 }
 
+/// Returns the kinds that are made, as far as expressions write them out.
+fn downstream_templates(checks: &CelChecks, steps: &[GenerateStep]) -> Vec<DownstreamTemplate> {
+    let mut templates: Vec<DownstreamTemplate> = Vec::new();
+    for (api_version, kind) in steps.iter().flat_map(|step| step.written_kinds(&checks.variables)) {
+        let template = DownstreamTemplate {
+            api_version: Some(api_version),
+            kind: Some(kind),
+            ..DownstreamTemplate::default()
+        };
+        if !templates.contains(&template) {
+            templates.push(template);
+        }
+    }
+    templates
+}
+
 fn background_program(
     draft: &PolicyDraft,
     settings: &GeneratingPolicySettings,
     matcher: Option<&ConstraintsMatcher>,
+    downstreams: Vec<DownstreamTemplate>,
 ) -> BackgroundProgram {
     let triggers = matcher.map(ConstraintsMatcher::resources).unwrap_or_default();
     BackgroundProgram::Generate(GenerateProgram {
         rule: draft.id(Text::default()),
         generates_on_delete: triggers.iter().any(|rule| rule.operations.contains(Operation::Delete)),
         triggers,
-        downstreams: Vec::new(),
+        downstreams,
         synchronizes: settings.synchronizes,
         orphans_downstream: settings.orphans_downstream,
         generates_existing: settings.generates_existing,

@@ -228,6 +228,21 @@ fn a_controller_learns_the_triggers_and_the_settings() {
     assert_eq!(program.triggers.len(), 1);
 }
 
+#[test]
+fn a_controller_learns_the_kinds_that_expressions_write_out() {
+    let spec = format!(
+        "variables: [{{name: made, expression: '[{CONFIG}]'}}, {{name: other, expression: '{{\"apiVersion\": \"v1\", \"kind\": \
+         \"Secret\"}}'}}]\ngenerate: [{{expression: 'generator.Apply(\"x\", variables.made)'}}]"
+    );
+    let dialect = PolicyDialect::of(&crate::gpol::LANGUAGE, &[], Default::default());
+    let compiled = dialect.compile(&documents(&policy("GeneratingPolicy", &spec))[0], &[]);
+    let [BackgroundProgram::Generate(program)] = compiled.background.as_slice() else {
+        panic!("one program: {:?}", compiled.background)
+    };
+    let kinds: Vec<_> = program.downstreams.iter().map(|one| one.kind.as_deref().unwrap_or("")).collect();
+    assert_eq!((kinds, &program.downstreams[0].namespace), (vec!["ConfigMap"], &None));
+}
+
 #[track_caller]
 fn reports(spec: &str, want: &[&str]) {
     let dialect = PolicyDialect::of(&crate::gpol::LANGUAGE, &[], Default::default());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kubewright_value::{Deadline, Document, Text, Value};
 
-use crate::{ApiCall, Diagnostic};
+use crate::{ApiCall, Diagnostic, MissingAccess};
 use kubewright_k8s::ApiPath;
 
 /// What only some rule languages do in a cluster. Each method has a default that does nothing.
@@ -40,6 +40,12 @@ pub trait ClusterExtensions: Send + Sync {
     /// kind whether its objects are in namespaces, where that is known.
     fn scope_problems(&self, _document: &Document, _is_namespaced: &KindScopes<'_>) -> Vec<Diagnostic> {
         Vec::new()
+    }
+
+    /// Returns what is wrong with storing the policy in `document` while the controller lacks rights that a rule needs: an
+    /// error refuses the policy, a warning only tells.
+    fn access_problem(&self, _document: &Document, _missing: &MissingAccess<'_>) -> Option<Diagnostic> {
+        None
     }
 
     /// Returns when the exception in `document` expires, in nanoseconds since 1970.

@@ -108,6 +108,17 @@ pub(super) fn check_webhook_url(text: &str) -> Result<String, String> {
     Err("the address is written `https://HOST:PORT`, without a path".to_owned())
 }
 
+/// Checks the name of a ServiceAccount with its namespace.
+pub(super) fn check_account_name(text: &str) -> Result<String, String> {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    match text.split_once('/') {
+        Some((namespace, name)) if !name.is_empty() && name.chars().all(is_inner) => {
+            check_namespace(namespace).map(|_| text.to_owned())
+        }
+        _ => Err("expected `namespace/name` of a ServiceAccount".to_owned()),
+    }
+}
+
 /// Checks the name of a Certificate with its namespace.
 #[cfg(feature = "serve")]
 pub(super) fn check_certificate_name(text: &str) -> Result<String, String> {

@@ -3,7 +3,9 @@
 use clap::Args;
 
 use super::SharedFlags;
-use super::checked::{check_dns_label, check_image, check_own_namespace, check_readable_resource};
+use super::checked::{
+    check_account_name, check_dns_label, check_image, check_own_namespace, check_readable_resource,
+};
 
 /// Prints the manifests that install the webhook and the scanner in a cluster.
 #[derive(Debug, Args)]
@@ -45,6 +47,11 @@ pub(crate) struct InstallArguments {
     /// A pull secret in the namespace of the installation that rules may use; grants the server read access; may be repeated
     #[arg(long = "registry-secret", value_name = "NAME", value_parser = check_dns_label)]
     pub(crate) registry_secrets: Vec<String>,
+
+    /// The ServiceAccount (`namespace/name`) of the controller that carries out policies in the background: a policy for which
+    /// its rights do not suffice is refused [default: that of the scanner]
+    #[arg(long, value_name = "ACCOUNT", value_parser = check_account_name)]
+    pub(crate) background_account: Option<String>,
 
     /// Leave out the scanner, which judges all stored objects and writes reports
     #[arg(long)]

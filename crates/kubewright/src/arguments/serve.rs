@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use kubewright_serve::log::LogLevel;
 
-use super::checked::{check_certificate_name, check_dns_label, check_namespace, check_webhook_url};
+use super::checked::{
+    check_account_name, check_certificate_name, check_dns_label, check_namespace, check_webhook_url,
+};
 use super::{RuleOptions, SharedFlags};
 
 /// Runs the admission webhook of a cluster.
@@ -73,6 +75,11 @@ pub(crate) struct ServeArguments {
     /// may be either; may be repeated
     #[arg(long = "guard-exempt", value_name = "WHO", value_delimiter = ',')]
     pub(crate) guard_exempt: Vec<String>,
+
+    /// The ServiceAccount (`namespace/name`) of the controller that carries out policies in the background: a policy for which
+    /// its rights do not suffice is refused [default: rights are not checked]
+    #[arg(long, value_name = "ACCOUNT", conflicts_with = "offline", value_parser = check_account_name)]
+    pub(crate) background_account: Option<String>,
 
     /// Also write an Event for each admitted request that a policy was content with
     #[arg(long, conflicts_with = "offline")]

@@ -62,6 +62,7 @@ fn chart_values(arguments: &InstallArguments, dialects: &[String]) -> Result<Val
         (&["replicas"], i64::from(arguments.replicas).into()),
         (&["canRead"], texts(&arguments.can_read)),
         (&["registrySecrets"], texts(&arguments.registry_secrets)),
+        (&["backgroundAccount"], arguments.background_account.as_deref().unwrap_or_default().into()),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
         (&["scan", "enabled"], (!arguments.no_scan).into()),

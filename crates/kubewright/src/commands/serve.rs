@@ -9,6 +9,7 @@ use kubewright_dialects::{DialectOptions, KeySource};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed_paths;
+use kubewright_serve::access::account_user;
 use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
 use kubewright_value::Document;
 
@@ -116,6 +117,11 @@ pub(super) fn seed_bytes<const N: usize>() -> Option<[u8; N]> {
     Some(bytes)
 }
 
+/// Returns the user name of a ServiceAccount that is given as `namespace/name`.
+fn account_name(account: &str) -> Option<String> {
+    account.split_once('/').map(|(namespace, name)| account_user(namespace, name))
+}
+
 fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
@@ -142,6 +148,7 @@ fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
         allowed_registries: arguments.flags.allowed_registries.clone(),
         has_success_events: arguments.success_events,
         guard_exempt: arguments.guard_exempt.clone(),
+        background_account: arguments.background_account.as_deref().and_then(account_name),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),
         certificate_grace: arguments.certificate_grace.unwrap_or(usual.certificate_grace),

@@ -1,6 +1,6 @@
 //! Tests of diagnostics, by the cases in `kyverno/tests/diagnostics.yaml`.
 
-use kubewright_engine::{ClusterExtensions as _, Dialect as _};
+use kubewright_engine::{ClusterExtensions as _, Dialect as _, MissingAccess, ResourceAccess};
 use kubewright_value::{Source, yaml};
 
 use super::super::Kyverno;
@@ -55,6 +55,15 @@ fn every_mistake_is_reported_where_it_stands() {
         if let Some(scopes) = case.get("namespaced") {
             let scopes = |_: &str, kind: &str| scopes.get(kind).and_then(Value::as_bool);
             diagnostics.extend(dialect.scope_problems(&document(&text), &scopes));
+        }
+        // What the controller may not do with ConfigMaps.
+        if let Some(verb) = case.get("lacks").and_then(Value::as_str) {
+            let programs = dialect.compile(&document(&text), &[]).background;
+            let verbs = vec![if verb == "create" { "create" } else { "delete" }];
+            let missing = [ResourceAccess { kind: "ConfigMap".into(), verbs, ..ResourceAccess::default() }];
+            let program = programs.first().expect("a rule in the background");
+            let lacks = MissingAccess { account: "system:serviceaccount:a:b", program, missing: &missing };
+            diagnostics.extend(dialect.access_problem(&document(&text), &lacks));
         }
         let found: Vec<String> = diagnostics
             .iter()

@@ -1,11 +1,11 @@
 //! What is wrong with a policy only where it is stored.
 
-use kubewright_engine::{Diagnostic, KindScopes};
+use kubewright_engine::{BackgroundProgram, Diagnostic, KindScopes, MissingAccess, ResourceAccess};
 use kubewright_value::{Document, Step, Value};
 
 use crate::diagnostics as code;
 use crate::matching::kind;
-use crate::source::{self, DownstreamSource, Match, Method};
+use crate::source::{self, DownstreamContent, DownstreamSource, Match, Method};
 
 /// Kinds of which there are only subresources.
 const SUBRESOURCE_KINDS: [&str; 9] = [
@@ -41,6 +41,44 @@ pub(super) fn rules_without_admission(document: &Document) -> Vec<Diagnostic> {
             Diagnostic::new(&code::NEVER_RUNS, message, document.locate_key(&path)).help(help)
         })
         .collect()
+}
+
+/// Returns what is wrong with a policy whose rule needs rights that the controller lacks, in Kyverno's words too.
+pub(super) fn missing_access(document: &Document, missing: &MissingAccess<'_>) -> Diagnostic {
+    let name = &missing.program.rule().rule;
+    let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
+    let place = rules.iter().position(|rule| rule.str_at(&["name"]) == name.as_str()).unwrap_or_default();
+    let of_rule = |key: &str| vec!["spec".into(), "rules".into(), Step::Index(place), key.into()];
+    let required = |path: &str| {
+        let resources: Vec<String> =
+            missing.missing.iter().map(|one| required_words(missing.account, one)).collect();
+        format!("path: spec.rules[{place}].{path}.: {}", resources.join("; "))
+    };
+    let (path, words) = match missing.program {
+        BackgroundProgram::Generate(_) => (of_rule("generate"), required("generate.")),
+        BackgroundProgram::Mutate(_) => (of_rule("mutate"), required("mutate.targets")),
+        BackgroundProgram::Delete(_) => (vec!["spec".into(), "match".into()], cleanup_words(missing)),
+    };
+    let message = format!("`{}` lacks the RBAC rule {}", missing.account, missing.policy_rules());
+    let help = "grant it with a ClusterRole that has the label `rbac.kubewright.dev/aggregate-to-background: \"true\"`";
+    Diagnostic::new(&code::MISSING_ACCESS, message, document.locate_key(&path)).help(help).upstream(words)
+}
+
+fn required_words(account: &str, access: &ResourceAccess) -> String {
+    let place = match access.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" in namespace {namespace}"),
+    };
+    let verbs = access.verbs.join(",");
+    format!("{account} requires permissions {verbs} for resource {}{place}", access.qualified_kind())
+}
+
+fn cleanup_words(missing: &MissingAccess<'_>) -> String {
+    let verbs = missing.missing.iter().flat_map(|one| one.verbs.iter().map(move |verb| (one, verb)));
+    let words = verbs
+        .map(|(one, verb)| format!("cleanup controller has no permission to {verb} kind {}", one.kind))
+        .collect::<Vec<_>>();
+    words.join("; ")
 }
 
 /// Returns what is wrong with a PolicyException: a scan has no user to compare with.
@@ -97,6 +135,7 @@ pub(super) fn misplaced_downstreams(document: &Document, is_namespaced: &KindSco
         let Method::Generate(generate) = &rule.validate.method else { continue };
         for one in &generate.downstreams {
             problems.extend(misplaced_downstream(document, one, is_namespaced));
+            problems.extend(misplaced_source(document, one, is_namespaced));
             problems.extend(policy.namespace.as_ref().and_then(|_| variable_namespace(document, one)));
         }
     }
@@ -131,6 +170,32 @@ fn misplaced_downstream(
         _ => return None,
     };
     Some(Diagnostic::new(&code::MISPLACED_DOWNSTREAM, message, document.locate(path)).help(help))
+}
+
+/// Returns that the sources of a `cloneList` are sought in a namespace that they cannot have, or in none.
+fn misplaced_source(
+    document: &Document,
+    one: &DownstreamSource,
+    is_namespaced: &KindScopes<'_>,
+) -> Option<Diagnostic> {
+    let DownstreamContent::CloneList { kinds, namespace, .. } = &one.content else { return None };
+    let namespace = namespace.as_ref().filter(|namespace| !namespace.value.is_empty());
+    kinds.iter().find_map(|kind| {
+        let (version, name) = kind.value.rsplit_once('/')?;
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let (message, path, help) = match (is_namespaced(group, name)?, namespace) {
+            (true, None) => (
+                format!("a {name} is in a namespace, and `cloneList` gives none"),
+                &kind.path,
+                "give `cloneList.namespace`",
+            ),
+            (false, Some(namespace)) => {
+                (format!("a {name} has no namespace"), &namespace.path, "leave out `cloneList.namespace`")
+            }
+            _ => return None,
+        };
+        Some(Diagnostic::new(&code::MISPLACED_DOWNSTREAM, message, document.locate(path)).help(help))
+    })
 }
 
 #[cfg(test)]

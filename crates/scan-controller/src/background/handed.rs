@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{GroupVersionResource, ResourceEvent, ResourceWatch, watch_resource};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_scan::ObjectKey;
-use kubewright_serve::handover::{HANDED_LABEL, handed_request};
+use kubewright_serve::handover::{HANDED_LABEL, handed_request, is_unchanged_request};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc;
 
@@ -34,6 +34,8 @@ const MAX_WAITING_REQUESTS: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct HandedRequest {
     pub(crate) request: AdmissionRequest,
+    /// Whether it is an update that changes nothing, of which no watch tells.
+    pub(crate) is_unchanged: bool,
     /// The name of the ConfigMap that carries it, and its uid.
     pub(crate) config_map: (Text, Text),
     /// Until when its object is waited for.
@@ -62,7 +64,8 @@ impl HandedRequest {
 
 /// Takes requests that are handed over, as long as a rule needs them.
 pub(crate) async fn run_handed(parts: BackgroundParts, context: Arc<JobContext>) {
-    let needs_requests = || context.state().policies().rules().any(|(_, rule)| rule.takes_handed);
+    let is_handed = |rule: &TriggeredRule| rule.takes_handed || rule.takes_unchanged;
+    let needs_requests = || context.state().policies().rules().any(|(_, rule)| is_handed(rule));
     while !needs_requests() {
         tokio::time::sleep(HANDED_POLL_INTERVAL).await;
     }
@@ -113,7 +116,7 @@ impl JobContext {
     ) -> JobEnd {
         let text = |key: &str| Text::from(object.str_at(&["metadata", key]));
         let written = self.sender.own().depth_of(&text("uid"), &text("resourceVersion"));
-        let policies = self.asked_policies(written.is_some());
+        let policies = self.asked_policies(written.is_some(), handed.is_unchanged);
         let trigger = if text("uid").is_empty() { uid.clone() } else { text("uid") };
         let operation = handed.request.operation;
         let depth = written.unwrap_or_default();
@@ -126,10 +129,17 @@ impl JobContext {
         job.end
     }
 
-    /// Returns the rules that are asked about requests, by policy.
-    fn asked_policies(&self, is_own_write: bool) -> Vec<(Arc<TriggeredPolicy>, Vec<LabelledRule>)> {
-        let is_asked =
-            |rule: &&TriggeredRule| rule.takes_handed && !(is_own_write && rule.skips_own_writes());
+    /// Returns the rules that are asked about requests, by policy. Rules that a watch tells of changes are asked about requests
+    /// that change nothing alone.
+    fn asked_policies(
+        &self,
+        is_own_write: bool,
+        is_unchanged: bool,
+    ) -> Vec<(Arc<TriggeredPolicy>, Vec<LabelledRule>)> {
+        let is_asked = |rule: &&TriggeredRule| {
+            let takes = rule.takes_handed || (is_unchanged && rule.takes_unchanged);
+            takes && !(is_own_write && rule.skips_own_writes())
+        };
         let keys = |policy: &Arc<TriggeredPolicy>| -> Vec<LabelledRule> {
             policy.rules.iter().filter(is_asked).map(|rule| rule.key.clone()).collect()
         };
@@ -163,6 +173,7 @@ fn take_request(context: &JobContext, event: &Value) {
     let Some(request) = handed_request(event) else { return };
     let handed = HandedRequest {
         request,
+        is_unchanged: is_unchanged_request(event),
         config_map: (text("name"), text("uid")),
         until: Instant::now() + STORED_TIMEOUT,
     };

@@ -1,20 +1,20 @@
 //! Whether our rights suffice for what policies do, asked when a policy is loaded: the missing rule is named before it is
 //! missed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, DiscoveredResources, GroupVersionResource};
-use kubewright_scan::KindKey;
-use kubewright_value::{Map, Text, Value, json};
+use kubewright_cluster::{Client, DiscoveredResources};
+use kubewright_engine::{ResourceAccess, policy_rules};
+use kubewright_serve::access::{AccessScope, is_permitted};
+use kubewright_value::Text;
 
 use super::job::JobContext;
 use super::policies::{BackgroundPolicies, PolicyIdentity, TriggeredProgram, TriggeredRule};
 use super::problems::ProblemReason;
 use super::resources::named_resources;
-use super::watches::template_kinds;
 use super::{BackgroundParts, arranged};
 
 /// How often is asked again: rights are granted after policies.
@@ -25,16 +25,6 @@ const PERMISSION_TICK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The subject of problems with rights.
 const PERMISSIONS: &str = "permissions";
-
-/// A right: what may be done with which resource.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Right {
-    group: Text,
-    resource: Text,
-    verb: &'static str,
-    /// The only namespace in which it is needed; empty for all.
-    namespace: Text,
-}
 
 /// Asks for the rights of policies whenever they change.
 pub(super) async fn run_permission_checks(parts: BackgroundParts, context: Arc<JobContext>) {
@@ -55,140 +45,101 @@ pub(super) async fn run_permission_checks(parts: BackgroundParts, context: Arc<J
     }
 }
 
-async fn check_rights(client: &Client, context: &JobContext, needed: Vec<(PolicyIdentity, BTreeSet<Right>)>) {
-    let mut known: HashMap<Right, bool> = HashMap::new();
-    for (policy, rights) in needed {
+async fn check_rights(
+    client: &Client,
+    context: &JobContext,
+    needed: Vec<(PolicyIdentity, Vec<ResourceAccess>)>,
+) {
+    let mut known = HashMap::new();
+    for (policy, accesses) in needed {
         let mut missing = Vec::new();
-        for right in rights {
-            let is_allowed = match known.get(&right) {
-                Some(is_allowed) => *is_allowed,
-                // An API server that does not answer says nothing about rights.
-                None => is_allowed(client, &right).await.unwrap_or(true),
-            };
-            known.insert(right.clone(), is_allowed);
-            if !is_allowed {
-                missing.push(right);
+        for access in accesses {
+            let verbs = missing_verbs(client, &access, &mut known).await;
+            if !verbs.is_empty() {
+                missing.push(ResourceAccess { verbs, ..access });
             }
         }
         match missing.is_empty() {
             true => context.problems.clear(&policy, PERMISSIONS),
             false => {
-                let message = missing_rights(&missing);
+                let message =
+                    format!("the ServiceAccount of the scan lacks the RBAC rule {}", policy_rules(&missing));
                 context.problems.add(&policy, ProblemReason::MissingPermission, PERMISSIONS, &message);
             }
         }
     }
 }
 
+/// A question: group, resource, namespace and verb.
+type AskedVerb = (Text, Text, Text, &'static str);
+
+async fn missing_verbs(
+    client: &Client,
+    access: &ResourceAccess,
+    known: &mut HashMap<AskedVerb, bool>,
+) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    for verb in &access.verbs {
+        let ResourceAccess { group, resource, namespace, .. } = access;
+        let asked = (group.clone(), resource.clone(), namespace.clone(), *verb);
+        let is_allowed = match known.get(&asked) {
+            Some(is_allowed) => *is_allowed,
+            // An API server that does not answer says nothing about rights.
+            None => is_permitted(client, None, access, verb).await.unwrap_or(true),
+        };
+        known.insert(asked, is_allowed);
+        if !is_allowed {
+            missing.push(*verb);
+        }
+    }
+    missing
+}
+
 /// Returns the rights that each policy needs.
-pub(crate) fn needed_rights(
+fn needed_rights(
     policies: &BackgroundPolicies,
     served: &DiscoveredResources,
-) -> Vec<(PolicyIdentity, BTreeSet<Right>)> {
+) -> Vec<(PolicyIdentity, Vec<ResourceAccess>)> {
+    let named = |rules: &[_]| named_resources(rules, served).into_values().collect();
     let mut needed = Vec::new();
     for policy in &policies.triggered {
-        let rights = policy.rules.iter().flat_map(|rule| rule_rights(rule, served)).collect();
-        needed.push((policy.identity.clone(), rights));
+        let namespace = &policy.identity.key.namespace;
+        let scope = AccessScope { served, named: &named, namespace };
+        let accesses = policy.rules.iter().flat_map(|rule| rule_access(rule, &scope)).collect();
+        needed.push((policy.identity.clone(), merged(accesses)));
     }
     for policy in &policies.scheduled {
-        let mut rights = BTreeSet::new();
-        let namespace = policy.program.namespace.clone().unwrap_or_default();
-        for resource in named_resources(&policy.program.targets, served).into_values() {
-            let namespace = if resource.is_namespaced { namespace.clone() } else { Text::default() };
-            add_rights(&mut rights, (&resource.group, &resource.resource), &["list", "delete"], &namespace);
-        }
-        needed.push((policy.identity.clone(), rights));
+        let namespace = &policy.program.namespace.clone().unwrap_or_default();
+        let scope = AccessScope { served, named: &named, namespace };
+        needed.push((policy.identity.clone(), scope.of_delete(&policy.program)));
     }
     needed
 }
 
-fn rule_rights(rule: &TriggeredRule, served: &DiscoveredResources) -> BTreeSet<Right> {
-    let mut rights = BTreeSet::new();
-    let anywhere = Text::default();
-    for resource in named_resources(rule.triggers(), served).into_values() {
-        let verbs = ["get", "list", "watch"];
-        add_rights(&mut rights, (&resource.group, &resource.resource), &verbs, &anywhere);
-    }
+fn rule_access(rule: &TriggeredRule, scope: &AccessScope<'_>) -> Vec<ResourceAccess> {
     match &rule.program {
-        TriggeredProgram::Generate(program) => {
-            for KindKey { group, kind } in template_kinds(program) {
-                let Some(resource) = served.of_kind(&group, &kind) else { continue };
-                let verbs: &[&'static str] = match program.synchronizes {
-                    true => &["get", "list", "watch", "create", "update", "delete"],
-                    false => &["get", "create"],
-                };
-                add_rights(&mut rights, (&resource.group, &resource.resource), verbs, &anywhere);
-                if program.uses_server_side_apply {
-                    add_rights(&mut rights, (&resource.group, &resource.resource), &["patch"], &anywhere);
-                }
+        TriggeredProgram::Generate(program) => scope.of_generate(program),
+        TriggeredProgram::Mutate(program) => scope.of_mutate(program),
+    }
+}
+
+/// Returns `accesses` with those of several rules to one resource as one.
+fn merged(accesses: Vec<ResourceAccess>) -> Vec<ResourceAccess> {
+    let mut all: Vec<ResourceAccess> = Vec::new();
+    for access in accesses {
+        let is_same = |one: &&mut ResourceAccess| {
+            (&one.group, &one.resource, &one.namespace)
+                == (&access.group, &access.resource, &access.namespace)
+        };
+        match all.iter_mut().find(is_same) {
+            Some(known) => {
+                let new = access.verbs.iter().filter(|verb| !known.verbs.contains(verb)).copied();
+                known.verbs.extend(new.collect::<Vec<_>>());
             }
-        }
-        TriggeredProgram::Mutate(program) => {
-            for resource in named_resources(&program.targets, served).into_values() {
-                let verbs = ["get", "list", "update"];
-                add_rights(&mut rights, (&resource.group, &resource.resource), &verbs, &anywhere);
-            }
+            None => all.push(access),
         }
     }
-    rights
-}
-
-fn add_rights(
-    rights: &mut BTreeSet<Right>,
-    (group, resource): (&Text, &Text),
-    verbs: &[&'static str],
-    namespace: &Text,
-) {
-    rights.extend(verbs.iter().map(|verb| Right {
-        group: group.clone(),
-        resource: resource.clone(),
-        verb,
-        namespace: namespace.clone(),
-    }));
-}
-
-/// Returns whether we have a right; nothing where that is not known.
-pub(crate) async fn is_allowed(client: &Client, right: &Right) -> Option<bool> {
-    let attributes = Map::from([
-        ("group", right.group.clone().into()),
-        ("resource", right.resource.clone().into()),
-        ("verb", right.verb.into()),
-        ("namespace", right.namespace.clone().into()),
-    ]);
-    let review = Map::from([
-        ("apiVersion", "authorization.k8s.io/v1".into()),
-        ("kind", "SelfSubjectAccessReview".into()),
-        ("spec", Map::from([("resourceAttributes", attributes.into())]).into()),
-    ]);
-    let path = GroupVersionResource::new("authorization.k8s.io", "v1", "selfsubjectaccessreviews").all();
-    let answer = client.raw("POST", &path, Some(&review.into())).await.ok()?;
-    let answer = json::parse(&answer).ok()?;
-    answer.at(&["status", "allowed"]).and_then(Value::as_bool)
-}
-
-impl Right {
-    /// Returns the right to do `verb` with a resource in all namespaces.
-    pub(crate) fn anywhere(group: &Text, resource: &Text, verb: &'static str) -> Self {
-        Self { group: group.clone(), resource: resource.clone(), verb, namespace: Text::default() }
-    }
-}
-
-/// Returns what to grant, as rules of a ClusterRole in one line.
-fn missing_rights(missing: &[Right]) -> String {
-    let mut rules: BTreeMap<(&Text, &Text, &Text), Vec<&str>> = BTreeMap::new();
-    for right in missing {
-        rules.entry((&right.group, &right.resource, &right.namespace)).or_default().push(right.verb);
-    }
-    let rules: Vec<String> = rules
-        .into_iter()
-        .map(|((group, resource, namespace), verbs)| {
-            let place =
-                if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
-            let verbs = verbs.join(", ");
-            format!("{{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{verbs}]}}{place}")
-        })
-        .collect();
-    format!("the ServiceAccount of the scan lacks the RBAC rule {}", rules.join(" and "))
+    all
 }
 
 #[cfg(test)]
@@ -196,12 +147,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_rights_are_named_as_the_rule_to_grant() {
-        let right = |resource: &str, verb| Right::anywhere(&"apps".into(), &resource.into(), verb);
-        assert_eq!(
-            missing_rights(&[right("deployments", "get"), right("deployments", "update")]),
-            "the ServiceAccount of the scan lacks the RBAC rule \
-             {apiGroups: [\"apps\"], resources: [deployments], verbs: [get, update]}"
-        );
+    fn rights_of_several_rules_are_named_once() {
+        let of = |resource: &str, verbs: &[&'static str]| ResourceAccess {
+            resource: resource.into(),
+            verbs: verbs.to_vec(),
+            ..ResourceAccess::default()
+        };
+        let all =
+            merged(vec![of("pods", &["get"]), of("services", &["get"]), of("pods", &["get", "update"])]);
+        assert_eq!(all, [of("pods", &["get", "update"]), of("services", &["get"])]);
     }
 }

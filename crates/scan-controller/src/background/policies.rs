@@ -57,6 +57,8 @@ pub(crate) struct TriggeredRule {
     pub(crate) program: TriggeredProgram,
     /// Whether the webhook hands requests to it.
     pub(crate) takes_handed: bool,
+    /// Whether the webhook hands updates to it that change nothing.
+    pub(crate) takes_unchanged: bool,
 }
 
 /// What it does.
@@ -161,6 +163,7 @@ impl BackgroundPolicies {
             for program in &policy.programs {
                 let id = program.rule();
                 let takes_handed = !program.handed_triggers().is_empty();
+                let takes_unchanged = !program.unchanged_triggers().is_empty();
                 let program = match program.clone() {
                     BackgroundProgram::Generate(program) => TriggeredProgram::Generate(program),
                     BackgroundProgram::Mutate(program) => TriggeredProgram::Mutate(program),
@@ -176,7 +179,8 @@ impl BackgroundPolicies {
                     namespace: policy.key.namespace.clone(),
                     rule: id.rule.clone(),
                 };
-                rules.push(TriggeredRule { name: id.rule.clone(), key, program, takes_handed });
+                let name = id.rule.clone();
+                rules.push(TriggeredRule { name, key, program, takes_handed, takes_unchanged });
             }
             if !rules.is_empty() {
                 let engine = Engine::sharing(policy.rules.clone());

@@ -145,23 +145,30 @@ impl PolicyProblems {
             }
             to.write_event(&event).await;
         }
-        for (policy, is_ready, reason, message) in self.due_statuses() {
+        for (policy, is_ready, reason, message) in self.due_statuses(to.is_compatible) {
             if to.write_status(&policy, is_ready, reason, &message).await.is_ok() {
                 self.state().written.insert(policy.key.clone(), (is_ready, message));
             }
         }
     }
 
-    fn due_statuses(&self) -> Vec<(PolicyIdentity, bool, &'static str, String)> {
+    /// Returns the conditions to write. Kyverno tells of a rule that could not be evaluated for an object by Events alone.
+    fn due_statuses(&self, is_compatible: bool) -> Vec<(PolicyIdentity, bool, &'static str, String)> {
         let state = self.state();
         let mut due = Vec::new();
         for (key, policy) in &state.identities {
-            let problems = state.current.get(key).filter(|problems| !problems.is_empty());
+            let is_told =
+                |reason: ProblemReason| !(is_compatible && reason == ProblemReason::EvaluationFailed);
+            let problems = state.current.get(key).map(|problems| {
+                let told = problems.iter().filter(|((reason, _), _)| is_told(*reason));
+                told.collect::<BTreeMap<_, _>>()
+            });
+            let problems = problems.filter(|problems| !problems.is_empty());
             let written = state.written.get(key);
             let (is_ready, reason, message) = match problems {
                 Some(problems) => {
                     let reason = problems.keys().next().map_or("", |(reason, _)| reason.name());
-                    let mut messages: Vec<&str> = problems.values().map(String::as_str).collect();
+                    let mut messages: Vec<&str> = problems.values().map(|message| message.as_str()).collect();
                     messages.dedup();
                     let more = messages.len().saturating_sub(3);
                     messages.truncate(3);
@@ -225,10 +232,13 @@ impl ProblemWriter<'_> {
 
     /// Merges `fields` into the status of a policy.
     pub(crate) async fn patch_status(&self, policy: &PolicyIdentity, status: Value) -> Result<(), Error> {
+        self.patch_policy(policy, Map::from([("status", status)]).into()).await
+    }
+
+    async fn patch_policy(&self, policy: &PolicyIdentity, patch: Value) -> Result<(), Error> {
         let Some(path) = self.policy_path(policy).filter(|_| self.fence.is_open()) else { return Ok(()) };
         let path = ApiPath { subresource: "status".into(), ..path };
-        let patch = Map::from([("status", status)]);
-        match self.client.patch(&path, PatchType::Merge, &patch.into()).await {
+        match self.client.patch(&path, PatchType::Merge, &patch).await {
             // It is gone, or has no status: trying again would not help.
             Err(error) if !matches!(error.code(), Some(403 | 404 | 422)) => Err(error),
             _ => Ok(()),
@@ -266,7 +276,14 @@ impl ProblemWriter<'_> {
             ("lastTransitionTime", since.into()),
         ]);
         all.push(ours.into());
-        self.patch_status(policy, Map::from([("conditions", Value::array(all))]).into()).await
+        // The list is replaced as a whole: a condition that was written meanwhile is a conflict, and looked at again.
+        let version = stored.str_at(&["metadata", "resourceVersion"]).to_owned();
+        let status = Map::from([("conditions", Value::array(all))]);
+        let patch = Map::from([
+            ("metadata", Map::from([("resourceVersion", version.into())]).into()),
+            ("status", status.into()),
+        ]);
+        self.patch_policy(policy, patch.into()).await
     }
 
     async fn write_event(&self, event: &PolicyEvent) {
@@ -313,5 +330,29 @@ impl ProblemWriter<'_> {
         let events = kubewright_cluster::GroupVersionResource::new("", "v1", "events").within(namespace);
         // One that is refused is lost: the log says the same.
         let _ = self.client.create(&events, &object.into()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_fails_for_an_object_is_no_condition_where_events_are_kyvernos() {
+        let key = ObjectKey { kind: "ClusterPolicy".into(), name: "p".into(), ..ObjectKey::default() };
+        let policy = PolicyIdentity { key, ..PolicyIdentity::default() };
+        let problems = PolicyProblems::default();
+        problems.set_policies(std::iter::once(policy.clone()));
+        problems.add(&policy, ProblemReason::EvaluationFailed, "pod", "no such variable");
+        assert!(problems.due_statuses(true).is_empty());
+        let due = problems.due_statuses(false);
+        assert!(
+            matches!(due.as_slice(), [(_, false, "PolicyError", message)] if message == "no such variable")
+        );
+        problems.add(&policy, ProblemReason::MissingPermission, "permissions", "no right");
+        let due = problems.due_statuses(true);
+        assert!(
+            matches!(due.as_slice(), [(_, false, "MissingPermission", message)] if message == "no right")
+        );
     }
 }

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{
     ApiResource, Client, DiscoveredResources, ResourceEvent, ResourceWatch, watch_resource,
 };
-use kubewright_engine::DeletionPropagation;
+use kubewright_engine::{DeletionPropagation, ResourceAccess};
 use kubewright_scan::{KindKey, ObjectKey, is_quiet_kind};
+use kubewright_serve::access::is_permitted;
 use kubewright_serve::log::LogLevel;
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::{self, Sender};
@@ -22,7 +23,6 @@ use super::BackgroundParts;
 use super::cleanup::unix_seconds;
 use super::job::JobContext;
 use super::labels::title;
-use super::permissions::{Right, is_allowed};
 use super::send::SendError;
 use super::state::key_of;
 use super::times::seconds_of;
@@ -173,9 +173,13 @@ impl TtlTask {
 }
 
 async fn may_expire(client: &Client, resource: &ApiResource) -> bool {
+    let access = ResourceAccess {
+        group: resource.group.clone(),
+        resource: resource.resource.clone(),
+        ..ResourceAccess::default()
+    };
     for verb in ["delete", "list", "watch"] {
-        let right = Right::anywhere(&resource.group, &resource.resource, verb);
-        if is_allowed(client, &right).await != Some(true) {
+        if is_permitted(client, None, &access, verb).await != Some(true) {
             return false;
         }
     }

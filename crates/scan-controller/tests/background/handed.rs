@@ -11,6 +11,16 @@ const HOME: &str = "kubewright-system";
 /// Hands a request over, as the webhook does.
 fn hand_over(stage: &Stage, name: &str, request: &str) {
     let handed = format!(r#"{{"request":{request},"roles":[],"clusterRoles":["view"]}}"#);
+    store_handed(stage, name, handed);
+}
+
+/// Hands over an update that changes nothing.
+fn hand_unchanged(stage: &Stage, name: &str, request: &str) {
+    let handed = format!(r#"{{"request":{request},"roles":[],"clusterRoles":[],"unchanged":true}}"#);
+    store_handed(stage, name, handed);
+}
+
+fn store_handed(stage: &Stage, name: &str, handed: String) {
     let data = json::to_string(&Map::from([("request", Value::from(handed))]).into());
     stage.apply(&format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"{HOME}","labels":{{"kubewright.dev/handed-request":"true"}}}},"data":{data}}}"#
@@ -112,5 +122,32 @@ fn a_rule_that_changes_others_learns_who_made_a_request() {
     hand_over(&stage, "request-editor", &about_config_map("CREATE", "trigger", &uid, "nancy"));
     stage.within("the target names who asked", SOON, || stage.data("handed", "target", "editor") == "nancy");
     stage.within("the request is deleted", SOON, || !is_waiting(&stage, "request-editor"));
+    scan.stop();
+}
+
+#[test]
+fn an_update_that_changes_nothing_triggers_rules_that_change_others() {
+    let Some(stage) = Stage::for_background() else { return };
+    stage.namespace("handed", "{}");
+    let scan = stage.scan("one");
+    stage.within("the first pass ends", 3 * SOON, || scan.is_ready());
+    stage.put_config_map("handed", "target", "{}", "{}");
+    stage.put_config_map("handed", "trigger", "{app: owned}", "{}");
+    stage.apply(
+        "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: touches}, spec: {background: false, rules: [{name: touch, \
+         match: {any: [{resources: {kinds: [ConfigMap], operations: [UPDATE], selector: {matchLabels: {app: owned}}}}]}, \
+         mutate: {targets: [{apiVersion: v1, kind: ConfigMap, name: target, namespace: handed}], \
+         patchStrategicMerge: {data: {touched: '{{request.object.metadata.name}}'}}}}]}}",
+    );
+    std::thread::sleep(QUIET);
+    let uid = stage.config_map("handed", "trigger").unwrap_or_default();
+    let uid = uid.str_at(&["metadata", "uid"]).to_owned();
+    let request = about_config_map("UPDATE", "trigger", &uid, "nancy");
+    hand_over(&stage, "request-other", &request);
+    stage.within("a request for other rules is worked on", SOON, || !is_waiting(&stage, "request-other"));
+    assert_eq!(stage.data("handed", "target", "touched"), "", "a watch tells of what is stored");
+    hand_unchanged(&stage, "request-same", &request);
+    stage.within("the target is changed", SOON, || stage.data("handed", "target", "touched") == "trigger");
+    stage.within("the request is deleted", SOON, || !is_waiting(&stage, "request-same"));
     scan.stop();
 }

@@ -8,12 +8,13 @@ use hyper::StatusCode;
 use kubewright_cluster::DiscoveredResources;
 
 use super::{HttpResponse, WebhookCall, error_response, json_response};
+use crate::access::ask_access;
 use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
 use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
-use crate::validate::ServedKinds;
+use crate::validate::{CheckedRuleObject, ServedKinds};
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
@@ -36,7 +37,7 @@ pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCa
         Some(discovery) => discovery.resources().await.unwrap_or_default(),
         None => Arc::default(),
     };
-    let (mut response, mut is_missing) = match checked_in_lane(state, &call, known).await {
+    let (mut checked, mut is_missing) = match checked_in_lane(state, &call, known).await {
         Ok(checked) => checked,
         Err(error) => return lane_unavailable(state, error),
     };
@@ -46,20 +47,48 @@ pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCa
         tokio::time::sleep(DISCOVERY_PAUSE).await;
         let newer = tokio::time::timeout_at(call.deadline.into(), discovery.refreshed()).await;
         let Ok(Ok(newer)) = newer else { break };
-        (response, is_missing) = match checked_in_lane(state, &call, newer).await {
+        (checked, is_missing) = match checked_in_lane(state, &call, newer).await {
             Ok(checked) => checked,
             Err(error) => return lane_unavailable(state, error),
         };
     }
-    response
+    let (review, checked) = match checked {
+        Ok(checked) => checked,
+        Err(response) => return *response,
+    };
+    let response = with_access_checked(state, checked, call.deadline).await;
+    if !response.is_allowed {
+        let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
+        line.text("object", &review.request.subject()).text("reason", &response.message).write();
+    }
+    review_response(&review, &response)
 }
+
+/// Returns the response after the API server was asked whether the controller may do what the rules ask of it.
+async fn with_access_checked(
+    state: &ServerState,
+    checked: CheckedRuleObject,
+    deadline: Instant,
+) -> AdmissionResponse {
+    let (Some(account), Some(client)) = (&state.settings.background_account, &state.client) else {
+        return checked.response;
+    };
+    if checked.background.is_empty() {
+        return checked.response;
+    }
+    let answers = ask_access(client, account, &checked.background, deadline).await;
+    checked.with_answers(&state.snapshot.load_full(), account, &answers)
+}
+
+/// A review about a rule object that was checked, or the response to what is none.
+type CheckedReview = Result<(AdmissionReview, CheckedRuleObject), Box<HttpResponse>>;
 
 /// Checks a rule object with the kinds in `resources`. Returns also whether it names another.
 async fn checked_in_lane(
     state: &Arc<ServerState>,
     call: &Arc<WebhookCall>,
     resources: Arc<DiscoveredResources>,
-) -> Result<(HttpResponse, bool), LaneError> {
+) -> Result<(CheckedReview, bool), LaneError> {
     let (there, call, deadline) = (Arc::clone(state), Arc::clone(call), call.deadline);
     let check = move || {
         let served = ServedKinds::of(resources);
@@ -69,20 +98,13 @@ async fn checked_in_lane(
     state.side.run(check, deadline).await
 }
 
-fn checked_rule_object(state: &ServerState, call: &WebhookCall, served: &ServedKinds) -> HttpResponse {
-    let review = match AdmissionReview::read(&call.bytes) {
-        Ok(review) => review,
-        Err(bad) => return unreadable_review(state, &bad),
-    };
+fn checked_rule_object(state: &ServerState, call: &WebhookCall, served: &ServedKinds) -> CheckedReview {
+    let review =
+        AdmissionReview::read(&call.bytes).map_err(|bad| Box::new(unreadable_review(state, &bad)))?;
     let snapshot = state.snapshot.load_full();
     let checked =
-        catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, served, &review.raw)));
-    let Ok(response) = checked else { return panicked(state) };
-    if !response.is_allowed {
-        let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
-        line.text("object", &review.request.subject()).text("reason", &response.message).write();
-    }
-    review_response(&review, &response)
+        catch_unwind(AssertUnwindSafe(|| validate::check_rule_object(&snapshot, served, &review.raw)));
+    checked.map(|checked| (review, checked)).map_err(|_| Box::new(panicked(state)))
 }
 
 /// Answers a review about a namespace that is given a label that exempts it from all rules.

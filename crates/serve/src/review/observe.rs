@@ -12,7 +12,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::{is_secret, truncated};
-use crate::handover::{HANDED_WEBHOOK, is_handed_over};
+use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK, is_handed_over, is_unchanged};
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
@@ -57,7 +57,9 @@ impl ReviewObserver<'_> {
 
     /// Lets the controller know of a request that its rules need as it was made.
     fn hand_over(&self, response: &AdmissionResponse) {
-        let is_seen = self.hook.ends_with(HANDED_WEBHOOK) && response.is_allowed;
+        let is_about = self.hook.ends_with(HANDED_WEBHOOK)
+            || (self.hook.ends_with(UNCHANGED_WEBHOOK) && is_unchanged(&self.review.request));
+        let is_seen = is_about && response.is_allowed;
         if !is_seen || !is_handed_over(&self.review.request, &self.state.settings.namespace) {
             return;
         }

@@ -56,6 +56,16 @@ fn the_conditions_of_others_stay() {
 }
 
 #[test]
+fn the_own_condition_comes_first_and_guards_those_of_others() {
+    let stored = "{metadata: {resourceVersion: '7'}, status: {conditions: [{type: Loved, status: 'True'}]}}";
+    let changed = apply(stored, &state(1, 1), 60).expect("a change");
+    let list = changed.at(&["status", "conditions"]).and_then(Value::as_array).expect("conditions");
+    let kinds: Vec<_> = list.iter().filter_map(|condition| condition.get("type")?.as_str()).collect();
+    assert_eq!(kinds, ["Ready", "Loved"]);
+    assert_eq!(changed.str_at(&["metadata", "resourceVersion"]), "7");
+}
+
+#[test]
 fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
     let subject = ObjectName {
         kind: "Pod".into(),

@@ -15,10 +15,12 @@ use crate::metrics::MetricId;
 use crate::reread::refresh_object;
 use crate::{ServeSettings, ServerState, clock};
 
-/// The longest wait before a write that our own rules want.
-const MAX_WEBHOOK_WRITE_JITTER: Duration = Duration::from_millis(150);
-/// How long a change by another client is left alone, before the random part.
+/// The longest wait before a write that our own rules want. It is short, because a new rule is enforced only then; replicas
+/// that write at the same time meet a conflict and find it done.
+const MAX_WEBHOOK_WRITE_JITTER: Duration = Duration::from_millis(20);
+/// How long a change by another client is left alone, and the longest random part of that.
 const FOREIGN_CHANGE_DELAY: Duration = Duration::from_millis(500);
+const MAX_FOREIGN_CHANGE_JITTER: Duration = Duration::from_millis(300);
 
 /// The mutating configuration or the validating one.
 pub(super) struct WebhookConfiguration {
@@ -94,7 +96,7 @@ impl WebhookConfiguration {
         // Everything is looked at once more when it is due: what is wanted may be something else by then.
         let due = *self.due.get_or_insert_with(|| match is_ours {
             true => now + jitter(MAX_WEBHOOK_WRITE_JITTER),
-            false => now + FOREIGN_CHANGE_DELAY + jitter(MAX_WEBHOOK_WRITE_JITTER * 2),
+            false => now + FOREIGN_CHANGE_DELAY + jitter(MAX_FOREIGN_CHANGE_JITTER),
         });
         if now < due {
             return Ok(Some(due - now));

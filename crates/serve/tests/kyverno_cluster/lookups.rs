@@ -2,7 +2,7 @@
 
 use kubewright_controlplane::TestCluster;
 
-use crate::serving::{allowed, apply, cluster, config_map, policy, refused_with, rule};
+use crate::serving::{allowed, apply, ask, cluster, config_map, policy, refused_with, rule};
 
 /// A rule that refuses ConfigMaps in `namespace` and says what `context`, which gives `found` a value, has found.
 fn telling(namespace: &str, context: &str) -> String {
@@ -43,6 +43,18 @@ fn config_maps_are_found_by_fixed_and_by_computed_names() {
     refused_with(cluster, "map-computed", &hostile, "which is not a name");
     apply(cluster, "default", &config_map("known", "key: two"));
     refused_with(cluster, "map-fixed", &config_map("x", "a: b"), r#"found {"data":{"key":"two"}"#);
+}
+
+#[test]
+fn a_rule_sees_what_was_stored_just_before() {
+    let Some(cluster) = cluster() else { return };
+    let names = "apiCall: {urlPath: '/api/v1/namespaces/{{request.namespace}}/resourcequotas', jmesPath: 'items[].metadata.name'}";
+    finds(cluster, "call-fresh", names, "found []");
+    for (name, want) in [("a", r#"found ["a"]"#), ("b", r#"found ["a","b"]"#)] {
+        cluster.kubectl(&["create", "quota", name, "-n", "call-fresh"], "").expect_success();
+        let told = ask(cluster, "call-fresh", &config_map("x", "a: b")).failure();
+        assert!(told.contains(want), "{told}");
+    }
 }
 
 #[test]

@@ -127,6 +127,27 @@ fn the_operator_says_what_rules_may_look_up() {
 }
 
 #[test]
+fn server_asks_about_the_account_of_the_scanner() {
+    let told = |flags: &str| {
+        let objects = objects(flags);
+        let server = objects
+            .iter()
+            .find(|one| kind(one) == "Deployment" && one.str_at(&["metadata", "name"]) == "kubewright")
+            .cloned();
+        let containers = server.as_ref().and_then(|one| one.at(&["spec", "template", "spec", "containers"]));
+        let flags: Vec<String> = texts(&containers.and_then(Value::as_array).unwrap()[0], &["args"])
+            .into_iter()
+            .filter_map(|flag| flag.strip_prefix("--background-account=").map(str::to_owned))
+            .collect();
+        flags.join(" ")
+    };
+    assert_eq!(told(""), "kubewright-system/kubewright-scan");
+    assert_eq!(told("--no-scan"), "");
+    assert_eq!(told("--no-scan --background-account other/controller"), "other/controller");
+    assert!(allows(&objects("--dialects mpol"), "create", "subjectaccessreviews"));
+}
+
+#[test]
 fn webhook_configurations_are_never_among_the_manifests() {
     for flags in ["", "--cert-manager --replicas 1"] {
         assert!(objects(flags).iter().all(|object| !kind(object).contains("WebhookConfiguration")));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use kubewright_controlplane::{ClusterProgram, ControlPlaneComponent, Kubelet, TestCluster, programs};
 use kubewright_load::free_address;
 
+use super::accounts::{ACCOUNT_NAMESPACE, CONTROLLER_ACCOUNT, account_manifests, impersonating};
 use super::installations::{InstalledProgram, ProgramInstallation};
 use super::suites::ChainsawSuite;
 use super::table::{SuiteResult, Verdict};
@@ -30,10 +31,6 @@ const EVICT_PLUGIN: &str = include_str!("../../../inputs/kubectl-evict.sh");
 /// The namespace in which suites expect Kyverno, with its ConfigMap, which some of them change.
 const KYVERNO_NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---\n\
     {apiVersion: v1, kind: ConfigMap, metadata: {name: kyverno, namespace: kyverno}, data: {generateSuccessEvents: 'true'}}\n";
-
-/// The accounts of Kyverno, which policies name, with the rights that suites give them by labels.
-const KYVERNO_ACCOUNTS: [&str; 4] =
-    ["admission-controller", "background-controller", "cleanup-controller", "reports-controller"];
 
 /// A Deployment as clusters have it that were not made for a test: suites expect that a scan finds something in the cluster. It
 /// needs no Pods.
@@ -56,6 +53,10 @@ const SUITE_TIMEOUT_SECONDS: &str = "420";
 
 /// Kinds in the namespace `default` that a failed suite may have left.
 const KINDS_IN_DEFAULT: &str = "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,pods,ingresses,networkpolicies,secrets,services,configmaps,roles,rolebindings,policyreports";
+
+/// Kinds that policies of suites generate.
+const GENERATED_KINDS: &str =
+    "secrets,configmaps,networkpolicies,resourcequotas,limitranges,roles,rolebindings,serviceaccounts";
 
 /// Namespaces that are not made by suites.
 const LASTING_NAMESPACES: [&str; 6] =
@@ -123,9 +124,11 @@ impl TestBed {
         ] {
             bed.kubectl(&["apply", "--server-side", "-f", "-"], manifests)?;
         }
-        for account in KYVERNO_ACCOUNTS {
-            bed.kubectl(&["apply", "--server-side", "-f", "-"], &account_manifests(account))?;
-        }
+        let mut install = Command::new(&bed.kubewright);
+        let installed = install.args(["install", "--no-crds", "--namespace", ACCOUNT_NAMESPACE]).output();
+        let installed = installed.map_err(|error| format!("{}: {error}", bed.kubewright.display()))?;
+        let accounts = account_manifests(&String::from_utf8_lossy(&installed.stdout));
+        bed.kubectl(&["apply", "--server-side", "-f", "-"], &accounts)?;
         bed.cluster.await_definitions().map_err(|error| error.to_string())?;
         let kinds = bed.kubectl(&["api-resources", "--categories=kyverno", "-o", "name"], "")?;
         let rule_kinds = kinds.split_whitespace().collect::<Vec<_>>().join(",");
@@ -140,6 +143,7 @@ impl TestBed {
     ) -> Result<RunningPrograms<'_>, String> {
         let address = || free_address().map(|address| address.to_string()).map_err(|error| error.to_string());
         let (webhook, health, scan_health) = (address()?, address()?, address()?);
+        let account = installation.account().unwrap_or(CONTROLLER_ACCOUNT);
         let serve = [
             "serve",
             "--namespace=kyverno",
@@ -152,6 +156,7 @@ impl TestBed {
             "--exceptions-from=*",
             "--generate-vap",
             "--success-events",
+            &format!("--background-account={ACCOUNT_NAMESPACE}/{account}"),
         ];
         let scan = [
             "scan",
@@ -168,8 +173,10 @@ impl TestBed {
             "--admission-rules",
             "--violation-events",
         ];
-        let serve = self.kubewright_command(&installation.flags(InstalledProgram::Serve, &serve));
-        let scan = self.kubewright_command(&installation.flags(InstalledProgram::Scan, &scan));
+        let serve = installation.flags(InstalledProgram::Serve, &serve);
+        let serve = self.kubewright_command(&serve, &self.cluster.kubeconfig());
+        let scan = installation.flags(InstalledProgram::Scan, &scan);
+        let scan = self.kubewright_command(&scan, &self.kubeconfig_of(account)?);
         let beside =
             |name, command| self.cluster.run_beside(name, command).map_err(|error| error.to_string());
         let mut running = RunningPrograms { programs: vec![beside("serve", serve)?, beside("scan", scan)?] };
@@ -185,10 +192,20 @@ impl TestBed {
         Ok(running)
     }
 
-    fn kubewright_command(&self, arguments: &[String]) -> Command {
+    fn kubewright_command(&self, arguments: &[String], kubeconfig: &Path) -> Command {
         let mut command = Command::new(&self.kubewright);
-        command.env_clear().args(arguments).arg("--kubeconfig").arg(self.cluster.kubeconfig());
+        command.env_clear().args(arguments).arg("--kubeconfig").arg(kubeconfig);
         command
+    }
+
+    /// Writes a kubeconfig of `account` and returns its path.
+    fn kubeconfig_of(&self, account: &str) -> Result<PathBuf, String> {
+        let own = self.cluster.kubeconfig();
+        let text = fs::read_to_string(&own).map_err(|error| format!("{}: {error}", own.display()))?;
+        let path = self.cluster.folder().join(format!("kubeconfig-{account}"));
+        fs::write(&path, impersonating(&text, account)?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
     }
 
     /// Runs a suite.
@@ -250,6 +267,8 @@ impl TestBed {
         let native = "validatingadmissionpolicies,validatingadmissionpolicybindings,\
                       mutatingadmissionpolicies,mutatingadmissionpolicybindings";
         delete(&[native, "--all"]);
+        // Copies stay when their policy goes, also in namespaces that are not of a suite.
+        delete(&[GENERATED_KINDS, "--all-namespaces", "--selector=generate.kyverno.io/policy-name"]);
         if !is_failed {
             return;
         }
@@ -259,29 +278,13 @@ impl TestBed {
                 delete(&["namespace", name]);
             }
         }
-        delete(&[KINDS_IN_DEFAULT, "--all", "-n", "default", "--field-selector=metadata.name!=kubernetes"]);
+        delete(&[KINDS_IN_DEFAULT, "-n", "default", "--field-selector=metadata.name!=kubernetes"]);
     }
 
     fn kubectl(&self, arguments: &[&str], stdin: &str) -> Result<String, String> {
         let output = self.cluster.kubectl(arguments, stdin);
         if output.is_success() { Ok(output.stdout) } else { Err(output.to_string()) }
     }
-}
-
-/// Returns an account of Kyverno with a role that gathers others by their labels.
-fn account_manifests(account: &str) -> String {
-    let rbac = "apiVersion: rbac.authorization.k8s.io/v1";
-    let labels = format!(
-        "{{app.kubernetes.io/component: {account}, app.kubernetes.io/instance: kyverno, app.kubernetes.io/part-of: kyverno}}"
-    );
-    format!(
-        "{{apiVersion: v1, kind: ServiceAccount, metadata: {{name: kyverno-{account}, namespace: kyverno}}}}\n---\n\
-         {{{rbac}, kind: ClusterRole, metadata: {{name: 'kyverno:{account}'}}, aggregationRule: {{clusterRoleSelectors: \
-         [{{matchLabels: {labels}}}]}}}}\n---\n\
-         {{{rbac}, kind: ClusterRoleBinding, metadata: {{name: 'kyverno:{account}'}}, roleRef: {{apiGroup: \
-         rbac.authorization.k8s.io, kind: ClusterRole, name: 'kyverno:{account}'}}, subjects: [{{kind: ServiceAccount, name: \
-         kyverno-{account}, namespace: kyverno}}]}}\n"
-    )
 }
 
 /// Returns the line of the first error, shortened.

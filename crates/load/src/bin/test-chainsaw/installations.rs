@@ -19,6 +19,8 @@ pub(crate) struct ProgramInstallation {
     serve: Vec<String>,
     /// Further flags of `scan`, in the same way.
     scan: Vec<String>,
+    /// The account of the controller; empty for the usual one.
+    account: String,
 }
 
 /// The programs that run.
@@ -29,6 +31,11 @@ pub(crate) enum InstalledProgram {
 }
 
 impl ProgramInstallation {
+    /// Returns the account of the controller, where it is not the usual one.
+    pub(crate) fn account(&self) -> Option<&str> {
+        Some(self.account.as_str()).filter(|account| !account.is_empty())
+    }
+
     /// Returns `usual` with the changes for a program.
     pub(crate) fn flags(&self, program: InstalledProgram, usual: &[&str]) -> Vec<String> {
         let further = match program {
@@ -62,6 +69,7 @@ pub(crate) fn read_installations(path: &Path) -> Result<Vec<ProgramInstallation>
         without: texts(item, "without"),
         serve: texts(item, "serve"),
         scan: texts(item, "scan"),
+        account: item.str_at(&["account"]).to_owned(),
     };
     let installations: Vec<ProgramInstallation> =
         list.as_array().unwrap_or_default().iter().map(read).collect();

@@ -3,6 +3,7 @@
 //! Suites make cluster-wide policies and assume that no other suite does, so each worker has a control plane of its own and
 //! runs one suite at a time. Between suites everything is removed that a suite has left behind.
 
+mod accounts;
 mod bed;
 mod installations;
 mod skip_list;
