@@ -217,6 +217,7 @@ mod tests {
             mutates_existing: false,
             skips_background_requests: true,
             reads_requester: false,
+            is_judged_by_targets: false,
         };
         let unchanged = BackgroundProgram::Mutate(program.clone()).unchanged_triggers();
         assert_eq!(unchanged, [trigger("Secret", "", &[Operation::Update])]);

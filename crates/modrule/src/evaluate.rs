@@ -306,11 +306,11 @@ impl CompiledOperation {
     fn found_nothing(&self, view: &Value) -> TraceNode {
         let select = self.select.as_ref().map_or("", JsonPathSelector::source);
         let reach = hint::follow_keys(select, view);
-        let key = |step| match step {
-            &Step::Key(ref key) => Some(key.as_str()),
-            &Step::Index(_) => None,
-        };
-        let keys: Vec<&str> = reach.reached.iter().map_while(key).collect();
+        let keys = reach.reached.iter().map_while(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        });
+        let keys: Vec<&str> = keys.collect();
         let names = view.at(&keys).map(hint::names_of_items).unwrap_or_default();
         TraceNode {
             what: format!("{} {}", self.op.name(), self.written_path),

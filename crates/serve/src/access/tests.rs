@@ -57,6 +57,7 @@ fn mutates(triggers: &[WebhookRule], targets: &[WebhookRule]) -> BackgroundProgr
         mutates_existing: false,
         skips_background_requests: true,
         reads_requester: false,
+        is_judged_by_targets: false,
     })
 }
 
