@@ -103,6 +103,15 @@ fn trace_shows_what_a_rule_looked_at() {
 }
 
 #[test]
+fn trace_says_why_a_rule_did_not_apply_and_what_to_do() {
+    let trace = "trace why/policies.yaml -r why/deployment.yaml";
+    check("why-kyverno", trace);
+    check("why-kyverno-namespace", &format!("{trace} -r why/namespace.yaml --rule of-labelled-namespaces"));
+    check("why-kyverno-exception", &format!("{trace} -e why/exception.yaml --rule only-audited"));
+    check("why-modrule", "trace why/modrules.yaml -r why/deployment.yaml");
+}
+
+#[test]
 fn connect_requests_are_evaluated_offline() {
     let connect = "-r kyverno-cli/connect.yaml --operation CONNECT";
     check("kyverno-cli-connect", &format!("apply kyverno-cli/no-exec.yaml {connect}"));
