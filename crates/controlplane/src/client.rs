@@ -9,7 +9,7 @@ use crate::process::kept_environment;
 use crate::{CommandOutput, binaries};
 
 /// How long one call may take.
-const KUBECTL_TIMEOUT: Duration = Duration::from_secs(120);
+const KUBECTL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What a call needs; threads have one of their own.
 #[derive(Debug, Clone)]
