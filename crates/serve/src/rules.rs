@@ -113,16 +113,16 @@ impl RuleCompiler {
         }
     }
 
-    /// Returns whether rule objects were deleted and compiling the others is quick: then nothing is waited for, because whoever
-    /// deletes a rule expects that it refuses nothing any more.
+    /// Returns whether rule objects were deleted and compiling the others is quick: then nothing is waited for, because a
+    /// rule that was deleted should refuse nothing any more.
     fn has_lost_rules(&self) -> bool {
         let known = self.known.as_ref().map_or(0, |known| known.rules.len());
         let there: usize = self.stores.of_role(WatchRole::Rule).map(|(_, store)| store.len()).sum();
         there < known && self.took < DEBOUNCE
     }
 
-    /// Returns whether compiling is quick and nothing was compiled lately: whoever stores one rule expects that it counts, and
-    /// of many the others wait.
+    /// Returns whether compiling is quick and nothing was compiled lately: a single rule should count soon after it was
+    /// stored, and of many the others wait.
     fn is_idle(&self) -> bool {
         self.took < DEBOUNCE && self.compiled.elapsed() > MAX_DEBOUNCE
     }

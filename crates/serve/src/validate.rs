@@ -138,7 +138,7 @@ fn rule_object_findings(
     let mut findings = compile_findings(checking, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
     if let Some(old) = old.filter(|old| has_same_content(old, &object)) {
-        // Nobody is kept from labelling a policy because a right was taken away since.
+        // A policy can still be labelled after a right was taken away.
         findings.background.clear();
         let is_broken = !findings.errors.is_empty();
         if is_broken && compile_findings(checking, old).is_some_and(|before| !before.errors.is_empty()) {
