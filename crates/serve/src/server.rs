@@ -120,17 +120,19 @@ impl WebhookServer {
     }
 }
 
-/// Returns when the process is asked to stop.
-pub async fn asked_to_stop() {
+/// Returns a future that ends when the process is asked to stop. Signals count from this call on, not from the first
+/// poll: a server that says where it listens can already be stopped.
+pub fn asked_to_stop() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
 }
 
