@@ -47,6 +47,17 @@ pub struct DocumentFields<'d> {
 }
 
 impl<'d> DocumentReader<'d> {
+    /// Reads `document` with `read`. Returns what it gives, and the diagnostics of the fields.
+    pub fn read<T>(
+        document: &'d Document,
+        codes: FieldCodes,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> (Option<T>, Vec<Diagnostic>) {
+        let mut reader = Self::new(document, codes);
+        let found = read(&mut reader);
+        (found, reader.diagnostics)
+    }
+
     /// Returns a reader of `document` that reports mistakes with `codes`.
     pub fn new(document: &'d Document, codes: FieldCodes) -> Self {
         Self { document, diagnostics: Vec::new(), codes }

@@ -122,6 +122,12 @@ impl TraceNotes {
 }
 
 impl TraceNote {
+    /// Returns the note of a step at `at`.
+    #[must_use]
+    pub fn new(what: String, verdict: TraceVerdict, at: Vec<Step>) -> Self {
+        Self { what, verdict, at, ..Self::default() }
+    }
+
     /// Returns that so many more things were looked at.
     fn left_out(count: usize) -> Self {
         Self { what: format!("… {count} more"), ..Self::default() }

@@ -567,7 +567,7 @@ impl RuleAttempt {
             verdict,
             location: Some(rule.location.clone()),
             children: self.tracer.take(),
-            ..Default::default()
+            ..TraceNode::default()
         }
     }
 }

@@ -252,7 +252,7 @@ impl ConditionGroup {
     ) -> Result<bool, Unresolved> {
         notes.open();
         let found = evaluate_until(conditions, true, said, context, notes);
-        notes.close(|| condition_note("any".to_owned(), looked(&found), child_path(&self.at, "any")));
+        notes.close(|| TraceNote::new("any".to_owned(), looked(&found), child_path(&self.at, "any")));
         found
     }
 
@@ -267,7 +267,7 @@ impl ConditionGroup {
         }
         notes.open();
         let found = evaluate_until(&self.all, false, said, context, notes);
-        notes.close(|| condition_note("all".to_owned(), looked(&found), child_path(&self.at, "all")));
+        notes.close(|| TraceNote::new("all".to_owned(), looked(&found), child_path(&self.at, "all")));
         found
     }
 
@@ -315,7 +315,7 @@ fn evaluate_until<'c>(
     }
     for condition in rest {
         let what = || condition.written.what.clone();
-        notes.say(|| condition_note(what(), Looked::NotLooked, condition.at.clone()));
+        notes.say(|| TraceNote::new(what(), Looked::NotLooked, condition.at.clone()));
     }
     outcome
 }
@@ -332,7 +332,7 @@ impl CompiledCondition {
         notes.say(|| TraceNote {
             found: outcome.as_ref().map_or_else(|error| error.message().to_owned(), |_| found),
             wanted,
-            ..condition_note(self.written.what.clone(), looked(&outcome), self.at.clone())
+            ..TraceNote::new(self.written.what.clone(), looked(&outcome), self.at.clone())
         });
         outcome
     }
@@ -465,18 +465,6 @@ fn looked(outcome: &Result<bool, Unresolved>) -> Looked {
         Ok(true) => Looked::Yes,
         Ok(false) => Looked::No,
         Err(_) => Looked::Error,
-    }
-}
-
-fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> TraceNote {
-    TraceNote {
-        what,
-        found: String::new(),
-        wanted: String::new(),
-        verdict,
-        at,
-        children: Vec::new(),
-        ..Default::default()
     }
 }
 

@@ -296,11 +296,9 @@ impl<'r> Making<'r, '_> {
             notes.close(|| TraceNote {
                 what: format!("element {index} of {}", each.list.text()),
                 found: kubewright_engine::TraceNode::show(&element.value),
-                wanted: String::new(),
                 verdict,
                 at: one.path.clone(),
-                children: Vec::new(),
-                ..Default::default()
+                ..TraceNote::default()
             });
             result?;
         }
@@ -373,12 +371,9 @@ fn element_verdict(made: &Result<Option<Vec<Value>>, EvalError>) -> TraceVerdict
 fn write_note(write: &ObjectWrite, path: &[Step]) -> TraceNote {
     TraceNote {
         what: write.title().to_string(),
-        found: String::new(),
-        wanted: String::new(),
         verdict: TraceVerdict::Done,
         at: path.to_vec(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 

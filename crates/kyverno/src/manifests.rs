@@ -177,15 +177,7 @@ impl ManifestCheck {
                 SignedContent::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
             };
             let what = "the object is as it was signed".to_owned();
-            TraceNote {
-                what,
-                found,
-                wanted: String::new(),
-                verdict,
-                at: self.path.clone(),
-                children,
-                ..Default::default()
-            }
+            TraceNote { what, found, verdict, at: self.path.clone(), children, ..TraceNote::default() }
         });
     }
 
@@ -206,9 +198,7 @@ impl ManifestDifference {
             found: show(&self.after),
             wanted: show(&self.before),
             verdict: Seen::No,
-            at: Vec::new(),
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNote::default()
         }
     }
 }

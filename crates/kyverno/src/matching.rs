@@ -176,7 +176,7 @@ impl MatchBlock {
         notes.open();
         let fit = self.compare_entries(asked, evaluation, notes);
         notes.close(|| {
-            let mut note = match_note(self.what.to_owned(), match_verdict(&fit), &self.path);
+            let mut note = TraceNote::new(self.what.to_owned(), match_verdict(&fit), self.path.clone());
             if self.is_exclude && matches!(fit, Ok(Fit::Yes(_))) {
                 (note.verdict, note.found) =
                     (TraceVerdict::No, "it fits, so the rule does not apply".to_owned());
@@ -203,7 +203,7 @@ impl MatchBlock {
             }
         }
         for entry in entries {
-            notes.say(|| match_note(entry.what.clone(), TraceVerdict::NotLooked, &entry.path));
+            notes.say(|| TraceNote::new(entry.what.clone(), TraceVerdict::NotLooked, entry.path.clone()));
         }
         Ok(match fit {
             Fit::No(_) if self.mode == MatchMode::Any && self.entries.len() > 1 => {
@@ -295,7 +295,7 @@ impl MatchEntry {
         }
         notes.open();
         let fit = self.compare_clauses(asked, is_lenient, evaluation, notes);
-        notes.close(|| match_note(self.what.clone(), match_verdict(&fit), &self.path));
+        notes.close(|| TraceNote::new(self.what.clone(), match_verdict(&fit), self.path.clone()));
         fit
     }
 
@@ -317,7 +317,9 @@ impl MatchEntry {
                 if !notes.is_on() && matches!(fit, Fit::No(_)) {
                     break;
                 }
-                notes.say(|| match_note(clause.what.clone(), TraceVerdict::NotLooked, &clause.path));
+                notes.say(|| {
+                    TraceNote::new(clause.what.clone(), TraceVerdict::NotLooked, clause.path.clone())
+                });
                 continue;
             }
             let holds = clause.holds(asked, evaluation);
@@ -328,7 +330,7 @@ impl MatchEntry {
                     Ok(false) => clause.help(evaluation),
                     _ => String::new(),
                 },
-                ..match_note(clause.what.clone(), verdict_of(&holds), &clause.path)
+                ..TraceNote::new(clause.what.clone(), verdict_of(&holds), clause.path.clone())
             });
             if !holds.map_err(Box::new)? {
                 fit = Fit::No(clause.reason());
@@ -351,18 +353,6 @@ fn verdict_of(holds: &Result<bool, EvalError>) -> TraceVerdict {
         Ok(true) => TraceVerdict::Yes,
         Ok(false) => TraceVerdict::No,
         Err(_) => TraceVerdict::Error,
-    }
-}
-
-fn match_note(what: String, verdict: TraceVerdict, path: &[Step]) -> TraceNote {
-    TraceNote {
-        what,
-        found: String::new(),
-        wanted: String::new(),
-        verdict,
-        at: path.to_vec(),
-        children: Vec::new(),
-        ..Default::default()
     }
 }
 

@@ -275,8 +275,7 @@ fn merge_note(step: &MergeStep<'_>, path: &[Step], added: usize) -> TraceNote {
         wanted: show(step.after),
         verdict: TraceVerdict::Done,
         at: [path, step.from.get(added..).unwrap_or_default()].concat(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 
@@ -291,11 +290,9 @@ fn operations_note(path: &[Step], before: &Value, changed: &Result<Value, EvalEr
     TraceNote {
         what: "patchesJson6902".to_owned(),
         found,
-        wanted: String::new(),
         verdict,
         at: path.to_vec(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 

@@ -114,7 +114,7 @@ impl Profile {
         self.tell(&violations, PodSpecRoot(workload), notes);
         for (i, exclusion) in self.exclusions.iter().enumerate() {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
-            notes.say(|| pod_security_note(exclusion.title(i), seen, exclusion.path()));
+            notes.say(|| TraceNote::new(exclusion.title(i), seen, exclusion.path()));
         }
         if violations.is_empty() {
             return Ok(PodSpecLookup::Violations { violations, workload, images: Vec::new() });
@@ -122,7 +122,7 @@ impl Profile {
         for exclusion in exceptions {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
             // Its place is in another file.
-            notes.say(|| pod_security_note(exclusion.title_of_exception(), seen, Vec::new()));
+            notes.say(|| TraceNote::new(exclusion.title_of_exception(), seen, Vec::new()));
         }
         Ok(if violations.is_empty() {
             PodSpecLookup::Excepted
@@ -215,7 +215,7 @@ impl Profile {
         }
         let name = self.level.name();
         if self.checks.is_empty() {
-            notes.say(|| pod_security_note(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
+            notes.say(|| TraceNote::new(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
         }
         for check in &self.checks {
             let violation = violations.iter().find(|violation| violation.check == *check);
@@ -226,7 +226,7 @@ impl Profile {
                 verdict: if violation.is_none() { Seen::Yes } else { Seen::No },
                 at: self.path.clone(),
                 children: violation.map(|violation| violation.notes(root, &self.path)).unwrap_or_default(),
-                ..Default::default()
+                ..TraceNote::default()
             });
         }
     }
@@ -266,21 +266,9 @@ impl PodSecurityViolation<'_> {
     fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<TraceNote> {
         let note = |finding: &finding::PodSecurityFinding<'_>| TraceNote {
             found: TraceNode::show(&finding.bad.to_value()),
-            ..pod_security_note(finding.place.text(root), Seen::No, at.to_vec())
+            ..TraceNote::new(finding.place.text(root), Seen::No, at.to_vec())
         };
         self.findings.iter().map(note).collect()
-    }
-}
-
-fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> TraceNote {
-    TraceNote {
-        what,
-        found: String::new(),
-        wanted: String::new(),
-        verdict,
-        at,
-        children: Vec::new(),
-        ..Default::default()
     }
 }
 

@@ -27,8 +27,7 @@ pub(super) fn foreach_element_note(
         wanted: found,
         verdict: seen,
         at: one.path.clone(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 
@@ -64,32 +63,20 @@ pub(super) fn unknown_old_object() -> TraceNote {
 }
 
 fn plain_note(what: String) -> TraceNote {
-    TraceNote {
-        what,
-        found: String::new(),
-        wanted: String::new(),
-        verdict: Seen::No,
-        at: Vec::new(),
-        children: Vec::new(),
-        ..Default::default()
-    }
+    TraceNote { what, verdict: Seen::No, ..TraceNote::default() }
 }
 
 impl NearException {
     /// Returns the trace text of it.
     pub(super) fn note(&self) -> TraceNote {
         let named = self.named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let prefix = self.rule.find("autogen-").map_or("", |_| "autogen-");
-        let help = match prefix {
-            "" => format!("add `{}` to its `ruleNames`", self.rule),
-            _ => format!("add `{}` to its `ruleNames`, or `autogen-*`", self.rule),
-        };
+        let others = if self.rule.starts_with("autogen-") { ", or `autogen-*`" } else { "" };
         TraceNote {
             what: format!("exception {}", self.key),
             found: format!("it names {named}; this rule is `{}`", self.rule),
             verdict: Seen::No,
             elsewhere: Some(self.location.clone()),
-            help,
+            help: format!("add `{}` to its `ruleNames`{others}", self.rule),
             ..TraceNote::default()
         }
     }
@@ -99,11 +86,7 @@ impl NearException {
 pub(super) fn exception_note(key: &str, is_met: bool) -> TraceNote {
     TraceNote {
         what: format!("exception {key}"),
-        found: String::new(),
-        wanted: String::new(),
         verdict: if is_met { Seen::Yes } else { Seen::No },
-        at: Vec::new(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }

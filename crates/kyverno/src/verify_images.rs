@@ -387,11 +387,9 @@ fn image_note(entry: &ImageEntry, name: &str, problem: Option<&str>) -> TraceNot
     TraceNote {
         what: format!("image {name}"),
         found: problem.unwrap_or_default().to_owned(),
-        wanted: String::new(),
         verdict: if problem.is_some() { Seen::No } else { Seen::Yes },
         at: entry.path.clone(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 

@@ -420,15 +420,7 @@ fn skipped_criteria_node(count: usize) -> TraceNode {
     } else {
         format!("{count} more criteria were not looked at")
     };
-    TraceNode {
-        what,
-        found: String::new(),
-        wanted: String::new(),
-        verdict: TraceVerdict::NotLooked,
-        location: None,
-        children: Vec::new(),
-        ..Default::default()
-    }
+    TraceNode { what, ..TraceNode::default() }
 }
 
 /// What a template writes in the place of a key that is not there.
@@ -454,7 +446,6 @@ fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is
         wanted: if is_change { String::new() } else { "is so already".to_owned() },
         verdict: TraceVerdict::Done,
         location: Some(origin.location.clone()),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNode::default()
     }
 }

@@ -85,9 +85,7 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
 
 /// Reads `document`; unreadable parts are reported and left out.
 pub(super) fn read_modrule(document: &Document) -> (Option<ModRuleSource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let source = read_modrule_fields(&mut reader);
-    (source, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_modrule_fields)
 }
 
 fn read_modrule_fields<'d>(reader: &mut DocumentReader<'d>) -> Option<ModRuleSource> {

@@ -41,9 +41,7 @@ const SPEC_FIELDS: &[&str] = &[
 pub(super) fn read_generating_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, GeneratingPolicySettings)>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_policy_fields)
 }
 
 fn read_policy_fields(

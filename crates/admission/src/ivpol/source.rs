@@ -43,9 +43,7 @@ const IMAGE_FIELDS: [&str; 6] = [
 pub(super) fn read_image_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, ImagePolicySettings)>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_image_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_image_policy_fields)
 }
 
 fn read_image_policy_fields(

@@ -14,9 +14,7 @@ use crate::source::{CelPolicySource, FIELD_CODES, ValidationActions, constraints
 pub(super) fn read_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, Vec<MutationSource>)>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_policy_fields)
 }
 
 fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySource, Vec<MutationSource>)> {
@@ -41,9 +39,7 @@ fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySourc
 
 /// Reads a binding; unreadable fields are reported.
 pub(super) fn read_binding(document: &Document) -> (Option<PolicyBindingSource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let binding = read_binding_fields(&mut reader);
-    (binding, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_binding_fields)
 }
 
 fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyBindingSource> {

@@ -42,9 +42,7 @@ pub(super) enum TargetSource {
 pub(super) fn read_mutating_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, MutatingPolicySettings)>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_policy_fields)
 }
 
 fn read_policy_fields(reader: &mut DocumentReader<'_>) -> Option<(CelPolicySource, MutatingPolicySettings)> {

@@ -226,11 +226,8 @@ fn dropped_note(operation: &str) -> TraceNote {
     TraceNote {
         what: operation.to_owned(),
         found: "the test does not hold, so the whole patch is dropped".to_owned(),
-        wanted: String::new(),
         verdict: TraceVerdict::No,
-        at: Vec::new(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 
@@ -238,11 +235,9 @@ fn failed_note(error: &EvalError, mutation: &CelMutation) -> TraceNote {
     TraceNote {
         what: "patch".to_owned(),
         found: error.message.clone(),
-        wanted: String::new(),
         verdict: TraceVerdict::Error,
         at: mutation.path().to_vec(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }
 
@@ -263,8 +258,7 @@ fn note_changes(before: &Value, after: &Value, mutation: &CelMutation, notes: &m
             wanted: new,
             verdict: TraceVerdict::Done,
             at: mutation.path().to_vec(),
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNote::default()
         });
     }
 }

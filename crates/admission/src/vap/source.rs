@@ -13,9 +13,7 @@ use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 /// Reads a policy; unreadable fields are reported.
 pub(super) fn read_admission_policy(document: &Document) -> (Option<CelPolicySource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_admission_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_admission_policy_fields)
 }
 
 fn read_admission_policy_fields(reader: &mut DocumentReader<'_>) -> Option<CelPolicySource> {
@@ -38,9 +36,7 @@ fn read_admission_policy_fields(reader: &mut DocumentReader<'_>) -> Option<CelPo
 
 /// Reads a binding; unreadable fields are reported.
 pub(super) fn read_policy_binding(document: &Document) -> (Option<PolicyBindingSource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let binding = read_binding_fields(&mut reader);
-    (binding, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_binding_fields)
 }
 
 fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyBindingSource> {

@@ -284,15 +284,7 @@ impl CompiledPolicyException {
             ConditionResult::NotMet => TraceVerdict::No,
             ConditionResult::Failed(_) | ConditionResult::Error(_) => TraceVerdict::Error,
         };
-        TraceNote {
-            what: format!("exception {}", self.key),
-            found: String::new(),
-            wanted: String::new(),
-            verdict,
-            at: Vec::new(),
-            children: Vec::new(),
-            ..Default::default()
-        }
+        TraceNote { what: format!("exception {}", self.key), verdict, ..TraceNote::default() }
     }
 }
 

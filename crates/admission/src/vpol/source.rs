@@ -85,9 +85,7 @@ pub(crate) const VALIDATING_POLICY_FIELDS: [&str; 10] = [
 pub(super) fn read_validating_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, ValidatingPolicySettings)>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_validating_policy_fields(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_validating_policy_fields)
 }
 
 fn read_validating_policy_fields(

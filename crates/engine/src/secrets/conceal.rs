@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kubewright_value::{Location, Text, Value};
 
 use super::SECRET_MARK;
-use crate::{Decision, Rule, RuleOutcome, RuleStatus, TraceNode, TraceVerdict};
+use crate::{Decision, Rule, RuleOutcome, RuleStatus, TraceNode};
 use kubewright_k8s::AdmissionRequest;
 
 /// What is said where nothing that a rule says may be shown.
@@ -241,18 +241,10 @@ fn same_node(one: &TraceNode, two: &TraceNode) -> TraceNode {
         verdict: one.verdict,
         location: one.location.clone(),
         children: same_nodes(&one.children, &two.children),
-        ..Default::default()
+        ..TraceNode::default()
     }
 }
 
 fn hidden_node() -> TraceNode {
-    TraceNode {
-        what: HIDDEN_MESSAGE.to_owned(),
-        found: String::new(),
-        wanted: String::new(),
-        verdict: TraceVerdict::NotLooked,
-        location: None,
-        children: Vec::new(),
-        ..Default::default()
-    }
+    TraceNode { what: HIDDEN_MESSAGE.to_owned(), ..TraceNode::default() }
 }

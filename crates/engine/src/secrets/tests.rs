@@ -29,11 +29,8 @@ impl RuleProgram for Saying {
         evaluation.tracer.say(|| TraceNode {
             what: "object".to_owned(),
             found,
-            wanted: String::new(),
             verdict: TraceVerdict::No,
-            location: None,
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNode::default()
         });
         let denial = Some(format!("p: \"{message}\""));
         let template = template.into();
@@ -174,12 +171,8 @@ fn neither_a_place_nor_the_course_of_a_trace_depends_on_the_value() {
             for number in 0..length {
                 evaluation.tracer.say(|| TraceNode {
                     what: format!("letter {number}"),
-                    found: String::new(),
-                    wanted: String::new(),
                     verdict: TraceVerdict::Yes,
-                    location: None,
-                    children: Vec::new(),
-                    ..Default::default()
+                    ..TraceNode::default()
                 });
             }
             let position = Position { line: 1, column: u32::try_from(length).unwrap_or_default() };

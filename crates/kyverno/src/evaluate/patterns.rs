@@ -171,10 +171,8 @@ fn any_pattern_note(
     TraceNote {
         what: format!("anyPattern[{i}]"),
         found,
-        wanted: String::new(),
         verdict,
         at: pattern.path.clone(),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNote::default()
     }
 }

@@ -131,15 +131,7 @@ impl AttestorEntry {
                 Ok(Vote::Against(reason)) => (reason.clone(), Seen::No),
                 Err(error) => (error.message.clone(), Seen::Error),
             };
-            TraceNote {
-                what: self.by.title(),
-                found,
-                wanted: String::new(),
-                verdict,
-                at: self.path.clone(),
-                children: Vec::new(),
-                ..Default::default()
-            }
+            TraceNote { what: self.by.title(), found, verdict, at: self.path.clone(), ..TraceNote::default() }
         });
         vote
     }

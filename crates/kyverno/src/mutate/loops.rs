@@ -117,8 +117,7 @@ impl MutationLoop {
             wanted,
             verdict,
             at: self.path.clone(),
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNote::default()
         }
     }
 }

@@ -189,8 +189,7 @@ impl OverlayResolver<'_> {
                 wanted: Pointer::from_steps(&step(place, key)).to_string(),
                 verdict: if holds { TraceVerdict::Yes } else { TraceVerdict::No },
                 at: step(at, written),
-                children: Vec::new(),
-                ..Default::default()
+                ..TraceNote::default()
             }
         });
     }

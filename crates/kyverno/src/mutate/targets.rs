@@ -157,12 +157,10 @@ impl MutationTarget {
         };
         TraceNote {
             what: format!("target {}", ObjectName::of(object)),
-            found: String::new(),
             wanted,
             verdict,
             at: self.path.clone(),
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNote::default()
         }
     }
 }

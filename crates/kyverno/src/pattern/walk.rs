@@ -255,8 +255,7 @@ impl PatternComparison<'_> {
                 wanted: told.wanted.clone(),
                 verdict: TraceVerdict::No,
                 at: told.at.clone(),
-                children: Vec::new(),
-                ..Default::default()
+                ..TraceNote::default()
             });
         }
         Ok(Halt::Stop(ComparisonStop { kind, told: Some(Box::new(told)) }))

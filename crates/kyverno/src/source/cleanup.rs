@@ -38,9 +38,7 @@ const SOME_TIME: i64 = 0;
 
 /// Reads `document`; unreadable parts are reported.
 pub(crate) fn read_cleanup_policy(document: &Document) -> (Option<CleanupSource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_cleanup_spec(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_cleanup_spec)
 }
 
 fn read_cleanup_spec(reader: &mut DocumentReader<'_>) -> Option<CleanupSource> {

@@ -31,9 +31,7 @@ const SPEC_FIELDS: &[&str] = &[
 
 /// Reads `document`; unreadable parts are reported and left out.
 pub fn read_policy_document(document: &Document) -> (Option<PolicySource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let policy = read_policy_spec(&mut reader);
-    (policy, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_policy_spec)
 }
 
 fn read_policy_spec(reader: &mut DocumentReader<'_>) -> Option<PolicySource> {

@@ -264,11 +264,9 @@ impl SignatureVerification<'_, '_> {
         self.notes.say(|| TraceNote {
             what: format!("signed as `{}` says", by.by.field()),
             found: proof.as_ref().err().cloned().unwrap_or_default(),
-            wanted: String::new(),
             verdict: if proof.is_ok() { Seen::Yes } else { Seen::No },
             at: by.path.clone(),
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNote::default()
         });
         Ok(proof)
     }

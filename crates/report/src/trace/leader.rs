@@ -52,9 +52,7 @@ impl LeaderReport<'_> {
                     } else {
                         TraceVerdict::Yes
                     },
-                    location: None,
-                    children: Vec::new(),
-                    ..Default::default()
+                    ..TraceNode::default()
                 });
             }
         }
@@ -81,12 +79,8 @@ impl LeaderReport<'_> {
         };
         let hint = near.as_ref().map(|near| TraceNode {
             what: near.hint(self.graph),
-            found: String::new(),
-            wanted: String::new(),
             verdict: TraceVerdict::Done,
-            location: None,
-            children: Vec::new(),
-            ..Default::default()
+            ..TraceNode::default()
         });
         TraceNode {
             what: format!("{} {}", step.entry, step.relationship),
@@ -95,7 +89,7 @@ impl LeaderReport<'_> {
             verdict: if step.held == step.wanted { TraceVerdict::Yes } else { TraceVerdict::No },
             location: Some(step.location.clone()).filter(|_| !scores_of(step)),
             children: hint.into_iter().collect(),
-            ..Default::default()
+            ..TraceNode::default()
         }
     }
 
@@ -156,12 +150,9 @@ fn relationship_note(step: &TraceStep) -> String {
 pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
     let one = |candidacy: &Candidacy| TraceNode {
         what: format!("may be `{}`", candidacy.role),
-        found: String::new(),
-        wanted: String::new(),
         verdict: if candidacy.passes { TraceVerdict::Yes } else { TraceVerdict::No },
-        location: None,
         children: candidacy.conditions.iter().map(condition_node).collect(),
-        ..Default::default()
+        ..TraceNode::default()
     };
     all.iter().map(one).collect()
 }
@@ -170,11 +161,9 @@ fn condition_node(checked: &ConditionCheck) -> TraceNode {
     TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
         found: seen_values(checked),
-        wanted: String::new(),
         verdict: if checked.discards { TraceVerdict::No } else { TraceVerdict::Yes },
         location: Some(checked.location.clone()),
-        children: Vec::new(),
-        ..Default::default()
+        ..TraceNode::default()
     }
 }
 

@@ -65,5 +65,5 @@ impl RenderTrace {
 
 fn trace_node(entry: TraceEntry, children: Vec<TraceNode>) -> TraceNode {
     let TraceEntry { what, found, wanted, verdict, location } = entry;
-    TraceNode { what, found, wanted, verdict, location, children, ..Default::default() }
+    TraceNode { what, found, wanted, verdict, location, children, ..TraceNode::default() }
 }

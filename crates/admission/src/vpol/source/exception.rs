@@ -15,9 +15,7 @@ const PRIORITY_ANNOTATION: &str = "polex.kyverno.io/priority";
 pub(in super::super) fn read_policy_exception(
     document: &Document,
 ) -> (Option<PolicyExceptionSource>, Vec<Diagnostic>) {
-    let mut reader = DocumentReader::new(document, FIELD_CODES);
-    let exception = read_policy_exception_fields(&mut reader);
-    (exception, reader.diagnostics)
+    DocumentReader::read(document, FIELD_CODES, read_policy_exception_fields)
 }
 
 fn read_policy_exception_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyExceptionSource> {

@@ -286,8 +286,7 @@ impl PatternComparison<'_> {
                 wanted,
                 verdict,
                 at,
-                children: Vec::new(),
-                ..Default::default()
+                ..TraceNote::default()
             }
         });
     }
