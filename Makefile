@@ -63,7 +63,7 @@ archive:
 	@echo target/archive/$(ARCHIVE).tar.gz
 
 unit:
-	cargo test --workspace --exclude kubewright-controlplane --locked
+	cargo test --workspace --exclude kubewright-controlplane --locked --no-fail-fast
 
 # Tests of the control plane. The first run builds it, which takes minutes: see tests/cluster/README.md.
 test-cluster:
