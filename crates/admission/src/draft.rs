@@ -22,6 +22,7 @@ use kubewright_cel_rules::{
 use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
+use kubewright_value::CompactSort as _;
 
 /// A policy that is being compiled.
 pub(crate) struct PolicyDraft {
@@ -264,7 +265,7 @@ impl PolicyDraft {
     /// Returns `rules` with everything that is wrong with the policy.
     pub(crate) fn compiled(self, rules: Vec<Rule>) -> CompiledPolicy {
         let mut diagnostics = self.diagnostics;
-        diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+        diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
         CompiledPolicy { rules, diagnostics, ..CompiledPolicy::default() }
     }
 }

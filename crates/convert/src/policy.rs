@@ -23,6 +23,7 @@ use kubewright_kyverno::autogen::{self, AutogenRule};
 use kubewright_kyverno::source::{
     ActionOverride, ExceptionSource, FailureAction, Method, PolicySource, RuleSource,
 };
+use kubewright_value::CompactSort as _;
 
 /// How many characters an expression may have, for the API server and for us.
 const MAX_CEL_CHARACTERS: usize = 100_000;
@@ -164,7 +165,7 @@ pub(super) fn convert_source(
         }
         ConversionTarget::Successor(_) => write_successors(&origin, drafted),
     };
-    conversion.refused.sort_by_key(|refused| refused.location.position);
+    conversion.refused.compact_sort_by_key(|refused| refused.location.position);
     conversion
 }
 
@@ -185,7 +186,7 @@ fn write_successors(
         let rules = &origin.policy.rules;
         rules.iter().position(|rule| written.rules.first() == Some(&rule.name.value))
     };
-    written.sort_by_key(place);
+    written.compact_sort_by_key(place);
     written
 }
 

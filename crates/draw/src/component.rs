@@ -5,6 +5,7 @@
 //! Order is by barycentre, heights by the nearest heights to the neighbours that keep the order.
 
 use super::slots::IndexedList;
+use kubewright_value::CompactSort as _;
 use std::collections::{BTreeMap, HashMap};
 
 pub(super) const BOX_HEIGHT: f64 = 38.0;
@@ -159,7 +160,7 @@ impl ComponentPlan {
                         (wish.unwrap_or_else(|| places.at(cell)), cell)
                     })
                     .collect();
-                wishes.sort_by(|one, other| one.0.total_cmp(&other.0));
+                wishes.compact_sort_by(|one, other| one.0.total_cmp(&other.0));
                 *rank = wishes
                     .chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq())
                     .flat_map(|equals| self.cells.bends_inside(equals))

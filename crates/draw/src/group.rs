@@ -7,6 +7,7 @@ use super::component::{ArrangedComponent, BOX_HEIGHT, Pair, arrange};
 use super::scene::{Glyph, Scene};
 use super::slots::IndexedList;
 use super::{Badge, text};
+use kubewright_value::CompactSort as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const GROUP_PADDING: f64 = 26.0;
@@ -147,7 +148,9 @@ impl<'p> GroupLayout<'p> {
             );
             blocks.push(GroupBlock { component: arrange(&columns, &pairs), glyphs, links });
         }
-        blocks.sort_by_key(|block| (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied()));
+        blocks.compact_sort_by_key(|block| {
+            (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied())
+        });
         let captions = links.iter().filter_map(|link| scene.links.get(*link));
         let widest = captions.map(|link| text::text_width(&link.caption(), 9.5)).fold(0.0, f64::max);
         Self {
@@ -328,7 +331,7 @@ fn spread_over_columns(
                 (if all.is_empty() { 0.0 } else { sum / all.len() as f64 }, *glyph)
             })
             .collect();
-        wishes.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        wishes.compact_sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let across = wishes.len().div_ceil(rows);
         let count = wishes.len() as f64;
         for (place, (_, glyph)) in wishes.into_iter().enumerate() {
@@ -342,7 +345,7 @@ fn spread_over_columns(
 /// How many boxes one column may have: not many more than most columns have.
 fn rows_per_column(counts: &BTreeMap<usize, usize>) -> usize {
     let mut sizes: Vec<usize> = counts.values().copied().collect();
-    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    sizes.compact_sort_by(|one, other| other.cmp(one));
     let largest = sizes.first().copied().unwrap_or_default();
     let most = MAX_COLUMN_BOXES.max((largest as f64 * 4.0).sqrt() as usize);
     (sizes.get(1).copied().unwrap_or_default() * 3 / 2).clamp(8.max(most / 2), most)

@@ -8,6 +8,7 @@ use super::kinds::kind_appearance;
 use super::select::is_ownership;
 use super::slots::IndexedList;
 use super::{Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
+use kubewright_value::CompactSort as _;
 use std::collections::{BTreeMap, HashMap};
 
 /// The key that nodes of one box share.
@@ -84,7 +85,7 @@ fn merge_depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> Has
     let mut depths: HashMap<&str, MergeDepth> = HashMap::new();
     let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
     let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
-    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
+    order.compact_sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
     for &(name, entry) in &order {
         if total <= limit {
             return depths;
@@ -92,7 +93,7 @@ fn merge_depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> Has
         total = total.saturating_sub(entry.replicas.saturating_sub(entry.kinds.len()));
         depths.insert(name, MergeDepth::Kinds);
     }
-    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
+    order.compact_sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
     for &(name, entry) in &order {
         if total <= limit {
             return depths;
@@ -186,7 +187,7 @@ fn replica_boxes(picture: &Picture, kept: &IndexedList<bool>, alike: MergeRule) 
         }
     };
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|place| layers.at(*place));
+    order.compact_sort_by_key(|place| layers.at(*place));
     let mut first = IndexedList((0..count).collect::<Vec<usize>>());
     type Signature = (bool, Vec<(usize, usize)>);
     let mut seen: HashMap<(&str, &str, Class, Signature), usize> = HashMap::new();

@@ -7,6 +7,7 @@ use super::group::{Rect, Seat};
 use super::layout::{FramePlace, GUTTER_WIDTH, Ground};
 use super::scene::{Scene, SceneLine};
 use super::slots::IndexedList;
+use kubewright_value::CompactSort as _;
 use std::fmt::Write as _;
 
 /// A drawn line.
@@ -112,7 +113,7 @@ fn ports(scene: &Scene<'_>, ground: &Ground, sides: &[(BoxSide, BoxSide)]) -> In
             });
         }
     }
-    ends.sort_by(|one, other| {
+    ends.compact_sort_by(|one, other| {
         let height = one.height.total_cmp(&other.height);
         one.side.cmp(&other.side).then(height).then(one.turn.cmp(&other.turn))
     });
@@ -305,7 +306,7 @@ fn rounded_route(points: &[(f64, f64)]) -> Route {
             }
         }
     }
-    lengths.sort_by(|one, other| other.0.total_cmp(&one.0));
+    lengths.compact_sort_by(|one, other| other.0.total_cmp(&one.0));
     route.spots =
         lengths.into_iter().take(12).map(|(_, (x, y))| LabelSpot { x, y, is_begin: false }).collect();
     route

@@ -6,6 +6,7 @@ use super::kinds::{KindAppearance, kind_appearance};
 use super::merge::{BoxKey, box_keys};
 use super::slots::IndexedList;
 use super::{Badge, Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
+use kubewright_value::CompactSort as _;
 use kubewright_value::Text;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -95,7 +96,7 @@ fn merge_into_boxes<'p>(picture: &'p Picture, keys: &[BoxKey<'p>]) -> (Vec<Glyph
     let mut home: IndexedList<usize> = IndexedList::new(picture.nodes.len());
     let mut nodes: Vec<(usize, &PictureNode, &BoxKey<'_>)> =
         picture.nodes.iter().zip(keys).enumerate().map(|(place, (node, key))| (place, node, key)).collect();
-    nodes.sort_by(|(_, one, _), (_, other, _)| {
+    nodes.compact_sort_by(|(_, one, _), (_, other, _)| {
         let named =
             |node: &'p PictureNode| (node.frame(), &node.kind, &node.label, &node.namespace, &node.id);
         named(one).cmp(&named(other))
@@ -115,7 +116,7 @@ fn merge_into_boxes<'p>(picture: &'p Picture, keys: &[BoxKey<'p>]) -> (Vec<Glyph
         }
     }
     let mut order: Vec<usize> = (0..glyphs.len()).collect();
-    order.sort_by_cached_key(|at| {
+    order.compact_sort_by_cached_key(|at| {
         glyphs.get(*at).map(|(glyph, id, _)| {
             let known = glyph.known;
             (glyph.frame, known.layer, glyph.kind.clone(), glyph.label.clone(), *id, *at)
@@ -243,7 +244,7 @@ fn join_lines<'p>(
     for link in &mut links {
         link.parts.sort_unstable();
     }
-    links.sort_by(|one, other| {
+    links.compact_sort_by(|one, other| {
         let telling = |link: &SceneLine<'_>| (link.style != LineStyle::Missing, link.points.is_none());
         telling(one)
             .cmp(&telling(other))

@@ -11,6 +11,7 @@ use kubewright_value::Text;
 
 use crate::{KindScope, NamespaceScope, Rule, RuleAction};
 use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_value::CompactSort as _;
 
 /// Every loaded rule, arranged by operation, namespace and kind.
 ///
@@ -53,7 +54,7 @@ impl RuleIndex {
                 }
             }
         }
-        unique.sort_by(|a, b| a.order().cmp(&b.order()));
+        unique.compact_sort_by(|a, b| a.order().cmp(&b.order()));
         let mut index = Self { rules: unique, by_operation: Default::default() };
         for (position, rule) in index.rules.iter().enumerate() {
             let Ok(position) = u32::try_from(position) else { break };

@@ -9,6 +9,7 @@ use kubewright_value::suggest::did_you_mean;
 
 use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
 use crate::{glob, manifest, project, registry};
+use kubewright_value::CompactSort as _;
 
 /// The names of test files, which are neither rules nor manifests.
 pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
@@ -300,7 +301,7 @@ impl FolderWalk {
             Err(error) => return self.unread(folder, &io_error_text(&error)),
         };
         let mut entries: Vec<_> = entries.flatten().collect();
-        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.compact_sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
             let is_left_out = match self.hidden {

@@ -9,6 +9,7 @@ use kubewright_value::{Map, Text, Value};
 use self::reader::CertificateReader;
 use crate::base64::BASE64;
 use crate::pem;
+use kubewright_value::CompactSort as _;
 
 mod certificate;
 mod extensions;
@@ -57,7 +58,7 @@ impl ObjectFields {
 
     /// Returns the object, its keys sorted.
     fn object(mut self) -> Value {
-        self.0.sort_by_key(|(name, _)| *name);
+        self.0.compact_sort_by_key(|(name, _)| *name);
         let mut map = Map::with_capacity(self.0.len());
         for (name, value) in self.0 {
             map.insert(Text::new_static(name), value);

@@ -267,6 +267,11 @@ impl Graph {
         self.ranks.get(id.index()).copied().unwrap_or(0)
     }
 
+    /// Brings `ids` into canonical order.
+    pub fn sort_by_rank(&self, ids: &mut [Id]) {
+        ids.sort_unstable_by_key(|id| self.rank(*id));
+    }
+
     /// Returns the objects of `kind`, of any group, in canonical order.
     #[must_use]
     pub fn of_kind(&self, kind: &str) -> &[Id] {

@@ -10,6 +10,7 @@ use kubewright_value::{Map, Number, Text, Value, json};
 use super::error::RenderError;
 use super::{RenderedValue, is_omitted};
 use kubewright_cel::{CelCost, CelErrorKind, ListVal, MapVal, Val};
+use kubewright_value::CompactSort as _;
 
 type BoxedRenderError = Box<RenderError>;
 
@@ -121,7 +122,7 @@ fn write_sorted_json(out: &mut String, value: &Value, cost: &mut CelCost) -> Res
         }
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
+            entries.compact_sort_by_key(|(key, _)| *key);
             out.push('{');
             for (index, (key, value)) in entries.into_iter().enumerate() {
                 if index > 0 {

@@ -1,6 +1,7 @@
 //! The diagnostic codes of the command line itself, and the list of all codes.
 
 use kubewright_engine::Code;
+use kubewright_value::CompactSort as _;
 
 pub(crate) use kubewright_files::{NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
 
@@ -43,7 +44,7 @@ pub(crate) fn all_codes() -> Vec<&'static Code> {
     all.extend(kubewright_graph::codes());
     all.extend(kubewright_files::FILE_CODES);
     all.extend(OWN);
-    all.sort_by_key(|code| code.id);
+    all.compact_sort_by_key(|code| code.id);
     all
 }
 

@@ -7,6 +7,7 @@ use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};
+use kubewright_value::CompactSort as _;
 
 /// Diagnostic codes for invalid fields in one type of file.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ impl<'a> InputFieldReader<'a> {
     /// # Errors
     /// With all diagnostics, in document order.
     pub(crate) fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
-        self.problems.sort_by_key(|problem| problem.location.position);
+        self.problems.compact_sort_by_key(|problem| problem.location.position);
         if self.problems.is_empty() { Ok(read) } else { Err(self.problems) }
     }
 

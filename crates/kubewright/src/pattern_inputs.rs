@@ -19,6 +19,7 @@ use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::CommandFailure;
 use crate::progress::ProgressBar;
 use crate::rule_inputs::no_objects;
+use kubewright_value::CompactSort as _;
 
 /// How many documents that are not objects have a diagnostic each.
 const MAX_NOT_OBJECT_DIAGNOSTICS: usize = 3;
@@ -264,7 +265,7 @@ fn build_graph(
     references: &References,
 ) -> (Graph, HashMap<Id, FilePosition>) {
     // Of two that are the same the first one by name of the file counts, whichever was read first.
-    objects.sort_by(|(_, one), (_, other)| one.cmp(other));
+    objects.compact_sort_by(|(_, one), (_, other)| one.cmp(other));
     let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
     let mut places: HashMap<usize, FilePosition> =
         objects.into_iter().filter_map(|(object, place)| Some((object_address(&object)?, place))).collect();

@@ -18,6 +18,7 @@ use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::is_rule;
+use kubewright_value::CompactSort as _;
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
     let names: Vec<String> = found.inputs.iter().map(files::Input::name).collect();
-    diagnostics.sort_by_cached_key(|diagnostic| {
+    diagnostics.compact_sort_by_cached_key(|diagnostic| {
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
     });

@@ -27,6 +27,7 @@ use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
+use kubewright_value::CompactSort as _;
 
 /// Images are verified after all other rules have changed the object.
 const IMAGES_TIER: i32 = 1000;
@@ -68,7 +69,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     let rules = compiler.rules(&generated);
     compiler.report_not_generated(&native);
     let PolicyCompiler { mut diagnostics, needs, recompile, background, .. } = compiler;
-    diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+    diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
     let native = admission_policy::is_enforceable(document).then_some(native);
     CompiledPolicy {
         rules,

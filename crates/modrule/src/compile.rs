@@ -21,6 +21,7 @@ use super::unreadable::UnreadableRule;
 use super::{ModRule, ModRuleOptions, cluster, diagnostics as code, idempotence};
 use criteria::pinned_kinds;
 use kubewright_dialect_kit::fields::{DocumentReader, Located, locate_within};
+use kubewright_value::CompactSort as _;
 
 /// Compiles `document`; a rule with an error is left out, unless `--fail-closed` rules must refuse instead.
 pub(super) fn compile_modrule(dialect: &ModRule, document: &Document) -> CompiledPolicy {
@@ -31,7 +32,7 @@ pub(super) fn compile_modrule(dialect: &ModRule, document: &Document) -> Compile
     if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         let unreadable =
             source.and_then(|source| compile_unreadable(dialect, document, source, &error.message));
-        diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+        diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
         return compiled_policy(dialect, unreadable, diagnostics);
     }
     if let Some((rule, program)) = &rule
@@ -39,7 +40,7 @@ pub(super) fn compile_modrule(dialect: &ModRule, document: &Document) -> Compile
     {
         diagnostics.push(warning);
     }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+    diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
     let rule = rule.map(|(header, program)| CompiledModRule {
         sees_references: program.sight.sees_references,
         rule: header.with(program),

@@ -4,6 +4,7 @@ use kubewright_value::{Budget, Exhausted, Location, Text, Value};
 
 use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyStep, collect_anchors};
 use super::operator::{ConditionOperand, ConditionOperator};
+use kubewright_value::CompactSort as _;
 
 /// The filter of a role.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +73,7 @@ impl RoleFilter {
                 }
             }
         }
-        quick.sort_by_key(|(condition, _)| condition.cost());
+        quick.compact_sort_by_key(|(condition, _)| condition.cost());
         (quick, rest)
     }
 

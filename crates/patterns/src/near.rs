@@ -17,6 +17,7 @@ use super::pattern::{
     EdgeDirection, KindRef, Pattern, PatternRelationship, Presence, RelationshipLink, Role,
 };
 use super::relate::EdgeOptions;
+use kubewright_value::CompactSort as _;
 use selector::{differs, pod_labels_of, selector_field};
 
 /// The near misses of a relationship that does not exist.
@@ -157,7 +158,7 @@ impl NearMissSearch<'_> {
         if own.is_none() && !has_selectors {
             return Ok(None);
         }
-        near.sort_by(|one, other| one.0.cmp(&other.0));
+        near.compact_sort_by(|one, other| one.0.cmp(&other.0));
         // An object that has nothing of what is wanted is not near.
         let near = near.into_iter().filter(|(rank, _)| rank.is_near).map(|(_, near)| near).collect();
         Ok(Some(NearMisses { is_selected: own.is_none(), ..self.nearest(looked_at, near) }))

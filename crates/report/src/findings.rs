@@ -16,6 +16,7 @@ use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::suppression::suppression;
 use crate::{Annotation, AnnotationLevel, FilePosition, Severity};
+use kubewright_value::CompactSort as _;
 
 pub use diagnostics::shown_diagnostics;
 pub(crate) use reason::{edge_of, finding_reasons, near_miss};
@@ -117,7 +118,7 @@ impl<'s> ReportedFindings<'s> {
         for (pattern, found) in patterns.iter().zip(found) {
             findings.add(pattern, found);
         }
-        findings.rows.sort_by_key(|row| Reverse(row.finding.severity));
+        findings.rows.compact_sort_by_key(|row| Reverse(row.finding.severity));
         findings.find_near_misses();
         findings
     }

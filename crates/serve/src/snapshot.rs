@@ -15,6 +15,7 @@ use kubewright_value::{Document, Value};
 
 use crate::admission_policies::GenerationProgress;
 use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK};
+use kubewright_value::CompactSort as _;
 
 /// All compiled rules of a server.
 pub struct Snapshot {
@@ -99,7 +100,7 @@ impl Snapshot {
         building.attach_handed();
         let Building { states, mut hooks, needs, recompile, documents, mutating, validating, .. } = building;
         // The API server calls them in this order: what the last tiers do must see what the first ones did.
-        hooks.sort_by_key(|(_, rules)| rules.iter().map(|rule| rule.tier).min());
+        hooks.compact_sort_by_key(|(_, rules)| rules.iter().map(|rule| rule.tier).min());
         let hook =
             |(webhook, rules)| Hook { path: webhook_path(&webhook), webhook, engine: Engine::sharing(rules) };
         Self {

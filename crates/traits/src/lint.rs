@@ -27,6 +27,7 @@ use super::compile::program::{
     TraitProgram,
 };
 use super::schema::Sections;
+use kubewright_value::CompactSort as _;
 
 /// Returns warnings about a trait. If it has errors, unused parameters are not reported.
 pub(super) fn lint_trait(
@@ -158,7 +159,7 @@ impl<'d> Linter<'d> {
 
     fn finish(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
-        diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+        diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
         diagnostics
     }
 }

@@ -15,6 +15,7 @@ use super::manifest::{Manifest, ManifestWriter};
 use super::schema::{Schema, Sections};
 use super::source::{self, OpenChoreoResource};
 use super::variables::RenderContext;
+use kubewright_value::CompactSort as _;
 pub(crate) use outcome::check_rendered_manifests;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
@@ -52,7 +53,7 @@ impl CompiledTrait {
         let operations = program.patches.iter().flat_map(|patch| &patch.operations);
         let operations = operations.map(|operation| (operation.part, &operation.path.path));
         let mut parts: Vec<(u32, &Vec<Step>)> = templates.chain(operations).collect();
-        parts.sort_unstable_by_key(|(part, _)| *part);
+        parts.compact_sort_by_key(|(part, _)| *part);
         let parts = parts.into_iter().map(|(_, path)| document.locate(path)).collect();
         let source::TraitDefinition { metadata, is_cluster, sections, .. } = found;
         let name = metadata.name;

@@ -5,6 +5,7 @@
 
 pub mod bounded;
 mod budget;
+mod compact_sort;
 pub mod display;
 pub mod duration;
 pub mod json;
@@ -23,6 +24,7 @@ pub mod workers;
 pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
+pub use compact_sort::CompactSort;
 pub use map::Map;
 pub use meter::{StepCounter, StepMeter};
 pub use number::Number;

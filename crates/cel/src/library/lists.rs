@@ -7,6 +7,7 @@ use crate::environment::MacroSet;
 use crate::error::CelFailure;
 use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::val::{CelKind, ListVal, Val};
+use kubewright_value::CompactSort as _;
 
 /// The library of lists.
 pub const LISTS: CelLibrary = CelLibrary {
@@ -190,7 +191,7 @@ pub(crate) fn sort_by_keys<'a>(keyed: &mut [(Val<'a>, Val<'a>)]) -> Result<(), C
     if keyed.iter().any(|(key, _)| key.kind() != kind) {
         return Err(CelFailure::type_error("list elements must have the same type"));
     }
-    keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+    keyed.compact_sort_by(|(a, _), (b, _)| match (a, b) {
         // A sort needs a total order, which NaN breaks.
         (Val::Double(a), Val::Double(b)) => a.total_cmp(b),
         _ => a.order(b).unwrap_or(Ordering::Equal),

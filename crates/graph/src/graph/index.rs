@@ -13,6 +13,7 @@ use crate::ids::{insert_id, under, withdraw};
 use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::{ObjectIdentity, api_group_of, usual_version};
 use crate::{Id, Sort};
+use kubewright_value::CompactSort as _;
 
 /// The fields of an object that identify it.
 #[derive(Debug, Clone)]
@@ -169,7 +170,7 @@ impl Graph {
             let mut all: Vec<Symbol> = objects.iter().map(|(header, _)| symbol(&header.identity)).collect();
             all.sort_unstable();
             all.dedup();
-            all.sort_unstable_by(|a, b| self.names.text(*a).cmp(self.names.text(*b)));
+            all.compact_sort_by(|a, b| self.names.text(*a).cmp(self.names.text(*b)));
             all.into_iter().zip(0_u64..).collect::<SymbolMap<Symbol, u64>>()
         };
         let (namespaces, kinds) = (places(|identity| identity.namespace), places(|identity| identity.kind));
@@ -181,7 +182,9 @@ impl Graph {
             (first, beginning(self.names.text(name)), header.identity)
         };
         let mut keys: Vec<_> = objects.iter().map(|(header, _)| key(header)).zip(0_usize..).collect();
-        keys.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2)));
+        keys.compact_sort_by(|(a, _), (b, _)| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2))
+        });
         let mut objects: Vec<Option<(ObjectHeader, Value)>> = objects.into_iter().map(Some).collect();
         keys.iter().filter_map(|(_, at)| objects.get_mut(*at)?.take()).collect()
     }

@@ -84,7 +84,7 @@ impl Graph {
     fn counterparts(&self, is_one: impl Fn(Taints) -> bool) -> std::vec::IntoIter<Id> {
         let fitting = self.tainted.iter().filter(|(taints, _)| is_one(**taints));
         let mut ids: Vec<Id> = fitting.flat_map(|(_, ids)| ids.as_slice().iter().copied()).collect();
-        ids.sort_unstable_by_key(|id| self.rank(*id));
+        self.sort_by_rank(&mut ids);
         ids.into_iter()
     }
 

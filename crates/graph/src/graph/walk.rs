@@ -16,6 +16,7 @@ use super::Graph;
 use super::selections::{SelectionLink, SelectionSource};
 use super::store::{CONTROLS, Half};
 use crate::{Edge, EdgeType, GraphNode, Id, Sort, Strength};
+use kubewright_value::CompactSort as _;
 use merged::Merged;
 
 /// How many owners above each other are followed from a Pod.
@@ -61,7 +62,7 @@ impl Graph {
         let mut ids: Vec<Id> = self.out(id, kind).map(|edge| edge.to).collect();
         ids.extend(self.incoming(id, kind).map(|edge| edge.from));
         if !ids.is_sorted_by_key(|id| self.rank(*id)) {
-            ids.sort_by_cached_key(|id| self.rank(*id));
+            self.sort_by_rank(&mut ids);
         }
         ids.dedup();
         ids.into_iter()
@@ -267,7 +268,7 @@ impl Graph {
             .iter()
             .map(|definition| defines(*definition, id))
             .collect();
-        edges.sort_by_key(|edge| self.rank(edge.from));
+        edges.compact_sort_by_key(|edge| self.rank(edge.from));
         edges
     }
 
@@ -315,7 +316,7 @@ impl Graph {
             }
             open = next;
         }
-        edges.sort_by_key(|edge| self.rank(edge.to));
+        edges.compact_sort_by_key(|edge| self.rank(edge.to));
         EdgeCursor::Walked(edges.into_iter(), visited.len())
     }
 
@@ -347,7 +348,7 @@ impl Graph {
                 }
             }
         }
-        edges.sort_by_key(|edge| self.rank(edge.from));
+        edges.compact_sort_by_key(|edge| self.rank(edge.from));
         edges
     }
 

@@ -5,6 +5,7 @@ use kubewright_value::{Budget, Value, ValueKind};
 use super::super::function::{
     ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
 };
+use kubewright_value::CompactSort as _;
 
 const PLAIN: &[ArgumentTypes] = &[ArgumentTypes::NUMBERS.or(ArgumentTypes::STRINGS)];
 const BY: &[ArgumentTypes] = &[ArgumentTypes::ARRAY, ArgumentTypes::REFERENCE];
@@ -64,7 +65,7 @@ fn call_sort_by(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Resu
     }
     let mut keyed = evaluate_sort_keys(arguments, budget)?;
     charge_sort(budget, keyed.iter().map(|(key, _)| key))?;
-    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+    keyed.compact_sort_by(|a, b| a.0.cmp(&b.0));
     Ok(Value::array(keyed.into_iter().map(|(_, item)| item.clone()).collect()))
 }
 

@@ -16,6 +16,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::rule_inputs::print_diagnostics;
+use kubewright_value::CompactSort as _;
 
 /// Runs the command.
 ///
@@ -133,6 +134,6 @@ fn choose_patterns(inputs: &mut PatternInputs, arguments: &DetectArguments) -> R
         |category: &str| arguments.categories.iter().any(|own| own.eq_ignore_ascii_case(category));
     inputs.patterns.retain(|pattern| arguments.categories.is_empty() || is_wanted(&pattern.category));
     inputs.patterns.retain(|pattern| arguments.severity.is_none_or(|least| pattern.severity >= least));
-    inputs.patterns.sort_by(|one, other| one.name.cmp(&other.name));
+    inputs.patterns.compact_sort_by(|one, other| one.name.cmp(&other.name));
     Ok(())
 }

@@ -21,6 +21,7 @@ use crate::template::{TemplateProblemKind, TemplateVariable, VariableProblem};
 use crate::{Kyverno, check, diagnostics as code};
 use kubewright_dialect_kit::fields::locate_within;
 use kubewright_dialect_kit::secrets::names_secrets;
+use kubewright_value::CompactSort as _;
 
 /// The variables that such a policy has, besides those of its context.
 const GIVEN: [&str; 3] = ["target", "images", "@"];
@@ -40,7 +41,7 @@ pub(crate) fn compile_cleanup_policy(dialect: &Kyverno, document: &Document) -> 
     let rule = compiler.rule();
     let background = compiler.background(&rule);
     let CleanupCompiler { mut diagnostics, recompile, .. } = compiler;
-    diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
+    diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
     CompiledPolicy { rules: vec![rule], recompile, background, diagnostics, ..CompiledPolicy::default() }
 }
 

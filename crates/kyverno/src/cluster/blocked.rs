@@ -11,6 +11,7 @@ use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Value, yaml};
 
 use super::policy_of;
+use kubewright_value::CompactSort as _;
 
 /// Returns why `request` is refused; nothing where it is not.
 pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> String {
@@ -29,12 +30,12 @@ pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutco
         text(&["metadata", "name"])
     );
     let mut policies: Vec<_> = failures.into_iter().collect();
-    policies.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
+    policies.compact_sort_by(|(one, _), (other, _)| compare_naturally(one, other));
     for (policy, rules) in policies {
         write_yaml_key(&mut message, policy);
         message.push('\n');
         let mut rules: Vec<_> = rules.into_iter().collect();
-        rules.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
+        rules.compact_sort_by(|(one, _), (other, _)| compare_naturally(one, other));
         for (rule, why) in rules {
             message.push_str("  ");
             write_yaml_key(&mut message, rule);

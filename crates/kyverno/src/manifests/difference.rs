@@ -12,6 +12,7 @@ use kubewright_value::{Budget, Exhausted, Map, Value, index_text, json};
 
 use super::ignored::{IgnoredField, ManifestPath};
 use crate::gotext;
+use kubewright_value::CompactSort as _;
 
 /// One field that differs.
 #[derive(Debug, Clone)]
@@ -109,7 +110,7 @@ pub(super) fn manifest_differences(
     };
     walk.compare(Some(signed), Some(object), false)?;
     let mut found = walk.found;
-    found.sort_by(|one, other| one.key.cmp(&other.key));
+    found.compact_sort_by(|one, other| one.key.cmp(&other.key));
     Ok(found)
 }
 

@@ -8,6 +8,7 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value, bounded};
 
 use crate::pattern::{ValidatePattern, charge_pattern};
 use crate::tainted::{Tainted, TaintedPart, join_parts};
+use kubewright_value::CompactSort as _;
 
 /// A part of an overlay.
 #[derive(Debug, Clone)]
@@ -238,7 +239,7 @@ impl OverlayMap {
     }
 
     fn finish(mut self) -> OverlayNode {
-        self.conditions.sort_by_key(|condition| !condition.is_global);
+        self.conditions.compact_sort_by_key(|condition| !condition.is_global);
         let own = AnchorKinds {
             has_any: !self.conditions.is_empty() || self.entries.iter().any(|entry| entry.is_added),
             has_global: self.conditions.iter().any(|condition| condition.is_global),

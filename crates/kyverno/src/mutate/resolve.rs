@@ -11,6 +11,7 @@ use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 use super::overlay::{OverlayCondition, OverlayEntry, OverlayMap, OverlayNode, text_of_scalar};
 use crate::pattern::PatternVerdict;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_value::CompactSort as _;
 
 /// The field that says which elements of a list can be patched.
 const NAME: &str = "name";
@@ -129,7 +130,7 @@ impl OverlayResolver<'_> {
                 list.elements.push(ElementPatch { index: written, written, patch });
             }
         }
-        list.in_place.sort_by_key(|element| element.index);
+        list.in_place.compact_sort_by_key(|element| element.index);
         let is_nothing = list.in_place.is_empty() && list.elements.is_empty();
         Ok((!is_nothing).then_some(StrategicPatch::List(list)))
     }

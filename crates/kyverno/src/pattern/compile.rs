@@ -9,6 +9,7 @@ use super::node::{Exists, MapNode, MetadataRole, PatternAnchor, PatternEntry, Pa
 use super::written::{TaintedText, merge_parts};
 use crate::gotext;
 use crate::tainted::{Tainted, TaintedPart};
+use kubewright_value::CompactSort as _;
 
 /// How deep a pattern may be.
 pub(super) const DEPTH: u32 = 256;
@@ -104,7 +105,7 @@ impl PatternCompiler {
         }
         // Keys with variables in them may come out the same; the last one counts.
         compiled.reverse();
-        compiled.sort_by(|(a, _), (b, _)| a.raw.cmp(&b.raw));
+        compiled.compact_sort_by(|(a, _), (b, _)| a.raw.cmp(&b.raw));
         compiled.dedup_by(|(later, _), (kept, _)| later.raw == kept.raw);
         let has_anchors = compiled.iter().any(|(entry, is_nested)| *is_nested || entry.anchor.is_some());
         let mut node =

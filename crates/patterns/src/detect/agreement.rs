@@ -164,7 +164,7 @@ impl PatternSearch<'_> {
         if matches!(criteria.basis, Basis::Owns | Basis::OwnedBy) {
             let reached = edges::reached_by_ownership(self.graph, a, criteria.basis == Basis::Owns, budget)?;
             let mut ids: Vec<Id> = reached.into_iter().filter(|id| candidates.contains(*id)).collect();
-            ids.sort_by_key(|id| self.graph.rank(*id));
+            self.graph.sort_by_rank(&mut ids);
             return Ok(Rc::new(ids));
         }
         let namespace = self.index_namespace(criteria, a);
@@ -195,7 +195,7 @@ impl PatternSearch<'_> {
         let mut ids: Vec<Id> =
             first.into_iter().chain([second]).chain(lists).flat_map(|list| list.iter().copied()).collect();
         budget.step(ids.len() as u64)?;
-        ids.sort_by_key(|id| self.graph.rank(*id));
+        self.graph.sort_by_rank(&mut ids);
         ids.dedup();
         Ok(Rc::new(ids))
     }

@@ -148,7 +148,7 @@ pub(super) fn sharers(
         }
     }
     budget.step(ids.len() as u64)?;
-    ids.sort_by_cached_key(|id| graph.rank(*id));
+    graph.sort_by_rank(&mut ids);
     ids.dedup();
     Ok(ids)
 }
@@ -166,7 +166,7 @@ fn shared_neighbours(
         for kind in types {
             ids.extend(shared_neighbours(graph, id, std::slice::from_ref(kind), options, budget)?);
         }
-        ids.sort_by_key(|id| graph.rank(*id));
+        graph.sort_by_rank(&mut ids);
         ids.dedup();
         return Ok(ids);
     };
@@ -189,7 +189,7 @@ fn shared_neighbours(
     budget.step(ids.len() as u64)?;
     if goes_out {
         if !ids.is_sorted_by_key(|id| graph.rank(*id)) {
-            ids.sort_by_cached_key(|id| graph.rank(*id));
+            graph.sort_by_rank(&mut ids);
         }
         ids.dedup();
     }

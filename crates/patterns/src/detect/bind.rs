@@ -10,6 +10,7 @@ use super::super::pattern::RelationshipLink;
 use super::links::{Adjacent, HeldLink};
 use super::plan::BindingPlan;
 use super::{ActorBinding, PatternSearch};
+use kubewright_value::CompactSort as _;
 
 /// An entry with criteria, and the role and object that it compares another one with.
 type ComparedRoles = (usize, usize, Id);
@@ -142,13 +143,13 @@ impl PatternSearch<'_> {
                 _ => adjacent.push(self.adjacent(*entry, (*from, bound), role, budget)?),
             }
         }
-        adjacent.sort_by_key(Adjacent::size);
+        adjacent.compact_sort_by_key(Adjacent::size);
         let mut left = Vec::new();
         for (entry, from, bound) in compared {
             let shortest = adjacent.first().map_or(usize::MAX, Adjacent::size);
             if self.narrowed_size(entry, (from, bound), role, budget)? < shortest {
                 adjacent.push(self.adjacent(entry, (from, bound), role, budget)?);
-                adjacent.sort_by_key(Adjacent::size);
+                adjacent.compact_sort_by_key(Adjacent::size);
             } else {
                 left.push((entry, from, bound));
             }

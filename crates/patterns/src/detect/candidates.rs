@@ -104,7 +104,7 @@ impl<'s> Candidates<'s> {
             }
         }
         if role.kinds.len() > 1 || matches!(role.kinds.as_slice(), [KindRef::Category(_)]) {
-            found.listed.sort_by_cached_key(|id| graph.rank(*id));
+            graph.sort_by_rank(&mut found.listed);
             found.listed.dedup();
         }
         Ok(found)

@@ -10,6 +10,7 @@ use super::super::points::Points;
 use super::bind::{Goal, sorted_objects};
 use super::report::BindingScore;
 use super::{ActorBinding, PatternSearch};
+use kubewright_value::CompactSort as _;
 
 impl PatternSearch<'_> {
     /// Looks for findings that `leader` leads, at most `room` of them.
@@ -161,7 +162,7 @@ impl PatternSearch<'_> {
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         let mut bindings = bindings;
-        bindings.sort_by_cached_key(|binding| {
+        bindings.compact_sort_by_cached_key(|binding| {
             self.actors(binding).iter().map(|id| self.graph.rank(*id)).collect::<Vec<u64>>()
         });
         let (mut matched, mut best) = (0, None::<Points>);

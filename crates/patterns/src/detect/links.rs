@@ -284,7 +284,7 @@ impl PatternSearch<'_> {
                     }
                 }
                 if !ids.is_sorted_by_key(|id| self.graph.rank(*id)) {
-                    ids.sort_by_key(|id| self.graph.rank(*id));
+                    self.graph.sort_by_rank(&mut ids);
                 }
                 ids.dedup();
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })

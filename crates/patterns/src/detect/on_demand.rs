@@ -127,7 +127,7 @@ impl<'s> OnDemandRole<'s> {
             }
         }
         if self.role.kinds.len() > 1 || matches!(self.role.kinds.as_slice(), [KindRef::Category(_)]) {
-            ids.sort_by_cached_key(|id| graph.rank(*id));
+            graph.sort_by_rank(&mut ids);
             ids.dedup();
         }
         ids

@@ -285,7 +285,7 @@ impl PatternSearch<'_> {
     /// Puts objects into canonical order, each once.
     fn order(&self, ids: &mut Vec<Id>) {
         if !ids.is_sorted_by_key(|id| self.graph.rank(*id)) {
-            ids.sort_by_cached_key(|id| self.graph.rank(*id));
+            self.graph.sort_by_rank(ids);
         }
         ids.dedup();
     }

@@ -14,6 +14,7 @@ use super::super::finding::PatternFinding;
 use super::super::pattern::Pattern;
 use super::change::FindingObject;
 use super::records::FindingRecords;
+use kubewright_value::CompactSort as _;
 
 /// The search with some leaders of a pattern that counts exchanged roles as one.
 pub(super) struct ExchangedRoles<'a> {
@@ -43,12 +44,14 @@ impl ExchangedRoles<'_> {
         others.retain(|other| !names.contains(other));
         let find = |name: &ObjectName| graph.find(&name.group, &name.kind, &name.namespace, &name.name);
         let mut more: Vec<Id> = others.iter().filter_map(find).collect();
-        more.sort_unstable_by_key(|id| graph.rank(*id));
+        graph.sort_by_rank(&mut more);
         let second = detect_leaders(self.pattern, self.asked, &more, budget)?;
         names.extend(others);
         found.is_truncated |= second.is_truncated;
         found.findings.extend(second.findings);
-        found.findings.sort_by_cached_key(|finding| finding.roles.first().map(|(_, id)| graph.rank(*id)));
+        found
+            .findings
+            .compact_sort_by_cached_key(|finding| finding.roles.first().map(|(_, id)| graph.rank(*id)));
         let mut seen = HashSet::new();
         found.findings.retain(|finding| {
             let objects = sorted_actors(self.actors(finding).collect());

@@ -12,6 +12,7 @@ use kubewright_value::Text;
 use super::super::finding::PatternFinding;
 use super::super::pattern::Pattern;
 use super::{FindingChange, FindingObject, LiveFinding};
+use kubewright_value::CompactSort as _;
 
 /// The findings of one pattern.
 #[derive(Debug, Default)]
@@ -79,7 +80,7 @@ impl FindingRecords {
         let returned = self.by_leader.into_values().flatten().filter(|record| record.is_returned);
         let mut gone: Vec<FindingChange> =
             returned.map(|record| gone_change(pattern, record.actors)).collect();
-        gone.sort_by(|a, b| a.actors.cmp(&b.actors));
+        gone.compact_sort_by(|a, b| a.actors.cmp(&b.actors));
         gone.into_iter()
     }
 
@@ -192,7 +193,7 @@ impl<'r> LeaderUpdate<'r> {
         let gone = self.before.into_values().flatten().filter(|record| record.is_returned);
         let gone = gone.map(|record| gone_change(self.pattern, record.actors));
         self.changes.extend(gone);
-        self.changes.sort_by(|a, b| a.actors.cmp(&b.actors));
+        self.changes.compact_sort_by(|a, b| a.actors.cmp(&b.actors));
         self.changes.into_iter().for_each(changes);
     }
 }

@@ -153,7 +153,7 @@ impl LivePattern {
             ids.iter().filter_map(|id| graph.node(*id)).map(|node| FindingObject::of(node).object_name()),
         );
         let mut ids: Vec<Id> = ids.into_iter().collect();
-        ids.sort_unstable_by_key(|id| graph.rank(*id));
+        graph.sort_by_rank(&mut ids);
         *count += ids.len() as u64;
         let pattern = Arc::clone(&self.pattern);
         let budget = &mut detection_budget(&pattern, graph);

@@ -6,6 +6,7 @@ use kubewright_engine::RuleStatus;
 
 use super::{ObjectResults, ReportObject, ReportResult};
 use crate::Severity;
+use kubewright_value::CompactSort as _;
 
 /// How many reports of ours a cluster holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl ReportCaps {
     #[must_use]
     pub fn select(self, weights: &[ReportWeight]) -> ReportSelection {
         let mut order: Vec<(usize, &ReportWeight)> = weights.iter().enumerate().collect();
-        order.sort_by(|(_, one), (_, other)| {
+        order.compact_sort_by(|(_, one), (_, other)| {
             one.rank.cmp(&other.rank).then_with(|| one.name.cmp(&other.name))
         });
         let mut selection = ReportSelection::default();

@@ -11,6 +11,7 @@ use kubewright_value::{Map, Text, Value, json};
 use super::name::object_identity;
 use super::{ObjectResults, ReportResult};
 use crate::Severity;
+use kubewright_value::CompactSort as _;
 
 /// The property with the identity of a row, by which policy-reporter tells rows apart.
 pub(super) const RESULT_ID_PROPERTY: &str = "resultID";
@@ -45,7 +46,7 @@ pub(super) struct ReportRow {
 /// Returns the rows of `results`, sorted by policy, rule, part of the object, and whatever else tells them apart.
 pub(super) fn report_rows(results: &ObjectResults) -> Vec<ReportRow> {
     let mut sorted: Vec<&ReportResult> = results.results.iter().collect();
-    sorted.sort_by(|one, other| compare_results(one, other));
+    sorted.compact_sort_by(|one, other| compare_results(one, other));
     let mut rows = RowMaker::new(results.source.name(), object_identity(&results.scope));
     sorted.into_iter().map(|result| rows.row(result)).collect()
 }
@@ -137,7 +138,7 @@ fn timestamp_value(seconds: i64) -> Value {
 fn properties_value(result: &ReportResult, id: String) -> Value {
     let mut sorted: Vec<&(Text, Text)> = result.properties.iter().collect();
     // Stable: of two properties with one name the later one wins.
-    sorted.sort_by(|one, other| one.0.cmp(&other.0));
+    sorted.compact_sort_by(|one, other| one.0.cmp(&other.0));
     let mut properties = Map::new();
     let mut room = MAX_PROPERTIES_BYTES;
     for (name, text) in sorted {

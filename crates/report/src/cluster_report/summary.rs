@@ -9,6 +9,7 @@ use super::objects::ReportHead;
 use super::rows::{ReportRow, RowMaker};
 use super::{MAX_REPORT_BYTES, ReportApi, ReportObject, ReportResult, ReportSource, SUMMARY_REPORT_NAME};
 use crate::OutcomeCounts;
+use kubewright_value::CompactSort as _;
 
 /// The source of the report with the totals. It is not that of the other reports, so that a dashboard that adds up a
 /// source counts no result twice.
@@ -65,7 +66,7 @@ pub fn summary_report(api: ReportApi, totals: &SummaryTotals) -> ReportObject {
 /// Returns the rows that fit into `room` bytes, by policy, and behind them that of all other policies.
 fn summary_rows(totals: &SummaryTotals, mut room: usize) -> Vec<ReportRow> {
     let mut policies: Vec<&PolicyTotals> = totals.policies.iter().collect();
-    policies.sort_by_cached_key(|policy| {
+    policies.compact_sort_by_cached_key(|policy| {
         let OutcomeCounts { fail, error, warn, .. } = policy.counts;
         (Reverse((fail, error, warn)), policy.policy.clone(), policy.source)
     });
@@ -83,7 +84,7 @@ fn summary_rows(totals: &SummaryTotals, mut room: usize) -> Vec<ReportRow> {
             _ => others += policy.counts,
         }
     }
-    rows.sort_by_key(|(key, _)| *key);
+    rows.compact_sort_by_key(|(key, _)| *key);
     let mut rows: Vec<ReportRow> = rows.into_iter().map(|(_, row)| row).collect();
     if others.all() > 0 {
         rows.push(maker.row(&totals_result(&OTHER_POLICIES.into(), "", others, totals.since)));

@@ -3,12 +3,13 @@
 use kubewright_value::{Map, Text, Value};
 
 use super::{PluginPolicy, PluginPolicyKind};
+use kubewright_value::CompactSort as _;
 
 /// Returns the response to `GET /v1/policies`.
 #[must_use]
 pub fn policy_list(policies: &[PluginPolicy]) -> Value {
     let mut items: Vec<&PluginPolicy> = policies.iter().collect();
-    items.sort_by(|one, other| (&one.category, one.key()).cmp(&(&other.category, other.key())));
+    items.compact_sort_by(|one, other| (&one.category, one.key()).cmp(&(&other.category, other.key())));
     Value::array(items.into_iter().map(|policy| list_item(policy).into()).collect())
 }
 

@@ -11,6 +11,7 @@ use super::{Renderer, ReportWriter};
 use crate::{
     Annotation, AnnotationLevel, ObjectRow, OutcomeRow, Report, ReportedFindings, Results, Severity,
 };
+use kubewright_value::CompactSort as _;
 
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -188,7 +189,7 @@ fn file_uri(file: &str) -> String {
 
 fn sarif_tool(rules: Vec<Value>, diagnostics: &[Diagnostic]) -> Value {
     let mut codes: Vec<&Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
-    codes.sort_by_key(|code| code.id);
+    codes.compact_sort_by_key(|code| code.id);
     codes.dedup_by_key(|code| code.id);
     let mut descriptors = rules;
     descriptors.extend(codes.into_iter().map(code_descriptor));

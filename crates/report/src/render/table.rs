@@ -12,6 +12,7 @@ use super::diff::object_difference;
 use super::{DiagnosticCounts, Renderer, ReportWriter, TableOptions, snippet};
 use crate::text::{elapsed_text, grouped_digits, plural};
 use crate::{LintTotals, ObjectRow, OutcomeCounts, OutcomeRow, Paint, Report, Results, Totals, visible};
+use kubewright_value::CompactSort as _;
 
 pub(super) use findings::findings_totals_text;
 
@@ -145,7 +146,7 @@ impl Renderer for TableRenderer {
         writeln!(self.out, "  {}", visible(&object.subject))?;
         let mut rows: Vec<&OutcomeRow> =
             object.outcomes.iter().filter(|row| is_wrong(row) || (is_news(row) && !self.is_quiet)).collect();
-        rows.sort_by_key(|row| match row.status {
+        rows.compact_sort_by_key(|row| match row.status {
             RuleStatus::Fail => 0,
             RuleStatus::Error => 1,
             RuleStatus::Warn => 2,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, GroupVersionResource};
 use kubewright_engine::{BackgroundProgram, ResourceAccess};
+use kubewright_value::CompactSort as _;
 use kubewright_value::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -42,7 +43,7 @@ pub(crate) async fn ask_access(
     answers.unanswered = all.len();
     let until = deadline.min(Instant::now() + ACCESS_TIMEOUT);
     let mut answered = asked(client, user, all, until).await;
-    answered.sort_by_key(|(place, _)| *place);
+    answered.compact_sort_by_key(|(place, _)| *place);
     for (_, ((program, access, verb), is_allowed)) in answered {
         let Some(is_allowed) = is_allowed else { continue };
         answers.unanswered = answers.unanswered.saturating_sub(1);

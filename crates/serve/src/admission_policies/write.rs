@@ -20,6 +20,7 @@ use super::step::PolicyPart;
 use crate::Snapshot;
 use crate::log::LogLevel;
 use crate::reread::refresh_object;
+use kubewright_value::CompactSort as _;
 
 impl AdmissionPolicyReconciler {
     /// Writes one of the objects of the rule object called `name`.
@@ -106,7 +107,7 @@ impl AdmissionPolicyReconciler {
             .map(|(key, _)| key.clone())
             .collect();
         // A policy without a binding enforces nothing; a binding without a policy is a mistake.
-        due.sort_by(|one, other| other.cmp(one));
+        due.compact_sort_by(|one, other| other.cmp(one));
         if !stale.is_empty() {
             pause = POLICY_RETRY_INTERVAL;
         }

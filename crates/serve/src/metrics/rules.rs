@@ -13,6 +13,7 @@ use kubewright_engine::{RuleId, RuleOutcome, RuleStatus};
 use super::MAX_SERIES;
 use super::text::{Exposition, escape_label};
 use crate::Snapshot;
+use kubewright_value::CompactSort as _;
 
 /// Result and cause, in the order of the counters.
 const RULE_RESULTS: [(&str, &str); 9] = [
@@ -93,7 +94,7 @@ impl RuleMeters {
     pub(super) fn expose(&self, text: &mut Exposition, name: &str) {
         let current = self.current.load();
         let mut all: Vec<&Arc<Counters>> = current.by_address.values().collect();
-        all.sort_by(|a, b| a.rule.cmp(&b.rule));
+        all.compact_sort_by(|a, b| a.rule.cmp(&b.rule));
         let (mut series, mut rest) = (0, 0);
         for counters in all {
             let RuleId { dialect, policy, rule } = &*counters.rule;

@@ -13,6 +13,7 @@ use crate::compile::program::LoopProgram;
 use crate::diagnostics as code;
 use crate::variables::VariableScope;
 use kubewright_dialect_kit::fields::{Located, locate_within};
+use kubewright_value::CompactSort as _;
 
 /// The maximum length of an expression in a message.
 const MAX_EXPRESSION_CHARS: usize = 80;
@@ -53,7 +54,7 @@ impl<'r> Evaluator<'r> {
             RenderedValue::Value(list @ Value::Array(_)) => Ok(LoopItems::List(list)),
             RenderedValue::Value(Value::Object(map)) => {
                 let mut entries: Vec<(&Text, &Value)> = map.iter().collect();
-                entries.sort_by(|one, other| one.0.cmp(other.0));
+                entries.compact_sort_by(|one, other| one.0.cmp(other.0));
                 self.spend(entries.len() as u64, &each.over.path)?;
                 let entry = |(key, value): (&Text, &Value)| {
                     Value::object(Map::from([("key", Value::String(key.clone())), ("value", value.clone())]))

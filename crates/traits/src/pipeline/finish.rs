@@ -4,6 +4,7 @@ use kubewright_golib::naming;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::super::manifest::{Manifest, Plane, manifest_sort_key};
+use kubewright_value::CompactSort as _;
 
 /// The annotation of a Pod template that changes when another manifest of the release changes.
 const HASH_ANNOTATION: &str = "openchoreo.dev/dp-resource-hash";
@@ -56,7 +57,7 @@ pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: 
 
 /// Sorts by kind, `apiVersion`, namespace and name; the sort is stable.
 pub(super) fn sort_manifests(manifests: &mut [Manifest]) {
-    manifests.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
+    manifests.compact_sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
 }
 
 /// Returns the object under `key` of `value`, created if it is missing; `None` if `value` is not an object.

@@ -5,6 +5,7 @@
 
 use super::{EdgeCursor, Edges};
 use crate::{Edge, EdgeType, Graph, GraphNode, Id, Sort};
+use kubewright_value::CompactSort as _;
 
 const CLAIM_KIND: &str = "PersistentVolumeClaim";
 const VOLUME_KIND: &str = "PersistentVolume";
@@ -21,7 +22,7 @@ impl Graph {
         }
         let mut edges: Vec<Edge<'_>> = volumes.collect();
         edges.extend(Edges(stored));
-        edges.sort_by_key(|edge| self.rank(edge.to));
+        edges.compact_sort_by_key(|edge| self.rank(edge.to));
         EdgeCursor::Listed(edges.into_iter())
     }
 
@@ -34,7 +35,7 @@ impl Graph {
         let mounting = claims.into_iter().flat_map(|claim| Edges(self.stored_into(claim, EdgeType::MOUNTS)));
         let mut edges: Vec<Edge<'_>> = mounting.map(|edge| edge_through_claim(edge, id)).collect();
         edges.extend(Edges(self.stored_into(id, EdgeType::MOUNTS)));
-        edges.sort_by_key(|edge| self.rank(edge.from));
+        edges.compact_sort_by_key(|edge| self.rank(edge.from));
         EdgeCursor::Listed(edges.into_iter())
     }
 
@@ -60,7 +61,7 @@ impl Graph {
         let out = Edges(self.stored_out(id, EdgeType::BOUND_TO)).map(|edge| edge.to);
         let into = Edges(self.stored_into(id, EdgeType::BOUND_TO)).map(|edge| edge.from);
         let mut ids: Vec<Id> = out.chain(into).filter(|other| self.is_core(*other, kind)).collect();
-        ids.sort_by_key(|id| self.rank(*id));
+        self.sort_by_rank(&mut ids);
         ids.dedup();
         ids
     }

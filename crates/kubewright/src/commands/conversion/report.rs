@@ -9,6 +9,7 @@ use kubewright_value::{Location, Map, Text, Value, json};
 use super::ConvertedDocument;
 use crate::arguments::{ConversionArguments, ConversionFormat};
 use crate::output::{ColorChoice, json_place, print_stderr, standard_output};
+use kubewright_value::CompactSort as _;
 
 /// The maximum number of names in a line.
 const MAX_LISTED_NAMES: usize = 8;
@@ -155,7 +156,7 @@ impl ConversionSummary {
             }
         }
         summary.reasons = reasons.into_iter().collect();
-        summary.reasons.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+        summary.reasons.compact_sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
         summary
     }
 }

@@ -13,6 +13,7 @@ use kubewright_value::Text;
 use super::words_as_texts;
 use crate::arguments::GraphArguments;
 use crate::pattern_inputs::PatternInputs;
+use kubewright_value::CompactSort as _;
 
 /// How many patterns are named in the legend for each severity.
 const MAX_NAMED_PATTERNS: usize = 6;
@@ -105,7 +106,7 @@ impl Overlay {
             vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
         for (level, patterns) in self.counts.iter().rev() {
             let mut names: Vec<(&Text, &usize)> = patterns.iter().collect();
-            names.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
+            names.compact_sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
             let mut said: Vec<String> = names
                 .iter()
                 .take(MAX_NAMED_PATTERNS)

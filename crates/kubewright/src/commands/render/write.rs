@@ -17,6 +17,7 @@ use crate::output::{
     ColorChoice, FileNames, Paint, hunks, refuse_input, refuse_link, standard_output, visible,
     write_named_by_object, yaml_text,
 };
+use kubewright_value::CompactSort as _;
 
 /// The comment before the manifests of the observability plane.
 const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
@@ -81,9 +82,9 @@ fn ordered_manifests<'m>(arguments: &RenderArguments, manifests: &'m [Manifest])
     };
     let mut chosen: Vec<&Manifest> = manifests.iter().filter(is_wanted).collect();
     if arguments.sort {
-        chosen.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
+        chosen.compact_sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
     }
-    chosen.sort_by_key(|manifest| manifest.plane == Plane::Observability);
+    chosen.compact_sort_by_key(|manifest| manifest.plane == Plane::Observability);
     chosen
 }
 

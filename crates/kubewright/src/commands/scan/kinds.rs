@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{KindScope, Rule};
 use kubewright_scan::{is_quiet_kind, preferred_group};
+use kubewright_value::CompactSort as _;
 use kubewright_value::Text;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(in crate::commands) fn scan_kinds(
             kinds.push(ScanKind { resource: resource.clone(), is_judged, is_in_graph });
         }
     }
-    kinds.sort_by_cached_key(|kind| format!("{}/", kind.resource.full_name()));
+    kinds.compact_sort_by_cached_key(|kind| format!("{}/", kind.resource.full_name()));
     kinds
 }
 

@@ -20,6 +20,7 @@ use crate::pattern_inputs::{compile_patterns, is_name_of_shipped, shipped};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules::{dialect_options, take_exceptions};
 use kubewright_scan_controller::rule_kinds::{RuleResourceRole, rule_resources};
+use kubewright_value::CompactSort as _;
 
 /// The compiled rules of a scan.
 pub(super) struct ScanRuleSet {
@@ -93,7 +94,7 @@ impl ScanRuleSet {
         diagnostics.extend(wrong);
         let (references, _) = patterns::read_references(&rules);
         let mut patterns = compile_patterns(&rules, &references, &mut Vec::new());
-        patterns.sort_by(|one, other| one.name.cmp(&other.name));
+        patterns.compact_sort_by(|one, other| one.name.cmp(&other.name));
         let all = compiled.all_rules();
         let compiled = Arc::new(compiled);
         Self { compiled, all, patterns, references, diagnostics, shared, options, is_complete }

@@ -11,6 +11,7 @@ use kubewright_value::Number;
 use crate::error::CelFailure;
 use crate::function::CelCallContext;
 use crate::val::{ListVal, MapVal, Val};
+use kubewright_value::CompactSort as _;
 
 /// How deep values may nest.
 const MAX_JSON_DEPTH: usize = 300;
@@ -103,7 +104,7 @@ impl SortedJsonWriter {
             };
             entries.push((key.into_owned(), value));
         }
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        entries.compact_sort_by(|(a, _), (b, _)| a.cmp(b));
         self.out.push('{');
         for (index, (key, value)) in entries.iter().enumerate() {
             if index > 0 {

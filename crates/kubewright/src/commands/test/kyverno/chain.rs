@@ -14,6 +14,7 @@ use super::file::ResultRow;
 use super::objects::TestObject;
 use super::policies::TestPolicy;
 use crate::fixtures::FileWorld;
+use kubewright_value::CompactSort as _;
 
 /// The policies and objects of a test, and what was decided so far.
 pub(super) struct DecisionChain<'a> {
@@ -30,7 +31,7 @@ impl<'a> DecisionChain<'a> {
     pub(super) fn new(policies: &'a [TestPolicy], world: &'a FileWorld, user: Option<&'a UserInfo>) -> Self {
         let mut changing: Vec<usize> = (0..policies.len()).collect();
         changing.retain(|place| policies.get(*place).is_some_and(|policy| policy.changing.is_some()));
-        changing.sort_by_key(|place| policies.get(*place).map(TestPolicy::stage));
+        changing.compact_sort_by_key(|place| policies.get(*place).map(TestPolicy::stage));
         Self { policies, world, user, changing, decisions: HashMap::new() }
     }
 
