@@ -170,7 +170,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
 
 static:
-	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols -C link-arg=-Wl,-z,pack-relative-relocs" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
+	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols -C link-arg=-Wl,-z,pack-relative-relocs -C link-arg=-Wl,--icf=all" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
 	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
 	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "the binary needs shared libraries:"; ldd target/static/kubewright; exit 1; fi
 	@bytes=$$(wc -c < target/static/kubewright); echo "target/static/kubewright: $$bytes bytes"; \

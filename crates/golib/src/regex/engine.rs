@@ -2,21 +2,27 @@
 //!
 //! The `regex` crate picks an engine while it searches, and its memory of earlier searches makes the same
 //! search cheap once and expensive another time. A budget needs work that is known, bounded and the same
-//! every time. So there are two engines here, chosen when the expression is compiled: a complete DFA where
-//! that is small, which looks at each byte once; and otherwise the simulation of the NFA, which counts
-//! every state that it visits.
+//! every time. So there are three engines here, chosen when the expression is compiled: a complete DFA where
+//! that is small, which looks at each byte once and finds the end of a match; a one-pass DFA for the groups of an
+//! anchored expression; and otherwise the simulation of the NFA, which counts every state that it visits.
+
+use std::ops::Range;
 
 use kubewright_value::StepMeter;
-use regex_automata::dfa::{Automaton as _, dense};
+use regex_automata::dfa::{Automaton as _, dense, onepass};
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::syntax;
-use regex_automata::{Input, MatchKind};
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Anchored, Input, MatchKind};
 
-use super::simulate::{GroupSlots, Simulation};
+use super::simulate::{GroupSlots, Simulation, UNSET_SLOT};
 use super::translate;
 
 /// The maximum size of the complete DFA of an expression; for a larger one the NFA is simulated.
 const MAX_DFA_BYTES: usize = 64 << 10;
+
+/// The maximum size of the DFA that finds groups in one pass.
+const MAX_ONE_PASS_BYTES: usize = 32 << 10;
 
 /// The memory that making the DFA may take.
 const MAX_DETERMINIZE_BYTES: usize = 256 << 10;
@@ -27,10 +33,15 @@ const MAX_GROUP_STATES: usize = 1 << 17;
 /// The number of bytes the DFA reads in a step.
 const DFA_BYTES_PER_STEP: u64 = 32;
 
+/// The number of bytes that are read in a step while groups are found.
+const ONE_PASS_BYTES_PER_STEP: u64 = 16;
+
 /// The automata that run an expression.
 pub(super) struct RegexEngine {
     nfa: NFA,
     dfa: Option<dense::DFA<Vec<u32>>>,
+    /// Finds the groups of an expression that matches at the start alone and never has a choice between two ways.
+    one_pass: Option<onepass::DFA>,
 }
 
 /// The reason why no engine could be built for an expression.
@@ -56,7 +67,7 @@ impl RegexEngine {
             .dfa_size_limit(Some(MAX_DFA_BYTES))
             .determinize_size_limit(Some(MAX_DETERMINIZE_BYTES));
         let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok();
-        let engine = Self { nfa, dfa };
+        let engine = Self { one_pass: one_pass_dfa(&nfa), nfa, dfa };
         match engine.nfa.states().len().saturating_mul(engine.group_count()) > MAX_GROUP_STATES {
             true => Err(BuildFailure::TooLarge),
             false => Ok(engine),
@@ -65,7 +76,8 @@ impl RegexEngine {
 
     /// Returns how many bytes of heap the automata take.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage)
+        let one_pass = self.one_pass.as_ref().map_or(0, onepass::DFA::memory_usage);
+        self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage) + one_pass
     }
 
     /// Returns how many steps building the automata took, estimated from their sizes.
@@ -102,12 +114,35 @@ impl RegexEngine {
         let mut from = at;
         while let Some(end) = match_end(dfa, text, from, meter)? {
             if text.is_char_boundary(end) {
-                return self.simulate(text, from, end, groups * 2, meter);
+                return self.groups_of_match(text, from..end, groups, meter);
             }
             // An empty match inside of a character does not count.
             from = end + 1;
         }
         Ok(None)
+    }
+
+    /// Returns the groups of the match that begins somewhere in `range` and ends at its end.
+    fn groups_of_match<M: StepMeter>(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        groups: usize,
+        meter: &mut M,
+    ) -> Result<Option<GroupSlots>, M::Stopped> {
+        let slot = |offset: usize| u32::try_from(offset).unwrap_or(UNSET_SLOT);
+        if groups == 1 && self.nfa.is_always_start_anchored() {
+            return Ok(Some([slot(range.start), slot(range.end)].into()));
+        }
+        let Some(dfa) = &self.one_pass else {
+            return self.simulate(text, range.start, range.end, groups * 2, meter);
+        };
+        meter.take(1 + range.len() as u64 / ONE_PASS_BYTES_PER_STEP)?;
+        let mut slots: Vec<Option<NonMaxUsize>> = vec![None; groups * 2];
+        let input = Input::new(text).range(range).anchored(Anchored::Yes);
+        let found = dfa.try_search_slots(&mut dfa.create_cache(), &input, &mut slots);
+        let offset = |found: Option<NonMaxUsize>| found.map_or(UNSET_SLOT, |offset| slot(offset.get()));
+        Ok(found.ok().flatten().map(|_| slots.into_iter().map(offset).collect()))
     }
 
     fn simulate<M: StepMeter>(
@@ -120,6 +155,16 @@ impl RegexEngine {
     ) -> Result<Option<GroupSlots>, M::Stopped> {
         Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter)
     }
+}
+
+fn one_pass_dfa(nfa: &NFA) -> Option<onepass::DFA> {
+    // The search takes a start, and only that of an anchored expression is known.
+    let has_groups = nfa.group_info().group_len(regex_automata::PatternID::ZERO) > 1;
+    if !has_groups || !nfa.is_always_start_anchored() {
+        return None;
+    }
+    let config = onepass::Config::new().size_limit(Some(MAX_ONE_PASS_BYTES));
+    onepass::Builder::new().configure(config).build_from_nfa(nfa.clone()).ok()
 }
 
 /// Returns where the first match in `text` from `at` on ends, and charges for what was looked at to find that out.

@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use kubewright_golib::regex::{MatchGroups, Regex, RegexError, compile_regex_within};
+use kubewright_value::StepCounter;
 
 use super::{SprigVersion, order_prerelease};
 
@@ -32,14 +33,18 @@ struct ConstraintPatterns {
     range: Regex,
 }
 
-static PATTERNS: LazyLock<Result<ConstraintPatterns, regex::Error>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Result<ConstraintPatterns, RegexError>> = LazyLock::new(|| {
+    let compile = |pattern: String| compile_regex_within(&pattern, MAX_REGEX_BYTES);
     Ok(ConstraintPatterns {
-        one: Regex::new(&format!(r"^\s*({OPERATORS})\s*({VERSION})\s*$"))?,
-        find: Regex::new(&format!(r"({OPERATORS})\s*({VERSION})"))?,
-        valid: Regex::new(&format!(r"^(\s*({OPERATORS})\s*({VERSION})\s*\,?)+$"))?,
-        range: Regex::new(&format!(r"\s*({VERSION})\s+-\s+({VERSION})\s*"))?,
+        one: compile(format!(r"^\s*({OPERATORS})\s*({VERSION})\s*$"))?,
+        find: compile(format!(r"({OPERATORS})\s*({VERSION})"))?,
+        valid: compile(format!(r"^(\s*({OPERATORS})\s*({VERSION})\s*\,?)+$"))?,
+        range: compile(format!(r"\s*({VERSION})\s+-\s+({VERSION})\s*"))?,
     })
 });
+
+/// The maximum size of the automata of a pattern above.
+const MAX_REGEX_BYTES: usize = 256 << 10;
 
 impl VersionConstraints {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
@@ -58,8 +63,8 @@ impl VersionConstraints {
 /// Rewrites `1.2 - 3.4` to `>= 1.2, <= 3.4`.
 fn without_ranges(patterns: &ConstraintPatterns, text: &str) -> String {
     let mut out = text.to_owned();
-    for found in patterns.range.captures_iter(text) {
-        let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
+    for found in all_matches(&patterns.range, text) {
+        let part = |group: usize| found.get(group).unwrap_or_default();
         out = out.replacen(part(0), &format!(">= {}, <= {}", part(1), part(11)), 1);
     }
     out
@@ -69,16 +74,28 @@ fn parse_all_constraints(
     patterns: &ConstraintPatterns,
     text: &str,
 ) -> Result<Vec<VersionConstraint>, String> {
-    if !patterns.valid.is_match(text) {
+    let Ok(is_valid) = patterns.valid.is_match(text, &mut StepCounter::default());
+    if !is_valid {
         return Err(format!("improper constraint: {text}"));
     }
-    patterns.find.find_iter(text).map(|found| VersionConstraint::parse(patterns, found.as_str())).collect()
+    let found = all_matches(&patterns.find, text);
+    found.iter().map(|found| VersionConstraint::parse(patterns, found.whole())).collect()
+}
+
+fn all_matches<'t>(regex: &Regex, text: &'t str) -> Vec<MatchGroups<'t>> {
+    let mut matches = regex.matches(text);
+    let next = || {
+        let Ok(found) = matches.next(&mut StepCounter::default());
+        found
+    };
+    std::iter::from_fn(next).collect()
 }
 
 impl VersionConstraint {
     fn parse(patterns: &ConstraintPatterns, text: &str) -> Result<Self, String> {
-        let found = patterns.one.captures(text).ok_or_else(|| format!("improper constraint: {text}"))?;
-        let part = |group: usize| found.get(group).map_or("", |m| m.as_str());
+        let Ok(found) = patterns.one.groups(text, &mut StepCounter::default());
+        let found = found.ok_or_else(|| format!("improper constraint: {text}"))?;
+        let part = |group: usize| found.get(group).unwrap_or_default();
         let is_open = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "X" | "*");
         let (major, minor, patch, prerelease) = (part(3), part(4), part(5), part(6));
         let mut constraint = Self {
