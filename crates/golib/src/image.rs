@@ -112,7 +112,7 @@ impl ImageReference {
         if self.registry.is_empty() {
             self.path.to_string()
         } else {
-            format!("{}/{}", self.registry, self.path)
+            [&self.registry, "/", &self.path].concat()
         }
     }
 
@@ -141,7 +141,7 @@ pub fn with_registry(image: &str) -> String {
     };
     match image.split_once('/') {
         Some((first, _)) if is_registry(first) => image.to_owned(),
-        _ => format!("{DEFAULT_REGISTRY}/{image}"),
+        _ => [DEFAULT_REGISTRY, "/", image].concat(),
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! Every search is charged for what it does, to a budget of whatever kind the language has.
 
+mod backtrack;
 mod class;
 mod engine;
 mod matches;

@@ -3,7 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_golib::image::{DEFAULT_REGISTRY, ImageReference, ImageReferenceError, with_registry};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Budget, Map, Text, Value};
+use kubewright_value::{Budget, Map, Text, Value, index_text};
 
 use super::context::Unresolved;
 
@@ -59,9 +59,9 @@ fn collect_images(
     let named: Vec<(String, &Value)> = match containers {
         Value::Null => Vec::new(),
         Value::Array(items) => {
-            items.iter().enumerate().map(|(i, item)| (format!("{pointer}/{i}"), item)).collect()
+            items.iter().enumerate().map(|(i, item)| ([pointer, "/", &index_text(i)].concat(), item)).collect()
         }
-        Value::Object(map) => map.iter().map(|(key, item)| (format!("{pointer}/{key}"), item)).collect(),
+        Value::Object(map) => map.iter().map(|(key, item)| ([pointer, "/", key].concat(), item)).collect(),
         _ => return Err(image_error("invalid image config")),
     };
     for (pointer, container) in named {
@@ -101,6 +101,9 @@ fn image_as_value(reference: &ImageReference, pointer: &str) -> Value {
         (registry, path) = (first, rest);
     }
     let tag = reference.effective_tag();
+    let with_tag = [&repository, ":", tag].concat();
+    let with_digest = [&repository, "@", &reference.digest].concat();
+    let full = if reference.digest.is_empty() { &with_tag } else { &with_digest };
     let mut map = Map::with_capacity(8);
     let texts = [
         ("registry", registry),
@@ -108,9 +111,9 @@ fn image_as_value(reference: &ImageReference, pointer: &str) -> Value {
         ("path", path),
         ("tag", tag),
         ("digest", &reference.digest),
-        ("reference", &reference.to_string()),
-        ("referenceWithTag", &format!("{repository}:{tag}")),
-        ("jsonPointer", &format!("{pointer}/image")),
+        ("reference", full),
+        ("referenceWithTag", &with_tag),
+        ("jsonPointer", &[pointer, "/image"].concat()),
     ];
     for (key, text) in texts {
         if !text.is_empty() {

@@ -2,9 +2,10 @@
 //!
 //! The `regex` crate picks an engine while it searches, and its memory of earlier searches makes the same
 //! search cheap once and expensive another time. A budget needs work that is known, bounded and the same
-//! every time. So there are three engines here, chosen when the expression is compiled: a complete DFA where
+//! every time. So there are several engines here, chosen when the expression is compiled: a complete DFA where
 //! that is small, which looks at each byte once and finds the end of a match; a one-pass DFA for the groups of an
-//! anchored expression; and otherwise the simulation of the NFA, which counts every state that it visits.
+//! anchored expression; and otherwise the NFA, one way after the other in a short text, all ways at once in a long one,
+//! where every visit of a state counts.
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use regex_automata::util::syntax;
 use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input, MatchKind};
 
+use super::backtrack::Backtracking;
 use super::simulate::{GroupSlots, Simulation, UNSET_SLOT};
 use super::translate;
 
@@ -153,7 +155,10 @@ impl RegexEngine {
         slots: usize,
         meter: &mut M,
     ) -> Result<Option<GroupSlots>, M::Stopped> {
-        Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter)
+        match Backtracking::new(&self.nfa, text.as_bytes(), at..end, slots) {
+            Some(backtracking) => backtracking.run(meter),
+            None => Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
 /// The number of visits of a state that count as a step.
-const VISITS_PER_STEP: u64 = 8;
+pub(super) const VISITS_PER_STEP: u64 = 8;
 
 /// The number of slots that can be copied in the time of a visit.
 const SLOTS_PER_VISIT: u64 = 8;
