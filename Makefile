@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw chainsaw-short build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -135,6 +135,10 @@ CHAINSAW ?=
 test-chainsaw:
 	cargo build --locked -p kubewright -p kubewright-load --bin kubewright --bin test-chainsaw
 	@"$$(cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/test-chainsaw" --corpus "$(CORPUS)" --floor conformance/chainsaw.json $(CHAINSAW)
+
+# Signatures by the real cosign, and ours verified by it. The first run builds cosign, which takes minutes.
+test-cosign:
+	KUBEWRIGHT_COSIGN=build cargo test --locked -p kubewright --test cosign
 
 # A dozen of these suites, as part of `test`.
 CHAINSAW_SHORT = validate/anchors/conditional,validate/e2e/global-anchor,validate/clusterpolicy/standard/gvk,validating-policies/validation-rules,validating-policies/validation-actions/warn,exceptions/with-wildcard,autogen/only-cronjob,filter/match/user,rangeoperators,policy-validation/cluster-policy/invalid-timeout

@@ -15,6 +15,13 @@ use crate::skip::write_stderr;
 const ASSETS_VARIABLE: &str = "KUBEBUILDER_ASSETS";
 const CACHE_VARIABLE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
 
+/// Returns the folder that has all of `names`, if they were built before.
+#[must_use]
+pub fn built_programs(names: &[&str]) -> Option<PathBuf> {
+    let folder = cache().ok()?.join(GoModule::of(names).ok()?.key().ok()?);
+    assets(names).or_else(|| missing_programs(&folder, names).is_empty().then_some(folder))
+}
+
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
 /// # Errors

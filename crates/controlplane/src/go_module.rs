@@ -58,6 +58,17 @@ const MODULE_SOURCES: &[(&str, ModuleSource)] = &[
         },
     ),
     (
+        "cosign",
+        ModuleSource {
+            name: "cosign",
+            dependency: "github.com/sigstore/cosign/v2",
+            package: "cmd/cosign",
+            toolchain: "",
+            definitions: &[],
+            is_optional: true,
+        },
+    ),
+    (
         "chainsaw",
         ModuleSource {
             name: "chainsaw",
@@ -276,7 +287,7 @@ fn go_requirements(root: &Path) -> Result<PathBuf, ClusterError> {
 /// The version is known only when a program is linked; without it the API server says `v0.0.0-master`.
 fn link_flags(name: &str, version: &str) -> String {
     let flags = match name {
-        "registry" => String::new(),
+        "cosign" | "registry" => String::new(),
         "chainsaw" => format!(" -X github.com/kyverno/chainsaw/pkg/version.BuildVersion={version}"),
         "helm" => format!(" -X helm.sh/helm/v3/internal/version.version={version}"),
         "reports-controller" => format!(" -X github.com/kyverno/kyverno/pkg/version.BuildVersion={version}"),

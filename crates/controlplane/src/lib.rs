@@ -35,7 +35,7 @@ mod registry;
 mod skip;
 
 pub use balancer::Balancer;
-pub use binaries::programs;
+pub use binaries::{built_programs, programs};
 pub use builder::Builder;
 pub use cluster::TestCluster;
 pub use component::ControlPlaneComponent;

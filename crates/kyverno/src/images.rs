@@ -58,9 +58,11 @@ fn collect_images(
 ) -> Result<(), Unresolved> {
     let named: Vec<(String, &Value)> = match containers {
         Value::Null => Vec::new(),
-        Value::Array(items) => {
-            items.iter().enumerate().map(|(i, item)| ([pointer, "/", &index_text(i)].concat(), item)).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| ([pointer, "/", &index_text(i)].concat(), item))
+            .collect(),
         Value::Object(map) => map.iter().map(|(key, item)| ([pointer, "/", key].concat(), item)).collect(),
         _ => return Err(image_error("invalid image config")),
     };

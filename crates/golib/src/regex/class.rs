@@ -194,7 +194,11 @@ fn unicode_class<'p>(text: &'p str, rest: &'p str, negated: bool) -> ClassResult
     let letter = if negated { 'P' } else { 'p' };
     let class = format!(r"\{letter}{{{name}}}");
     let spelled = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_');
-    if spelled && regex_automata::util::syntax::parse(&class).is_ok() { Ok((class, after)) } else { Err(unknown(after)) }
+    if spelled && regex_automata::util::syntax::parse(&class).is_ok() {
+        Ok((class, after))
+    } else {
+        Err(unknown(after))
+    }
 }
 
 /// Reads a class such as `[:alpha:]` or `[:^alpha:]`; `None` when the text does not look like one.

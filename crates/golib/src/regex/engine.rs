@@ -12,8 +12,8 @@ use std::ops::Range;
 use kubewright_value::StepMeter;
 use regex_automata::dfa::{Automaton as _, dense, onepass};
 use regex_automata::nfa::thompson::{self, NFA};
-use regex_automata::util::syntax;
 use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
 use super::backtrack::Backtracking;
