@@ -12,6 +12,7 @@ mod migrate;
 mod render;
 #[cfg(feature = "serve")]
 mod scan;
+mod selection;
 mod selector;
 #[cfg(feature = "serve")]
 mod serve;
@@ -33,8 +34,7 @@ pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
 #[cfg(feature = "serve")]
-pub(crate) use detect::Threshold;
-pub(crate) use detect::{CompatMode, DetectArguments};
+pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
@@ -43,12 +43,15 @@ pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
+pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity, severity_of_rule};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
 
 const EXAMPLES: &str = "\
+Without a command, the repository of a kubewright.yaml is checked: lint, apply and test.
+
 Examples:
   kubewright demo                              run the built-in examples
   kubewright demo --save demo                  write the demo's rules and manifests to a folder
@@ -65,7 +68,7 @@ Exit codes:
 pub(crate) struct CommandLine {
     /// The command.
     #[command(subcommand)]
-    pub(crate) command: CliCommand,
+    pub(crate) command: Option<CliCommand>,
 
     /// When to use colours: auto, always or never; NO_COLOR is honoured
     #[arg(
@@ -83,6 +86,14 @@ pub(crate) struct CommandLine {
     /// Allow test files, stacks and worlds to refer to files outside of their project
     #[arg(long, global = true, display_order = 901)]
     pub(crate) allow_outside: bool,
+
+    /// The project file [default: `kubewright.yaml` in this folder or above it, within the repository]
+    #[arg(long, global = true, value_name = "FILE", display_order = 902)]
+    pub(crate) project: Option<PathBuf>,
+
+    /// Do not use a project file
+    #[arg(long, global = true, conflicts_with = "project", display_order = 903)]
+    pub(crate) no_project: bool,
 }
 
 /// The commands.
@@ -139,11 +150,21 @@ pub(crate) enum CliCommand {
     Man(ManArguments),
 }
 
+impl CliCommand {
+    /// Returns whether the command takes what it was not given from the project.
+    pub(crate) fn has_project(&self) -> bool {
+        matches!(
+            self,
+            Self::Apply(_) | Self::Test(_) | Self::Lint(_) | Self::Trace(_) | Self::Detect(_) | Self::Graph(_)
+        )
+    }
+}
+
 /// The rules, and how they are compiled.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleArguments {
-    /// Rule files, folders or patterns; `-` is standard input
-    #[arg(required = true, value_name = "RULES")]
+    /// Rule files, folders or patterns; `-` is standard input [default: those of the project]
+    #[arg(value_name = "RULES")]
     pub(crate) rules: Vec<String>,
 
     /// Exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
@@ -181,9 +202,8 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: files, folders or patterns; `-` is standard input
-    #[arg(short, long, alias = "resource", required_unless_present = "payloads", num_args = 1..,
-          value_name = "RESOURCES")]
+    /// Manifests: files, folders or patterns; `-` is standard input [default: those of the project]
+    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
@@ -244,9 +264,12 @@ pub(crate) struct ObjectArguments {
     #[arg(long)]
     pub(crate) background: bool,
 
-    /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; may be repeated
+    /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; with `*` and `?` as wildcards; may be repeated
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) selection: RuleSelection,
 }
 
 /// Runs rules on manifests and shows outcomes and changes.
@@ -257,6 +280,9 @@ Examples:
   helm template shop ./chart | kubewright apply rules/ -r - -o github
   kubewright apply rules/ -r manifests/ -o table -o sarif=kubewright.sarif
   kubewright apply policies/ -r pod.yaml --set request.operation=UPDATE --audit-warn
+  kubewright apply                                        what kubewright.yaml says
+  kubewright apply rules/ -r manifests/ --write-baseline kubewright-baseline.yaml
+  kubewright apply rules/ -r manifests/ --since main --fail-on high --skip-rule 'best-practices/*'
 
 Exit codes: 0 no problems, 1 a rule fails or ends in an error, 2 bad input")]
 pub(crate) struct ApplyArguments {
@@ -295,6 +321,14 @@ pub(crate) struct ApplyArguments {
     #[arg(long)]
     pub(crate) warn_no_pass: bool,
 
+    /// Exit with 1 only for failures of rules of at least this severity, and for errors; `never` for errors alone [default: every
+    /// failure]
+    #[arg(long, value_name = "LEVEL", value_parser = parse_threshold)]
+    pub(crate) fail_on: Option<Threshold>,
+
+    #[command(flatten)]
+    pub(crate) suppressions: SuppressionArguments,
+
     /// Write every resulting object to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
@@ -315,8 +349,9 @@ Examples:
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct TestArguments {
-    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns
-    #[arg(required_unless_present = "schema", value_name = "PATH")]
+    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns [default: those of the
+    /// project]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
     /// Look for test files of this name instead

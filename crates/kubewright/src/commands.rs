@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod check;
 mod completions;
 mod conversion;
 mod convert;
@@ -31,6 +32,7 @@ mod trace;
 
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::project::ProjectFile;
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 
@@ -40,7 +42,15 @@ pub(crate) use render::RenderSetting;
 /// When the command cannot run at all.
 pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     let color = arguments.color;
-    match arguments.command {
+    let has_project = arguments.command.as_ref().is_none_or(CliCommand::has_project);
+    let project = if has_project { ProjectFile::of(&arguments)? } else { None };
+    let Some(mut command) = arguments.command else {
+        return check::run_check(project.as_ref(), color);
+    };
+    if let Some(project) = &project {
+        project.complete(&mut command)?;
+    }
+    match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),

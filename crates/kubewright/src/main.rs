@@ -11,11 +11,14 @@ mod live;
 mod output;
 mod pattern_inputs;
 mod progress;
+mod project;
 mod registry_access;
 mod request;
 mod review;
 mod rule_inputs;
 mod rules;
+mod since;
+mod suppressions;
 
 use std::process::ExitCode;
 

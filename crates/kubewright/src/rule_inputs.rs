@@ -12,6 +12,7 @@ use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects
 use crate::output::{Columns, DiagnosticCounts, Paint, print_stderr, snippet};
 use crate::review::Reviewer;
 use crate::rules;
+use crate::since;
 
 /// How many diagnostics are shown beside results.
 const MAX_SHOWN_DIAGNOSTICS: usize = 100;
@@ -38,6 +39,7 @@ impl RuleInputs {
     /// # Errors
     /// When the arguments are invalid.
     pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, CommandFailure> {
+        require_inputs(rules, objects)?;
         let files = objects.values.iter().chain(&objects.userinfo);
         let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
         let paths = rules.rules.iter().chain(&rules.exceptions).chain(&judged);
@@ -49,7 +51,7 @@ impl RuleInputs {
         }
         let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
-        let chosen = rules::select_rules(loaded.rules, &objects.only).inspect_err(|_| {
+        let chosen = rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
             // The missing rule may be one that did not compile.
             print_diagnostics(&diagnostics, Paint::OFF);
         })?;
@@ -62,11 +64,14 @@ impl RuleInputs {
             fixtures::read_user_info,
             &mut diagnostics,
         );
-        let found = files::find_manifests(&judged);
+        let mut found = files::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let world = world.with(&found.inputs, &namespace).asking(&objects.allow_registry)?;
         let old = OldObjects::read(&objects.old, &namespace, &mut diagnostics);
+        if let Some(reference) = &objects.selection.since {
+            since::keep_changed(&mut found.inputs, reference)?;
+        }
         Ok(Self {
             engine,
             diagnostics,
@@ -99,6 +104,16 @@ impl RuleInputs {
             columns,
         }
     }
+}
+
+/// Refuses a command without rules or manifests, which neither its arguments nor a project name.
+fn require_inputs(rules: &RuleArguments, objects: &ObjectArguments) -> Result<(), CommandFailure> {
+    rules::require_rules(rules)?;
+    if objects.resources.is_empty() && objects.payloads.is_empty() {
+        return Err(CommandFailure::usage("no manifests are given")
+            .help("name them with `-r`, or write `resources` into kubewright.yaml"));
+    }
+    Ok(())
 }
 
 /// Returns `rules` with all places that exceptions are read from. Standard input can be read only once.

@@ -23,8 +23,8 @@ Examples:
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
 pub(crate) struct GraphArguments {
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
-    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
+    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: those of the project]
+    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
