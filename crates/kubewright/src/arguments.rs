@@ -158,6 +158,18 @@ impl CliCommand {
             Self::Apply(_) | Self::Test(_) | Self::Lint(_) | Self::Trace(_) | Self::Detect(_) | Self::Graph(_)
         )
     }
+
+    /// Returns whether the command runs again whenever a file changes.
+    pub(crate) fn is_watched(&self) -> bool {
+        match self {
+            Self::Apply(arguments) => arguments.watch,
+            Self::Test(arguments) => arguments.watch,
+            Self::Lint(arguments) => arguments.watch,
+            Self::Render(arguments) => arguments.watch,
+            Self::Graph(arguments) => arguments.watch,
+            _ => false,
+        }
+    }
 }
 
 /// The rules, and how they are compiled.
@@ -329,6 +341,10 @@ pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) suppressions: SuppressionArguments,
 
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
     /// Write every resulting object to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
@@ -380,6 +396,10 @@ pub(crate) struct TestArguments {
     #[arg(long)]
     pub(crate) schema: bool,
 
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
     /// Print problems only
     #[arg(short, long, alias = "fail-only")]
     pub(crate) quiet: bool,
@@ -420,6 +440,10 @@ pub(crate) struct LintArguments {
     /// Exit with 1 if there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
 
     /// Print problems only
     #[arg(short, long)]

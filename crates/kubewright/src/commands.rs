@@ -30,17 +30,29 @@ mod sign;
 mod test;
 mod trace;
 
+use clap::Parser as _;
+
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::project::ProjectFile;
+use crate::watch;
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 
-/// Runs the command.
+/// Runs the command, again and again where it is watched.
 ///
 /// # Errors
 /// When the command cannot run at all.
 pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
+    let is_watched = arguments.command.as_ref().is_some_and(CliCommand::is_watched);
+    if is_watched {
+        return watch::watch_command(arguments.color, || run_command(CommandLine::parse()));
+    }
+    run_command(arguments)
+}
+
+/// Runs the command once.
+fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     let color = arguments.color;
     let has_project = arguments.command.as_ref().is_none_or(CliCommand::has_project);
     let project = if has_project { ProjectFile::of(&arguments)? } else { None };

@@ -19,6 +19,7 @@ mod rule_inputs;
 mod rules;
 mod since;
 mod suppressions;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -109,7 +109,15 @@ impl RuleInputs {
 /// Refuses a command without rules or manifests, which neither its arguments nor a project name.
 fn require_inputs(rules: &RuleArguments, objects: &ObjectArguments) -> Result<(), CommandFailure> {
     rules::require_rules(rules)?;
-    if objects.resources.is_empty() && objects.payloads.is_empty() {
+    if objects.payloads.is_empty() { require_manifests(&objects.resources) } else { Ok(()) }
+}
+
+/// Refuses a command without manifests.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn require_manifests(resources: &[String]) -> Result<(), CommandFailure> {
+    if resources.is_empty() {
         return Err(CommandFailure::usage("no manifests are given")
             .help("name them with `-r`, or write `resources` into kubewright.yaml"));
     }

@@ -19,6 +19,9 @@ const MAX_IGNORED_RULES: usize = 1_000;
 /// What a comment starts with.
 const MARK: &str = "kubewright:";
 
+/// What the names of rules start with that were made of a rule about Pods.
+const AUTOGEN_PREFIXES: [&str; 2] = ["autogen-cronjob-", "autogen-"];
+
 /// An ignore in a comment of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreComment {
@@ -127,12 +130,16 @@ impl ObjectLines {
     }
 }
 
-/// Returns whether `name` is that of the rule: its full id, `policy/rule`, `rule` or its policy, with `*` and `?` as wildcards.
+/// Returns whether `name` is that of the rule: its full id, `policy/rule`, `rule` or its policy, with `*` and `?` as wildcards. A
+/// rule that was made of another one has the name of that too.
 #[must_use]
 pub fn fits_rule(rule: &RuleId, name: &str) -> bool {
-    let (full, policy) = (rule.to_string(), format!("{}/{}", rule.dialect, rule.policy));
-    let forms = [full.as_str(), &rule.short(), &rule.rule, &rule.policy, &policy];
-    forms.iter().any(|form| !form.is_empty() && matches_name(name, form))
+    let policy = format!("{}/{}", rule.dialect, rule.policy);
+    let fits = |form: &str| !form.is_empty() && matches_name(name, form);
+    let fits_rule = |rule: &RuleId| fits(&rule.to_string()) || fits(&rule.short()) || fits(&rule.rule);
+    let made_of = AUTOGEN_PREFIXES.iter().find_map(|prefix| rule.rule.strip_prefix(prefix));
+    let origin = made_of.map(|origin| RuleId { rule: origin.into(), ..rule.clone() });
+    fits(&rule.policy) || fits(&policy) || fits_rule(rule) || origin.as_ref().is_some_and(fits_rule)
 }
 
 /// Returns what the annotations of `object` say of its rules, at line 0; nothing where they name none.

@@ -31,6 +31,10 @@ pub(crate) struct GraphArguments {
     #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
     pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
 
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
     /// Only objects near this one
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub(crate) focus: Option<String>,

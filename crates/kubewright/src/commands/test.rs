@@ -53,7 +53,9 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
-    let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
+    let here = [".".to_owned()];
+    let paths = if arguments.paths.is_empty() { &here[..] } else { &arguments.paths };
+    let found = files::find_tests(paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
     let shared = SharedTestInputs {
