@@ -12,6 +12,7 @@ mod migrate;
 mod render;
 #[cfg(feature = "serve")]
 mod scan;
+mod scaffold;
 mod selection;
 mod selector;
 #[cfg(feature = "serve")]
@@ -43,6 +44,7 @@ pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
+pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity, severity_of_rule};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
@@ -144,6 +146,10 @@ pub(crate) enum CliCommand {
     Sign(SignArguments),
     /// Run the built-in examples
     Demo(DemoArguments),
+    /// Write a rule with a test that passes
+    New(NewArguments),
+    /// Write a project file and a CI file
+    Init(InitArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
     /// Print the manual page, or write all pages to a folder

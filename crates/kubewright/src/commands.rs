@@ -14,11 +14,13 @@ mod explain;
 mod function;
 mod generate;
 mod graph;
+mod init;
 mod install;
 mod lint;
 mod man;
 #[cfg(feature = "serve")]
 mod migrate;
+mod new;
 mod render;
 #[cfg(feature = "serve")]
 mod rescue;
@@ -90,5 +92,7 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
         #[cfg(feature = "serve")]
         CliCommand::Rescue(arguments) => rescue::run_rescue(&arguments),
         CliCommand::Demo(arguments) => demo::run_demo(&arguments, color),
+        CliCommand::New(arguments) => new::run_new(&arguments),
+        CliCommand::Init(arguments) => init::run_init(&arguments),
     }
 }
