@@ -294,7 +294,7 @@ impl FolderWalk {
         if !self.enters(folder) {
             return;
         }
-        registry::register_folder(folder);
+        registry::watch_path(folder);
         if deeper == 0 {
             self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
             return;

@@ -25,7 +25,7 @@ pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
 pub use ignored::ignore_files;
 pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};
-pub use registry::{forget_inputs, is_input, register, watched_paths};
+pub use registry::{forget_inputs, is_input, register, watch_path, watched_paths};
 pub use stream::{Progress, stream_objects};
 
 // The example of the README is a test.

@@ -27,13 +27,13 @@ enum FileIdentity {
 
 /// Registers a file that is read.
 pub fn register(path: &Path) {
-    register_folder(path);
+    watch_path(path);
     let identities = identities(path);
     INPUTS.lock().unwrap_or_else(PoisonError::into_inner).extend(identities);
 }
 
-/// Registers a folder that is searched.
-pub(super) fn register_folder(path: &Path) {
+/// Registers a file or folder that is only watched.
+pub fn watch_path(path: &Path) {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
 }
 

@@ -4,6 +4,7 @@ mod checked;
 #[cfg(feature = "serve")]
 mod cluster;
 mod detect;
+mod fix;
 mod function;
 mod graph;
 mod install;
@@ -36,6 +37,7 @@ pub(crate) use checked::check_languages;
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
 #[cfg(feature = "serve")]
 pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
+pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
@@ -107,6 +109,8 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// Check rules and patterns without running them
     Lint(LintArguments),
+    /// Change manifests so that rules pass, with comments and order kept
+    Fix(Box<FixArguments>),
     /// Show the page of a diagnostic code or of a pattern
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
@@ -161,7 +165,13 @@ impl CliCommand {
     pub(crate) fn has_project(&self) -> bool {
         matches!(
             self,
-            Self::Apply(_) | Self::Test(_) | Self::Lint(_) | Self::Trace(_) | Self::Detect(_) | Self::Graph(_)
+            Self::Apply(_)
+                | Self::Fix(_)
+                | Self::Test(_)
+                | Self::Lint(_)
+                | Self::Trace(_)
+                | Self::Detect(_)
+                | Self::Graph(_)
         )
     }
 

@@ -11,6 +11,7 @@ mod detect;
 mod doctor;
 mod eval;
 mod explain;
+mod fix;
 mod function;
 mod generate;
 mod graph;
@@ -66,6 +67,7 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     }
     match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
+        CliCommand::Fix(arguments) => fix::run_fix(&arguments, color),
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),

@@ -127,6 +127,11 @@ impl Suppressions {
         ignores
     }
 
+    /// Forgets the comments of a file, which is read again.
+    pub(crate) fn forget_file(&self, name: &str) {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
     /// Returns what is wrong with ignores. Those without an effect are told unless `is_partial`.
     pub(crate) fn diagnostics(&self, is_partial: bool) -> Vec<Diagnostic> {
         let mut found = self.expired.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -8,7 +8,7 @@ mod problems;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -26,8 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(30);
 const CLEAR_SCREEN: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
 
 /// What says that a file is another than before.
-#[derive(Debug, PartialEq, Eq)]
-struct FileStamp {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileStamp {
     modified: Option<SystemTime>,
     length: u64,
 }
@@ -66,7 +66,8 @@ pub(crate) fn watch_command(
     }
 }
 
-fn stamp(path: &PathBuf) -> Option<FileStamp> {
+/// Returns what says that a file is another than before; nothing for one that is not there.
+pub(crate) fn stamp(path: &Path) -> Option<FileStamp> {
     let data = fs::metadata(path).ok()?;
     // The length of a folder says nothing that its time does not say.
     let length = if data.is_file() { data.len() } else { 0 };

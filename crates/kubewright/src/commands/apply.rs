@@ -1,5 +1,7 @@
 //! `apply`: runs rules on manifests and shows outcomes and changes.
 
+mod kept;
+
 use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, RuleStatus};
@@ -19,6 +21,7 @@ use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
 use crate::suppressions::Suppressions;
 use crate::suppressions::baseline::NewBaseline;
+use kept::KeptReviews;
 
 /// Runs the command.
 ///
@@ -28,6 +31,9 @@ pub(crate) fn run_apply(
     arguments: &ApplyArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    if arguments.watch {
+        return run_watched(arguments, color);
+    }
     let started = Instant::now();
     let outputs = apply_outputs(arguments)?;
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
@@ -62,11 +68,8 @@ pub(crate) fn run_apply(
     if objects == 0 && selection.since.is_none() && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
         inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    let report = Report {
-        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None }),
-        diagnostics: &inputs.diagnostics,
-        elapsed: started.elapsed(),
-    };
+    let results = Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None });
+    let report = Report { results, diagnostics: &inputs.diagnostics, elapsed: started.elapsed() };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
     let is_incomplete = print_diagnostics(&inputs.diagnostics, color.paint_errors());
     if let Some(file) = &arguments.suppressions.write_baseline {
@@ -80,6 +83,38 @@ pub(crate) fn run_apply(
         (false, false) if is_warned(arguments, counts) => ExitStatus::Warned(arguments.warn_exit_code),
         (false, false) => ExitStatus::Clean,
     })
+}
+
+/// Runs the command again on what changed since the last run, and shows everything.
+fn run_watched(arguments: &ApplyArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    let started = Instant::now();
+    let outputs = apply_outputs(arguments)?;
+    let mut kept = KeptReviews::open(arguments)?;
+    keep_inputs(&outputs)?;
+    let mut diagnostics = kept.review_changed(
+        |inputs| {
+            let reviewer = inputs.reviewer(columns(arguments, &outputs));
+            Reviewer { is_lenient: arguments.audit_warn, ..reviewer }
+        },
+        &outputs,
+    )?;
+    let mut renderers = open_renderers(arguments, &outputs, color)?;
+    let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    for (row, prepared) in kept.rows() {
+        objects += 1;
+        counts += row.counts;
+        let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
+        renderers.iter_mut().zip(prepared).try_for_each(|(renderer, text)| renderer.object(row, text))?;
+    }
+    let is_partial = arguments.objects.selection.is_partial(&arguments.objects.only);
+    diagnostics.extend(kept.suppressions.diagnostics(is_partial));
+    let rules = kept.inputs.engine.rules();
+    let results = Results::Objects(Totals { rules, objects, counts, findings: None });
+    let report = Report { results, diagnostics: &diagnostics, elapsed: started.elapsed() };
+    renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
+    print_diagnostics(&diagnostics, color.paint_errors());
+    kept.keep();
+    Ok(ExitStatus::Clean)
 }
 
 /// Returns whether the command fails because of the outcome.

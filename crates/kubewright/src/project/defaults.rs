@@ -23,6 +23,11 @@ impl ProjectFile {
                 self.complete_graph(arguments);
                 Ok(())
             }
+            CliCommand::Fix(arguments) => {
+                self.complete_rules(&mut arguments.rules);
+                self.complete_objects(&mut arguments.objects);
+                Ok(())
+            }
             CliCommand::Trace(arguments) => {
                 self.complete_rules(&mut arguments.rules);
                 self.complete_objects(&mut arguments.objects);
