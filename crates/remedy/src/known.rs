@@ -76,6 +76,7 @@ pub fn known_changes(object: &Value, words: &str) -> Vec<FieldChange> {
     };
     let Some(pod) = object.follow(&spec) else { return Vec::new() };
     proposals.fields(&POD_FIELDS, Some(pod), &spec);
+    proposals.host_paths(pod, &spec);
     for list in CONTAINER_LISTS {
         let containers = pod.get(list).and_then(Value::as_array).unwrap_or_default();
         for (index, container) in containers.iter().enumerate() {
@@ -133,6 +134,17 @@ impl Proposals<'_> {
         for (count, name) in missing.into_iter().enumerate() {
             let path = [at.as_slice(), &[(known.len() + count).into()]].concat();
             self.changes.push(FieldChange::Set { path, value: name });
+        }
+    }
+
+    /// Proposes an empty folder in place of one of the node.
+    fn host_paths(&mut self, pod: &Value, spec: &[Step]) {
+        let volumes = pod.get("volumes").and_then(Value::as_array).unwrap_or_default();
+        for (index, _) in volumes.iter().enumerate().filter(|(_, volume)| volume.get("hostPath").is_some()) {
+            if self.names("hostPath") {
+                let path = [spec, &["volumes".into(), index.into(), "hostPath".into()]].concat();
+                self.changes.push(FieldChange::Remove { path });
+            }
         }
     }
 

@@ -36,10 +36,10 @@ fn alternative_values(alternative: &str, current: Option<&Value>, key: &str) -> 
             return vec![Some(literal_value(number.trim()))];
         }
         if let Some(number) = part.strip_prefix('>') {
-            return next_number(number.trim(), 1);
+            return next_number(number.trim(), 1, key);
         }
         if let Some(number) = part.strip_prefix('<') {
-            return next_number(number.trim(), -1);
+            return next_number(number.trim(), -1, key);
         }
     }
     match (current, parts.as_slice()) {
@@ -61,9 +61,14 @@ fn usual_value(key: &str) -> Option<Value> {
     }
 }
 
-fn next_number(text: &str, step: i64) -> Vec<Option<Value>> {
-    let number: Option<i64> = text.parse().ok();
-    number.map(|number| Some((number + step).into())).into_iter().collect()
+/// The usual id of a user or group that is not the superuser.
+const USUAL_ID: i64 = 1000;
+
+fn next_number(text: &str, step: i64, key: &str) -> Vec<Option<Value>> {
+    let Ok(number) = text.parse::<i64>() else { return Vec::new() };
+    let is_id = ["runAsUser", "runAsGroup", "fsGroup"].contains(&key);
+    let next = if is_id && step > 0 { (number + step).max(USUAL_ID) } else { number + step };
+    vec![Some(next.into())]
 }
 
 /// Returns the value that a literal of a pattern is usually written as.
@@ -128,7 +133,7 @@ pub(crate) fn fits_wildcard(pattern: &str, text: &str) -> bool {
     covers.last().copied().unwrap_or(false)
 }
 
-fn text_of(value: &Value) -> String {
+pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string(),
         Value::Number(number) => number_text(*number),

@@ -6,7 +6,7 @@
 use kubewright_value::{Map, Step, Text, Value};
 
 use crate::FieldChange;
-use crate::leaf::{fits_leaf, fits_wildcard, fitting_values};
+use crate::leaf::{fits_leaf, fits_wildcard, fitting_values, text_of};
 
 /// The maximum number of changes for one pattern.
 const MAX_CHANGES: usize = 200;
@@ -174,6 +174,10 @@ impl Fitting<'_> {
     }
 
     fn set(&mut self, value: Value) {
+        // Labels and annotations are texts, whatever they look like.
+        let is_text = |step: &Step| ["labels", "annotations"].map(Step::from).contains(step);
+        let is_scalar = !matches!(value, Value::Object(_) | Value::Array(_));
+        let value = if is_scalar && self.path.iter().any(is_text) { text_of(&value).into() } else { value };
         self.changes.push(FieldChange::Set { path: self.path.clone(), value });
     }
 

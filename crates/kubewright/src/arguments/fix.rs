@@ -9,7 +9,8 @@ use super::{ObjectArguments, RuleArguments};
 #[command(after_help = "\
 For each failure, the smallest change is looked for that makes the rule pass and no other rule fail: a missing field, a wrong
 constant, a field that is not allowed, what a rule that changes objects would change. Misspelt words of rules are corrected
-too. Texts keep their comments and their order. A value that only you know is not made up.
+too. Texts keep their comments and their order. Where a rule only wants that a limit of memory or CPU is there, a usual
+value is proposed; other values that only you know are not made up.
 
 Examples:
   kubewright fix policies/ -r manifests/

@@ -19,6 +19,8 @@ fn constants_are_set_and_missing_fields_are_made() {
     check_changes("{a: 'x | y'}", "{}", &["set a to \"x\""]);
     check_changes("{size: '>=2'}", "{size: 1}", &["set size to 2"]);
     check_changes("{a: x}", "{a: x}", &[]);
+    check_changes("{runAsUser: '>0'}", "{runAsUser: 0}", &["set runAsUser to 1000"]);
+    check_changes("{annotations: {a: 'false'}}", "{}", &["set annotations.a to \"false\""]);
 }
 
 #[test]
