@@ -91,12 +91,19 @@ pub(crate) struct CommandLine {
     #[arg(long, global = true, display_order = 901)]
     pub(crate) allow_outside: bool,
 
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+}
+
+/// The project file. `trace` and `render` have another `--project`, so that it is written before their names.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct ProjectArguments {
     /// The project file [default: `kubewright.yaml` in this folder or above it, within the repository]
-    #[arg(long, global = true, value_name = "FILE", display_order = 902)]
-    pub(crate) project: Option<PathBuf>,
+    #[arg(long = "project", value_name = "FILE", display_order = 902)]
+    pub(crate) project_file: Option<PathBuf>,
 
     /// Do not use a project file
-    #[arg(long, global = true, conflicts_with = "project", display_order = 903)]
+    #[arg(long, conflicts_with = "project_file", display_order = 903)]
     pub(crate) no_project: bool,
 }
 
@@ -163,16 +170,20 @@ pub(crate) enum CliCommand {
 impl CliCommand {
     /// Returns whether the command takes what it was not given from the project.
     pub(crate) fn has_project(&self) -> bool {
-        matches!(
-            self,
-            Self::Apply(_)
-                | Self::Fix(_)
-                | Self::Test(_)
-                | Self::Lint(_)
-                | Self::Trace(_)
-                | Self::Detect(_)
-                | Self::Graph(_)
-        )
+        self.project().is_some() || matches!(self, Self::Trace(_))
+    }
+
+    /// Returns what the command itself was told about the project.
+    pub(crate) fn project(&self) -> Option<&ProjectArguments> {
+        match self {
+            Self::Apply(arguments) => Some(&arguments.project),
+            Self::Fix(arguments) => Some(&arguments.project),
+            Self::Test(arguments) => Some(&arguments.project),
+            Self::Lint(arguments) => Some(&arguments.project),
+            Self::Detect(arguments) => Some(&arguments.project),
+            Self::Graph(arguments) => Some(&arguments.project),
+            _ => None,
+        }
     }
 
     /// Returns whether the command runs again whenever a file changes.
@@ -357,6 +368,9 @@ pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) suppressions: SuppressionArguments,
 
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
     /// Run again whenever a file changes, until Ctrl-C
     #[arg(long)]
     pub(crate) watch: bool,
@@ -378,6 +392,7 @@ Examples:
   kubewright test policies/ --file-name kyverno-test.yaml
   kubewright test rules/ --coverage -o json
   kubewright test --schema > kubewright-test.schema.json
+  kubewright test --new policies/limits.yaml -r manifests/web.yaml
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct TestArguments {
@@ -385,6 +400,14 @@ pub(crate) struct TestArguments {
     /// project]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
+
+    /// Write a test of what these rules do now to PATH, or to kubewright-test.yaml beside the rule; `-` is standard output
+    #[arg(long, value_name = "RULES", requires = "resources")]
+    pub(crate) new: Vec<String>,
+
+    /// The manifests that a new test is about; may be repeated
+    #[arg(short, long, alias = "resource", value_name = "RESOURCES", requires = "new")]
+    pub(crate) resources: Vec<String>,
 
     /// Look for test files of this name instead
     #[arg(short, long, value_name = "NAME")]
@@ -411,6 +434,9 @@ pub(crate) struct TestArguments {
     /// Print the JSON schema of test files
     #[arg(long)]
     pub(crate) schema: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 
     /// Run again whenever a file changes, until Ctrl-C
     #[arg(long)]
@@ -456,6 +482,9 @@ pub(crate) struct LintArguments {
     /// Exit with 1 if there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 
     /// Run again whenever a file changes, until Ctrl-C
     #[arg(long)]

@@ -12,7 +12,7 @@ use kubewright_files::{self as files, Input, PROJECT_FILES};
 use kubewright_report::Severity;
 use kubewright_value::{Document, Map, Source, Step};
 
-use crate::arguments::{CommandLine, Threshold, parse_severity, parse_threshold};
+use crate::arguments::{CliCommand, CommandLine, Threshold, parse_severity, parse_threshold};
 use crate::codes::{PROJECT_FIELD, PROJECT_VALUE};
 use crate::failure::CommandFailure;
 use crate::fields::{InputFieldCodes, InputFieldReader};
@@ -54,10 +54,13 @@ impl ProjectFile {
     /// # Errors
     /// When the file is named and cannot be read, or has a mistake.
     pub(crate) fn of(arguments: &CommandLine) -> Result<Option<Self>, CommandFailure> {
-        if arguments.no_project {
+        let own = arguments.command.as_ref().and_then(CliCommand::project);
+        let mut said = std::iter::once(&arguments.project).chain(own);
+        if said.clone().any(|said| said.no_project) {
             return Ok(None);
         }
-        let path = arguments.project.clone().or_else(find_project_file);
+        let named = said.find_map(|said| said.project_file.clone());
+        let path = named.or_else(find_project_file);
         path.map(|path| read_project(&path, arguments.color.paint_errors())).transpose()
     }
 }

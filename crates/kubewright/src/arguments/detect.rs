@@ -5,6 +5,7 @@ use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
+use super::ProjectArguments;
 use crate::output::{Output, ReportContent, finding_output, output_help};
 
 /// Finds patterns and smells in a set of objects.
@@ -112,6 +113,9 @@ pub(crate) struct DetectArguments {
     /// Put these resources in the namespace of the objects they are about
     #[arg(long)]
     pub(crate) save_in_namespace: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 
     /// Print only findings that make the command exit with 1
     #[arg(short, long)]

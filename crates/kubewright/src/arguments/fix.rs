@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ObjectArguments, RuleArguments};
+use super::{ObjectArguments, ProjectArguments, RuleArguments};
 
 /// Changes manifests so that rules pass.
 #[derive(Debug, Args)]
@@ -40,6 +40,9 @@ pub(crate) struct FixArguments {
     /// Do not make the changes of rules that change objects
     #[arg(long)]
     pub(crate) no_mutations: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 
     /// Print no diff and no list of what remains
     #[arg(short, long)]

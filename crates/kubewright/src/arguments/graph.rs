@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
+use super::ProjectArguments;
 use crate::commands::Drawing;
 use crate::output::ChosenFormat;
 
@@ -30,6 +31,9 @@ pub(crate) struct GraphArguments {
     /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
     #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
     pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 
     /// Run again whenever a file changes, until Ctrl-C
     #[arg(long)]

@@ -8,6 +8,7 @@ mod kyverno;
 mod library;
 mod patterns;
 mod run;
+mod scaffold;
 mod traits;
 
 use std::collections::HashSet;
@@ -49,6 +50,9 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
         write!(out, "{SCHEMA}")?;
         out.flush()?;
         return Ok(ExitStatus::Clean);
+    }
+    if !arguments.new.is_empty() {
+        return scaffold::write_test(arguments, color);
     }
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);

@@ -58,7 +58,7 @@ impl ProjectFile {
 
     /// Fills in the test files, which are those below the rules where the project names none.
     pub(crate) fn complete_test(&self, arguments: &mut TestArguments) -> Result<(), CommandFailure> {
-        if arguments.paths.is_empty() {
+        if arguments.paths.is_empty() && arguments.new.is_empty() {
             arguments.paths = if self.tests.is_empty() { self.rules.clone() } else { self.tests.clone() };
         }
         self.complete_outputs(&mut arguments.outputs, case_output)
