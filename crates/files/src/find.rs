@@ -8,11 +8,14 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::suggest::did_you_mean;
 
 use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
-use crate::{glob, manifest, project, registry};
+use crate::{glob, ignored, manifest, project, registry};
 use kubewright_value::CompactSort as _;
 
 /// The names of test files, which are neither rules nor manifests.
 pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
+
+/// Files about a project, which are neither rules nor manifests.
+pub const PROJECT_FILES: [&str; 2] = ["kubewright.yaml", "kubewright-baseline.yaml"];
 
 /// The maximum depth of folders.
 const MAX_FOLDERS: usize = 64;
@@ -55,7 +58,7 @@ pub struct FoundFiles {
 #[must_use]
 pub fn find_files(paths: &[String]) -> FoundFiles {
     search_paths(paths, "*.yaml, *.yml and *.json files", HiddenFolders::LeftOut, &|path: &Path| {
-        is_document_name(path) && !is_file_called(path, &TEST_FILES)
+        is_document_name(path) && !is_file_called(path, &TEST_FILES) && !is_file_called(path, &PROJECT_FILES)
     })
 }
 
@@ -292,6 +295,7 @@ impl FolderWalk {
         if !self.enters(folder) {
             return;
         }
+        registry::watch_path(folder);
         if deeper == 0 {
             self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
             return;
@@ -308,6 +312,9 @@ impl FolderWalk {
                 HiddenFolders::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
                 HiddenFolders::Searched => entry.file_name() == ".git",
             };
+            if ignored::is_ignored(&path) {
+                continue;
+            }
             match fs::metadata(&path) {
                 Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),
                 // A pipe in a folder would be waited for without end.

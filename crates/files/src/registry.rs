@@ -3,7 +3,7 @@
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -11,6 +11,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use super::Input;
 
 static INPUTS: LazyLock<Mutex<HashSet<FileIdentity>>> = LazyLock::new(Mutex::default);
+
+/// The files that were read and the folders that were searched, by the paths that led to them.
+static WATCHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// What a file is, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,8 +27,26 @@ enum FileIdentity {
 
 /// Registers a file that is read.
 pub fn register(path: &Path) {
+    watch_path(path);
     let identities = identities(path);
     INPUTS.lock().unwrap_or_else(PoisonError::into_inner).extend(identities);
+}
+
+/// Registers a file or folder that is only watched.
+pub fn watch_path(path: &Path) {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+}
+
+/// Returns the files that were read and the folders that were searched.
+#[must_use]
+pub fn watched_paths() -> Vec<PathBuf> {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+/// Forgets all files and folders, before a command runs again.
+pub fn forget_inputs() {
+    INPUTS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// Registers the files among `inputs`.

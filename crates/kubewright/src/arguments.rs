@@ -4,14 +4,17 @@ mod checked;
 #[cfg(feature = "serve")]
 mod cluster;
 mod detect;
+mod fix;
 mod function;
 mod graph;
 mod install;
 #[cfg(feature = "serve")]
 mod migrate;
 mod render;
+mod scaffold;
 #[cfg(feature = "serve")]
 mod scan;
+mod selection;
 mod selector;
 #[cfg(feature = "serve")]
 mod serve;
@@ -33,22 +36,26 @@ pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
 #[cfg(feature = "serve")]
-pub(crate) use detect::Threshold;
-pub(crate) use detect::{CompatMode, DetectArguments};
+pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
+pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
 pub(crate) use install::InstallArguments;
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
+pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity, severity_of_rule};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
 
 const EXAMPLES: &str = "\
+Without a command, the repository of a kubewright.yaml is checked: lint, apply and test.
+
 Examples:
   kubewright demo                              run the built-in examples
   kubewright demo --save demo                  write the demo's rules and manifests to a folder
@@ -65,7 +72,7 @@ Exit codes:
 pub(crate) struct CommandLine {
     /// The command.
     #[command(subcommand)]
-    pub(crate) command: CliCommand,
+    pub(crate) command: Option<CliCommand>,
 
     /// When to use colours: auto, always or never; NO_COLOR is honoured
     #[arg(
@@ -83,6 +90,21 @@ pub(crate) struct CommandLine {
     /// Allow test files, stacks and worlds to refer to files outside of their project
     #[arg(long, global = true, display_order = 901)]
     pub(crate) allow_outside: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+}
+
+/// The project file. `trace` and `render` have another `--project`, so that it is written before their names.
+#[derive(Debug, Args, Default, Clone)]
+pub(crate) struct ProjectArguments {
+    /// The project file [default: `kubewright.yaml` in this folder or above it, within the repository]
+    #[arg(long = "project", value_name = "FILE", display_order = 902)]
+    pub(crate) project_file: Option<PathBuf>,
+
+    /// Do not use a project file
+    #[arg(long, conflicts_with = "project_file", display_order = 903)]
+    pub(crate) no_project: bool,
 }
 
 /// The commands.
@@ -94,6 +116,8 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// Check rules and patterns without running them
     Lint(LintArguments),
+    /// Change manifests so that rules pass, with comments and order kept
+    Fix(Box<FixArguments>),
     /// Show the page of a diagnostic code or of a pattern
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
@@ -133,17 +157,53 @@ pub(crate) enum CliCommand {
     Sign(SignArguments),
     /// Run the built-in examples
     Demo(DemoArguments),
+    /// Write a rule with a test that passes
+    New(NewArguments),
+    /// Write a project file and a CI file
+    Init(InitArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
     /// Print the manual page, or write all pages to a folder
     Man(ManArguments),
 }
 
+impl CliCommand {
+    /// Returns whether the command takes what it was not given from the project.
+    pub(crate) fn has_project(&self) -> bool {
+        self.project().is_some() || matches!(self, Self::Trace(_))
+    }
+
+    /// Returns what the command itself was told about the project.
+    pub(crate) fn project(&self) -> Option<&ProjectArguments> {
+        match self {
+            Self::Apply(arguments) => Some(&arguments.project),
+            Self::Fix(arguments) => Some(&arguments.project),
+            Self::Test(arguments) => Some(&arguments.project),
+            Self::Lint(arguments) => Some(&arguments.project),
+            Self::Detect(arguments) => Some(&arguments.project),
+            Self::Graph(arguments) => Some(&arguments.project),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the command runs again whenever a file changes.
+    pub(crate) fn is_watched(&self) -> bool {
+        match self {
+            Self::Apply(arguments) => arguments.watch,
+            Self::Test(arguments) => arguments.watch,
+            Self::Lint(arguments) => arguments.watch,
+            Self::Render(arguments) => arguments.watch,
+            Self::Graph(arguments) => arguments.watch,
+            _ => false,
+        }
+    }
+}
+
 /// The rules, and how they are compiled.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleArguments {
-    /// Rule files, folders or patterns; `-` is standard input
-    #[arg(required = true, value_name = "RULES")]
+    /// Rule files, folders or patterns; `-` is standard input [default: those of the project]
+    #[arg(value_name = "RULES")]
     pub(crate) rules: Vec<String>,
 
     /// Exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
@@ -181,9 +241,8 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: files, folders or patterns; `-` is standard input
-    #[arg(short, long, alias = "resource", required_unless_present = "payloads", num_args = 1..,
-          value_name = "RESOURCES")]
+    /// Manifests: files, folders or patterns; `-` is standard input [default: those of the project]
+    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
@@ -244,9 +303,12 @@ pub(crate) struct ObjectArguments {
     #[arg(long)]
     pub(crate) background: bool,
 
-    /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; may be repeated
+    /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; with `*` and `?` as wildcards; may be repeated
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) selection: RuleSelection,
 }
 
 /// Runs rules on manifests and shows outcomes and changes.
@@ -257,6 +319,9 @@ Examples:
   helm template shop ./chart | kubewright apply rules/ -r - -o github
   kubewright apply rules/ -r manifests/ -o table -o sarif=kubewright.sarif
   kubewright apply policies/ -r pod.yaml --set request.operation=UPDATE --audit-warn
+  kubewright apply                                        what kubewright.yaml says
+  kubewright apply rules/ -r manifests/ --write-baseline kubewright-baseline.yaml
+  kubewright apply rules/ -r manifests/ --since main --fail-on high --skip-rule 'best-practices/*'
 
 Exit codes: 0 no problems, 1 a rule fails or ends in an error, 2 bad input")]
 pub(crate) struct ApplyArguments {
@@ -295,6 +360,21 @@ pub(crate) struct ApplyArguments {
     #[arg(long)]
     pub(crate) warn_no_pass: bool,
 
+    /// Exit with 1 only for failures of rules of at least this severity, and for errors; `never` for errors alone [default: every
+    /// failure]
+    #[arg(long, value_name = "LEVEL", value_parser = parse_threshold)]
+    pub(crate) fail_on: Option<Threshold>,
+
+    #[command(flatten)]
+    pub(crate) suppressions: SuppressionArguments,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
     /// Write every resulting object to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
@@ -312,12 +392,22 @@ Examples:
   kubewright test policies/ --file-name kyverno-test.yaml
   kubewright test rules/ --coverage -o json
   kubewright test --schema > kubewright-test.schema.json
+  kubewright test --new policies/limits.yaml -r manifests/web.yaml
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct TestArguments {
-    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns
-    #[arg(required_unless_present = "schema", value_name = "PATH")]
+    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns [default: those of the
+    /// project]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
+
+    /// Write a test of what these rules do now to PATH, or to kubewright-test.yaml beside the rule; `-` is standard output
+    #[arg(long, value_name = "RULES", requires = "resources")]
+    pub(crate) new: Vec<String>,
+
+    /// The manifests that a new test is about; may be repeated
+    #[arg(short, long, alias = "resource", value_name = "RESOURCES", requires = "new")]
+    pub(crate) resources: Vec<String>,
 
     /// Look for test files of this name instead
     #[arg(short, long, value_name = "NAME")]
@@ -344,6 +434,13 @@ pub(crate) struct TestArguments {
     /// Print the JSON schema of test files
     #[arg(long)]
     pub(crate) schema: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
 
     /// Print problems only
     #[arg(short, long, alias = "fail-only")]
@@ -385,6 +482,13 @@ pub(crate) struct LintArguments {
     /// Exit with 1 if there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
 
     /// Print problems only
     #[arg(short, long)]

@@ -35,6 +35,12 @@ kubewright_engine::codes! {
     RULES_NOT_LISTED "KW-S002" Error "rules of a kind could not be read";
     SCAN_STOPPED "KW-S003" Error "a scan was stopped";
     REPORT_NOT_WRITTEN "KW-S004" Error "reports could not be written";
+    PROJECT_FIELD "KW-C001" Error "a project file has a field that means nothing";
+    PROJECT_VALUE "KW-C002" Error "a field of a project file has a value that does not fit";
+    IGNORE_MISTAKE "KW-C003" Warning "an ignore in a manifest cannot be read";
+    IGNORE_EXPIRED "KW-C004" Warning "an ignore in a manifest has expired";
+    IGNORE_UNUSED "KW-C005" Warning "an ignore in a manifest has no effect";
+    BASELINE_UNUSED "KW-C006" Warning "an entry of a baseline has no effect";
     NOT_A_MANIFEST "KW-R076" Warning "an item of a ResourceList is no manifest";
 }
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod check;
 mod completions;
 mod conversion;
 mod convert;
@@ -10,14 +11,17 @@ mod detect;
 mod doctor;
 mod eval;
 mod explain;
+mod fix;
 mod function;
 mod generate;
 mod graph;
+mod init;
 mod install;
 mod lint;
 mod man;
 #[cfg(feature = "serve")]
 mod migrate;
+mod new;
 mod render;
 #[cfg(feature = "serve")]
 mod rescue;
@@ -29,19 +33,41 @@ mod sign;
 mod test;
 mod trace;
 
+use clap::Parser as _;
+
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::project::ProjectFile;
+use crate::watch;
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 
-/// Runs the command.
+/// Runs the command, again and again where it is watched.
 ///
 /// # Errors
 /// When the command cannot run at all.
 pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
+    let is_watched = arguments.command.as_ref().is_some_and(CliCommand::is_watched);
+    if is_watched {
+        return watch::watch_command(arguments.color, || run_command(CommandLine::parse()));
+    }
+    run_command(arguments)
+}
+
+/// Runs the command once.
+fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     let color = arguments.color;
-    match arguments.command {
+    let has_project = arguments.command.as_ref().is_none_or(CliCommand::has_project);
+    let project = if has_project { ProjectFile::of(&arguments)? } else { None };
+    let Some(mut command) = arguments.command else {
+        return check::run_check(project.as_ref(), color);
+    };
+    if let Some(project) = &project {
+        project.complete(&mut command)?;
+    }
+    match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
+        CliCommand::Fix(arguments) => fix::run_fix(&arguments, color),
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),
@@ -68,5 +94,7 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
         #[cfg(feature = "serve")]
         CliCommand::Rescue(arguments) => rescue::run_rescue(&arguments),
         CliCommand::Demo(arguments) => demo::run_demo(&arguments, color),
+        CliCommand::New(arguments) => new::run_new(&arguments),
+        CliCommand::Init(arguments) => init::run_init(&arguments),
     }
 }

@@ -11,11 +11,15 @@ mod live;
 mod output;
 mod pattern_inputs;
 mod progress;
+mod project;
 mod registry_access;
 mod request;
 mod review;
 mod rule_inputs;
 mod rules;
+mod since;
+mod suppressions;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,8 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+
 use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
 use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
@@ -12,6 +15,8 @@ use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects
 use crate::output::{Columns, DiagnosticCounts, Paint, print_stderr, snippet};
 use crate::review::Reviewer;
 use crate::rules;
+use crate::since;
+use crate::watch::{FileStamp, stamp};
 
 /// How many diagnostics are shown beside results.
 const MAX_SHOWN_DIAGNOSTICS: usize = 100;
@@ -30,6 +35,12 @@ pub(crate) struct RuleInputs {
     old: OldObjects,
     user: UserInfo,
     evaluation_mode: Option<EvaluationMode>,
+    /// What was read and searched before the manifests were looked for.
+    fixed_paths: Vec<PathBuf>,
+    /// The folders in which manifests were looked for, as they were.
+    folders: Vec<(PathBuf, Option<FileStamp>)>,
+    /// What was wrong before the manifests were looked for.
+    opened_with: Vec<Diagnostic>,
 }
 
 impl RuleInputs {
@@ -38,6 +49,7 @@ impl RuleInputs {
     /// # Errors
     /// When the arguments are invalid.
     pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, CommandFailure> {
+        require_inputs(rules, objects)?;
         let files = objects.values.iter().chain(&objects.userinfo);
         let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
         let paths = rules.rules.iter().chain(&rules.exceptions).chain(&judged);
@@ -49,10 +61,11 @@ impl RuleInputs {
         }
         let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
-        let chosen = rules::select_rules(loaded.rules, &objects.only).inspect_err(|_| {
-            // The missing rule may be one that did not compile.
-            print_diagnostics(&diagnostics, Paint::OFF);
-        })?;
+        let chosen =
+            rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
+                // The missing rule may be one that did not compile.
+                print_diagnostics(&diagnostics, Paint::OFF);
+            })?;
         let engine = Engine::new(chosen);
         let mut values = read_values_fixture(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
@@ -62,11 +75,16 @@ impl RuleInputs {
             fixtures::read_user_info,
             &mut diagnostics,
         );
-        let found = files::find_manifests(&judged);
-        diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let world = world.with(&found.inputs, &namespace).asking(&objects.allow_registry)?;
         let old = OldObjects::read(&objects.old, &namespace, &mut diagnostics);
+        let (fixed_paths, opened_with) = (files::watched_paths(), diagnostics.clone());
+        let mut found = files::find_manifests(&judged);
+        diagnostics.extend(found.problems);
+        let folders = searched_folders(&fixed_paths);
+        let world = world.with(&found.inputs, &namespace).asking(&objects.allow_registry)?;
+        if let Some(reference) = &objects.selection.since {
+            since::keep_changed(&mut found.inputs, reference)?;
+        }
         Ok(Self {
             engine,
             diagnostics,
@@ -77,7 +95,44 @@ impl RuleInputs {
             old,
             user: user.unwrap_or_default().renamed(objects.user.as_deref(), &objects.groups),
             evaluation_mode: objects.background.then_some(EvaluationMode::Background),
+            fixed_paths,
+            folders,
+            opened_with,
         })
+    }
+
+    /// Returns what was read and searched for rules and fixtures.
+    pub(crate) fn fixed_paths(&self) -> &[PathBuf] {
+        &self.fixed_paths
+    }
+
+    /// Looks for the manifests again, before a watched command runs again.
+    ///
+    /// # Errors
+    /// When git cannot say what changed.
+    pub(crate) fn find_again(&mut self, objects: &ObjectArguments) -> Result<(), CommandFailure> {
+        self.world.forget_manifests();
+        let has_folders = !self.folders.is_empty() && objects.selection.since.is_none();
+        if has_folders && self.folders.iter().all(|(path, known)| stamp(path) == *known) {
+            // The same files are there, whatever is in them now.
+            for input in &self.manifests {
+                if let Input::File(path) = input {
+                    files::watch_path(path);
+                }
+            }
+            self.folders.iter().for_each(|(path, _)| files::watch_path(path));
+            return Ok(());
+        }
+        let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
+        let mut found = files::find_manifests(&judged);
+        self.diagnostics = [self.opened_with.clone(), found.problems].concat();
+        self.folders = searched_folders(&self.fixed_paths);
+        self.world.set_manifests(&found.inputs);
+        if let Some(reference) = &objects.selection.since {
+            since::keep_changed(&mut found.inputs, reference)?;
+        }
+        self.manifests = found.inputs;
+        Ok(())
     }
 
     /// Returns which documents the rules are about.
@@ -99,6 +154,31 @@ impl RuleInputs {
             columns,
         }
     }
+}
+
+/// Returns the folders that were searched and are not among `fixed`, as they are.
+fn searched_folders(fixed: &[PathBuf]) -> Vec<(PathBuf, Option<FileStamp>)> {
+    let fixed: HashSet<&PathBuf> = fixed.iter().collect();
+    let searched = files::watched_paths().into_iter().filter(|path| !fixed.contains(path) && path.is_dir());
+    searched.map(|path| (path.clone(), stamp(&path))).collect()
+}
+
+/// Refuses a command without rules or manifests, which neither its arguments nor a project name.
+fn require_inputs(rules: &RuleArguments, objects: &ObjectArguments) -> Result<(), CommandFailure> {
+    rules::require_rules(rules)?;
+    if objects.payloads.is_empty() { require_manifests(&objects.resources) } else { Ok(()) }
+}
+
+/// Refuses a command without manifests.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn require_manifests(resources: &[String]) -> Result<(), CommandFailure> {
+    if resources.is_empty() {
+        return Err(CommandFailure::usage("no manifests are given")
+            .help("name them with `-r`, or write `resources` into kubewright.yaml"));
+    }
+    Ok(())
 }
 
 /// Returns `rules` with all places that exceptions are read from. Standard input can be read only once.

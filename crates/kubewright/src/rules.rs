@@ -1,23 +1,29 @@
 //! Rules, from files to an engine's list.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{DialectOptions, Inputs, KeySource};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest_word};
+use kubewright_engine::{
+    Diagnostic, KindScope, NamespaceScope, Rule, RuleId, RuleMetadata, SetProgram, nearest_word,
+};
 use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
+use kubewright_report::ignores::fits_rule;
+use kubewright_report::suppression::matches_name;
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text};
 
-use crate::arguments::{RuleArguments, RuleOptions};
+use crate::arguments::{RuleArguments, RuleOptions, RuleSelection, severity_of_rule};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::is_rule;
+use crate::suppressions::nearest_help;
 use kubewright_value::CompactSort as _;
 
 /// The rules that can run, and what is wrong with the others.
@@ -118,6 +124,62 @@ pub(crate) fn take_exceptions(documents: Vec<Document>) -> Vec<Document> {
     objects.into_iter().filter(kubewright_dialects::is_exception_document).collect()
 }
 
+/// Refuses a command without rules, which neither its arguments nor a project name.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn require_rules(rules: &RuleArguments) -> Result<(), CommandFailure> {
+    if rules.rules.is_empty() {
+        return Err(CommandFailure::usage("no rules are given")
+            .help("name files or folders with rules, or write `rules` into kubewright.yaml"));
+    }
+    Ok(())
+}
+
+/// Returns the rules of `rules` that are called by one of `only` and that `selection` does not leave out, with the severities
+/// that it gives them.
+///
+/// # Errors
+/// When a name fits no rule.
+pub(crate) fn choose_rules(
+    mut rules: Vec<Rule>,
+    only: &[String],
+    selection: &RuleSelection,
+) -> Result<Vec<Rule>, CommandFailure> {
+    for rule in &mut rules {
+        let own = selection.severities.iter().rev().find(|(name, _)| fits_rule(&rule.id, name));
+        if let Some((_, severity)) = own {
+            let metadata =
+                RuleMetadata { severity: severity.name().into(), ..RuleMetadata::clone(&rule.metadata) };
+            rule.metadata = Arc::new(metadata);
+        }
+    }
+    let all: Vec<Arc<RuleId>> = rules.iter().map(|rule| Arc::clone(&rule.id)).collect();
+    let mut rules = select_rules(rules, only)?;
+    for name in &selection.skipped {
+        if !all.iter().any(|id| fits_rule(id, name)) {
+            return Err(unknown_rule(name, all.iter().map(|id| &**id)));
+        }
+        rules.retain(|rule| !fits_rule(&rule.id, name));
+    }
+    let is_wanted = |category: &str| selection.categories.iter().any(|name| matches_category(name, category));
+    if let Some(name) = selection.categories.iter().find(|name| {
+        !rules.is_empty() && !rules.iter().any(|rule| matches_category(name, &rule.metadata.category))
+    }) {
+        let known: Vec<&str> = rules.iter().map(|rule| rule.metadata.category.as_str()).collect();
+        let failure = CommandFailure::usage(format!("no rule has the category `{name}`"));
+        return Err(failure.help(nearest_help(name, known)));
+    }
+    rules.retain(|rule| selection.categories.is_empty() || is_wanted(&rule.metadata.category));
+    let least = selection.severity;
+    rules.retain(|rule| least.is_none_or(|least| severity_of_rule(&rule.metadata.severity) >= least));
+    Ok(rules)
+}
+
+fn matches_category(name: &str, category: &str) -> bool {
+    matches_name(&name.to_lowercase(), &category.to_lowercase())
+}
+
 /// Returns the rules of `rules` that are called by one of `names`, or are of the policy that is; all of them when there
 /// are no names.
 ///
@@ -129,6 +191,9 @@ pub(crate) fn select_rules(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rul
         let mut chosen: Vec<bool> = rules.iter().map(|rule| is_rule_called(&rule.id, name)).collect();
         if !chosen.contains(&true) {
             chosen = rules.iter().map(|rule| is_of_policy(&rule.id, name)).collect();
+        }
+        if !chosen.contains(&true) && name.contains(['*', '?']) {
+            chosen = rules.iter().map(|rule| fits_rule(&rule.id, name)).collect();
         }
         if !chosen.contains(&true) {
             return Err(unknown_rule(name, rules.iter().map(|rule| &*rule.id)));
@@ -156,7 +221,8 @@ pub(crate) fn is_rule_called(id: &RuleId, name: &str) -> bool {
 
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
-    let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.short(), id.to_string()]).collect();
+    let names: Vec<String> =
+        ids.flat_map(|id| [id.rule.to_string(), id.policy.to_string(), id.short(), id.to_string()]).collect();
     nearest_word(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 

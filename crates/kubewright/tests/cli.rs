@@ -30,6 +30,8 @@ mod migrate;
 mod modrule;
 #[path = "cli/patterns.rs"]
 mod patterns;
+#[path = "cli/project.rs"]
+mod project;
 #[path = "cli/render.rs"]
 mod render;
 #[cfg(feature = "serve")]

@@ -4,13 +4,15 @@
 //! [`Renderer`] writes a report in one format, whichever command made it; [`FORMATS`] has a row for each. The crate
 //! knows neither the command line nor a cluster, so that the binary, the webhook server and a page share it.
 //!
-//! [`suppression`] decides which findings an object's annotations take out of the count. [`trace`] turns traces into
+//! [`suppression`] decides which findings an object's annotations take out of the count, [`ignores`] which outcomes the
+//! comments of a manifest do. [`trace`] turns traces into
 //! JSON as `docs/trace.schema.json` describes it.
 
 mod annotation;
 mod cases;
 pub mod cluster_report;
 mod findings;
+pub mod ignores;
 mod objects;
 mod paint;
 pub mod policy_plugin;
@@ -27,7 +29,10 @@ pub use findings::{
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use kubewright_patterns::suppression;
-pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
+pub use objects::{
+    FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, OutcomeSuppression, SuppressionOrigin,
+    path_text,
+};
 pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};

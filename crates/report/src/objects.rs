@@ -1,6 +1,7 @@
 //! One object and what the rules said about it, as small as the renderers allow.
 
 mod outcome;
+mod suppress;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use crate::{Annotation, AnnotationLevel, Columns};
 
 pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
+pub use suppress::{OutcomeSuppression, SuppressionOrigin};
 
 /// A decided request, from which the row of its object is made.
 pub struct ObjectReview<'a> {

@@ -5,6 +5,7 @@ use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
+use super::ProjectArguments;
 use crate::output::{Output, ReportContent, finding_output, output_help};
 
 /// Finds patterns and smells in a set of objects.
@@ -26,12 +27,11 @@ pub(crate) struct DetectArguments {
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
+    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: those of the project]
     #[arg(
         short,
         long,
         alias = "resource",
-        required_unless_present = "list",
         num_args = 1..,
         value_name = "RESOURCES"
     )]
@@ -51,11 +51,11 @@ pub(crate) struct DetectArguments {
     pub(crate) outputs: Vec<Output>,
 
     /// Only this pattern, with `*` and `?` as wildcards; may be repeated
-    #[arg(long = "pattern", value_name = "NAME")]
+    #[arg(long = "pattern", alias = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
 
     /// Not this pattern, with `*` and `?` as wildcards; may be repeated
-    #[arg(long = "exclude-pattern", value_name = "NAME")]
+    #[arg(long = "exclude-pattern", alias = "skip-rule", value_name = "NAME")]
     pub(crate) excluded: Vec<String>,
 
     /// Only patterns of this category; may be repeated
@@ -114,6 +114,9 @@ pub(crate) struct DetectArguments {
     #[arg(long)]
     pub(crate) save_in_namespace: bool,
 
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
     /// Print only findings that make the command exit with 1
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -141,7 +144,7 @@ impl Threshold {
     }
 }
 
-fn parse_level(text: &str) -> Result<Level, String> {
+pub(super) fn parse_level(text: &str) -> Result<Level, String> {
     if let Some(level) = PATTERN_LEVELS.into_iter().find(|level| level.name().eq_ignore_ascii_case(text)) {
         return Ok(level);
     }
@@ -152,7 +155,7 @@ fn parse_level(text: &str) -> Result<Level, String> {
     })
 }
 
-pub(super) fn parse_threshold(text: &str) -> Result<Threshold, String> {
+pub(crate) fn parse_threshold(text: &str) -> Result<Threshold, String> {
     if text.eq_ignore_ascii_case("never") {
         Ok(Threshold(None))
     } else {

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
+use super::ProjectArguments;
 use crate::commands::Drawing;
 use crate::output::ChosenFormat;
 
@@ -23,13 +24,20 @@ Examples:
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
 pub(crate) struct GraphArguments {
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
-    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
+    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: those of the project]
+    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
     #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
     pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
 
     /// Only objects near this one
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]

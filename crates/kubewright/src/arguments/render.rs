@@ -88,6 +88,10 @@ pub(crate) struct RenderArguments {
     #[arg(long)]
     pub(crate) schema: bool,
 
+    /// Run again whenever a file changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+
     /// Print no warnings and no summary
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -1,21 +1,27 @@
 //! `apply`: runs rules on manifests and shows outcomes and changes.
 
+mod kept;
+
 use std::time::Instant;
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_files as files;
-use kubewright_report::{ObjectRow, OutcomeCounts, Report, Results, Totals};
+use kubewright_report::text::plural;
+use kubewright_report::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results, Severity, Totals};
 use kubewright_value::Document;
 
-use crate::arguments::ApplyArguments;
+use crate::arguments::{ApplyArguments, severity_of_rule};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
     ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableOptions, chosen_or_table,
-    keep_apart, keep_inputs, standard_output,
+    keep_apart, keep_inputs, print_stderr, standard_output,
 };
 use crate::progress::ProgressBar;
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
+use crate::suppressions::Suppressions;
+use crate::suppressions::baseline::NewBaseline;
+use kept::KeptReviews;
 
 /// Runs the command.
 ///
@@ -25,10 +31,15 @@ pub(crate) fn run_apply(
     arguments: &ApplyArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    if arguments.watch {
+        return run_watched(arguments, color);
+    }
     let started = Instant::now();
     let outputs = apply_outputs(arguments)?;
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     keep_inputs(&outputs)?;
+    let suppressions = Suppressions::open(&arguments.suppressions, &mut inputs.diagnostics)?;
+    let (mut failures, mut baseline) = (0, NewBaseline::default());
     let mut renderers = open_renderers(arguments, &outputs, color)?;
     let reviewer = inputs.reviewer(columns(arguments, &outputs));
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
@@ -37,10 +48,12 @@ pub(crate) fn run_apply(
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| review(&reviewer, document, &outputs),
+        |document| review((&reviewer, &suppressions), document, &outputs),
         |(row, prepared), progress| {
             objects += 1;
             counts += row.counts;
+            failures += row.outcomes.iter().filter(|outcome| is_failure(arguments, outcome)).count();
+            baseline.add(&row);
             bar.show(progress);
             // Renderers that `-o` does not open have no prepared rows.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -50,22 +63,69 @@ pub(crate) fn run_apply(
     )?;
     bar.clear();
     inputs.diagnostics.extend(problems);
-    if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
+    let selection = &arguments.objects.selection;
+    inputs.diagnostics.extend(suppressions.diagnostics(selection.is_partial(&arguments.objects.only)));
+    if objects == 0 && selection.since.is_none() && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
         inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    let report = Report {
-        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None }),
-        diagnostics: &inputs.diagnostics,
-        elapsed: started.elapsed(),
-    };
+    let results = Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None });
+    let report = Report { results, diagnostics: &inputs.diagnostics, elapsed: started.elapsed() };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
     let is_incomplete = print_diagnostics(&inputs.diagnostics, color.paint_errors());
-    Ok(match (is_incomplete, counts.has_violations()) {
+    if let Some(file) = &arguments.suppressions.write_baseline {
+        let count = baseline.write(file)?;
+        print_stderr(format_args!("{} written to `{file}`", plural(count, "known failure")));
+        return Ok(if is_incomplete { ExitStatus::BadInput } else { ExitStatus::Clean });
+    }
+    Ok(match (is_incomplete, failures > 0) {
         (true, _) => ExitStatus::BadInput,
         (false, true) => ExitStatus::Violations,
         (false, false) if is_warned(arguments, counts) => ExitStatus::Warned(arguments.warn_exit_code),
         (false, false) => ExitStatus::Clean,
     })
+}
+
+/// Runs the command again on what changed since the last run, and shows everything.
+fn run_watched(arguments: &ApplyArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    let started = Instant::now();
+    let outputs = apply_outputs(arguments)?;
+    let mut kept = KeptReviews::open(arguments)?;
+    keep_inputs(&outputs)?;
+    let mut diagnostics = kept.review_changed(
+        |inputs| {
+            let reviewer = inputs.reviewer(columns(arguments, &outputs));
+            Reviewer { is_lenient: arguments.audit_warn, ..reviewer }
+        },
+        &outputs,
+    )?;
+    let mut renderers = open_renderers(arguments, &outputs, color)?;
+    let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    for (row, prepared) in kept.rows() {
+        objects += 1;
+        counts += row.counts;
+        let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
+        renderers.iter_mut().zip(prepared).try_for_each(|(renderer, text)| renderer.object(row, text))?;
+    }
+    let is_partial = arguments.objects.selection.is_partial(&arguments.objects.only);
+    diagnostics.extend(kept.suppressions.diagnostics(is_partial));
+    let rules = kept.inputs.engine.rules();
+    let results = Results::Objects(Totals { rules, objects, counts, findings: None });
+    let report = Report { results, diagnostics: &diagnostics, elapsed: started.elapsed() };
+    renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
+    print_diagnostics(&diagnostics, color.paint_errors());
+    kept.keep();
+    Ok(ExitStatus::Clean)
+}
+
+/// Returns whether the command fails because of the outcome.
+fn is_failure(arguments: &ApplyArguments, outcome: &OutcomeRow) -> bool {
+    match (outcome.status, arguments.fail_on) {
+        (RuleStatus::Error, _) | (RuleStatus::Fail, None) => true,
+        (RuleStatus::Fail, Some(threshold)) => threshold
+            .least()
+            .is_some_and(|least| severity_of_rule(&outcome.metadata.severity) >= Severity::from(least)),
+        _ => false,
+    }
 }
 
 /// Returns whether the command ends with the exit code for warnings.
@@ -90,8 +150,13 @@ fn apply_outputs(arguments: &ApplyArguments) -> Result<Vec<Output>, CommandFailu
 }
 
 /// Reviews one object, and prepares its row for each output.
-fn review(reviewer: &Reviewer<'_>, document: &Document, outputs: &[Output]) -> (ObjectRow, Vec<String>) {
+fn review(
+    (reviewer, suppressions): (&Reviewer<'_>, &Suppressions),
+    document: &Document,
+    outputs: &[Output],
+) -> (ObjectRow, Vec<String>) {
     let mut row = reviewer.review(document);
+    suppressions.apply(document, &mut row);
     let prepared = outputs.iter().map(|output| (output.format.prepare)(&row)).collect();
     row.drop_patches();
     (row, prepared)

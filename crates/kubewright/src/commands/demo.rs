@@ -107,7 +107,7 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
     print_dimmed(&format!("\n$ kubewright render -f {} --trait {} --diff\n", BASE.0, TRAIT.0), color)?;
     demo_render(color)?;
     print_dimmed(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
-    if let Ok(CommandLine { command: CliCommand::Detect(arguments), .. }) =
+    if let Ok(CommandLine { command: Some(CliCommand::Detect(arguments)), .. }) =
         CommandLine::try_parse_from(DETECTED)
     {
         detect::show_findings(PatternInputs::of(&example_documents(&[SHOP])), &arguments, color)?;

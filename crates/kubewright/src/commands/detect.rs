@@ -15,7 +15,7 @@ use crate::arguments::{CompatMode, DetectArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
-use crate::rule_inputs::print_diagnostics;
+use crate::rule_inputs::{print_diagnostics, require_manifests};
 use kubewright_value::CompactSort as _;
 
 /// Runs the command.
@@ -26,6 +26,9 @@ pub(crate) fn run_detect(
     arguments: &DetectArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    if !arguments.list {
+        require_manifests(&arguments.resources)?;
+    }
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;

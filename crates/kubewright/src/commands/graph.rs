@@ -15,7 +15,7 @@ use crate::arguments::GraphArguments;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ChosenFormat, ColorChoice, NamedFormat as _, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
-use crate::rule_inputs::print_diagnostics;
+use crate::rule_inputs::{print_diagnostics, require_manifests};
 pub(crate) use drawing::Drawing;
 use overlay::Overlay;
 
@@ -27,6 +27,7 @@ pub(crate) fn run_graph(
     arguments: &GraphArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    require_manifests(&arguments.resources)?;
     let outputs = drawing_outputs(arguments)?;
     let file = arguments.pattern.iter().filter(|name| is_file(name)).cloned();
     let patterns: Vec<String> = arguments.patterns.iter().cloned().chain(file).collect();

@@ -17,6 +17,7 @@ use crate::rules::{self, LoadedRuleFiles};
 /// # Errors
 /// When two outputs have the same target, or output cannot be written.
 pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    rules::require_rules(&arguments.rules)?;
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;

@@ -8,6 +8,7 @@ mod kyverno;
 mod library;
 mod patterns;
 mod run;
+mod scaffold;
 mod traits;
 
 use std::collections::HashSet;
@@ -50,10 +51,15 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
         out.flush()?;
         return Ok(ExitStatus::Clean);
     }
+    if !arguments.new.is_empty() {
+        return scaffold::write_test(arguments, color);
+    }
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
-    let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
+    let here = [".".to_owned()];
+    let paths = if arguments.paths.is_empty() { &here[..] } else { &arguments.paths };
+    let found = files::find_tests(paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
     let shared = SharedTestInputs {

@@ -39,7 +39,7 @@ impl Output {
     /// Opens the file, or standard output, and returns what renders reports there. A file has no colours.
     pub(crate) fn open(&self, options: TableOptions) -> Result<Box<dyn Renderer>, CommandFailure> {
         let paint = if self.file.is_none() { options.paint } else { Paint::OFF };
-        Ok((self.format.open)(self.writer()?, TableOptions { paint, ..options }))
+        Ok(crate::watch::recorded((self.format.open)(self.writer()?, TableOptions { paint, ..options })))
     }
 }
 

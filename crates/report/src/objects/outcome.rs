@@ -9,6 +9,7 @@ use kubewright_patch as patch;
 use kubewright_value::text::{self, PathStyle};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
+use super::OutcomeSuppression;
 use crate::text::plural;
 
 /// What one rule said about one object.
@@ -53,6 +54,8 @@ pub struct OutcomeRow {
     pub metadata: Arc<RuleMetadata>,
     /// What was looked at, when a renderer asks for it.
     pub trace: Option<Box<TraceNode>>,
+    /// Why it does not count, where a baseline or an ignore says so; its status is then a skip.
+    pub suppression: Option<Box<OutcomeSuppression>>,
 }
 
 /// How many outcomes there are of each sort.
@@ -72,6 +75,10 @@ pub struct OutcomeCounts {
     pub patched: usize,
     /// Those of `pass` that ask for other objects to be written.
     pub written: usize,
+    /// Those of `skip` that are in the baseline.
+    pub baselined: usize,
+    /// Those of `skip` that a manifest ignores.
+    pub ignored: usize,
 }
 
 impl OutcomeRow {
@@ -100,6 +107,7 @@ impl OutcomeRow {
                 trace.locate_subjects(document);
                 trace
             }),
+            suppression: None,
         }
     }
 
@@ -220,6 +228,8 @@ impl AddAssign for OutcomeCounts {
         self.skip += other.skip;
         self.patched += other.patched;
         self.written += other.written;
+        self.baselined += other.baselined;
+        self.ignored += other.ignored;
     }
 }
 

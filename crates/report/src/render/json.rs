@@ -140,6 +140,9 @@ fn outcome_value(row: &OutcomeRow, object: &ObjectRow) -> Value {
     if !row.exceptions.is_empty() {
         outcome.insert("exceptions".into(), row.exceptions.clone().into());
     }
+    if let Some(suppression) = &row.suppression {
+        outcome.insert("suppression".into(), suppression.to_value());
+    }
     if !row.writes.is_empty() {
         outcome.insert("writes".into(), Value::array(row.writes.iter().map(write_value).collect()));
     }
@@ -214,6 +217,11 @@ fn totals_value(totals: &Totals<'_>) -> Value {
     ]);
     if counts.written > 0 {
         summary.insert("written".into(), counts.written.into());
+    }
+    for (key, count) in [("baselined", counts.baselined), ("ignored", counts.ignored)] {
+        if count > 0 {
+            summary.insert(key.into(), count.into());
+        }
     }
     if let Some(found) = totals.findings {
         summary.insert("findings".into(), findings_summary(found));

@@ -56,7 +56,9 @@ impl SarifRenderer {
 impl Renderer for SarifRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
-            if let Some(level) = outcome_level(outcome.status, &outcome.metadata) {
+            let status =
+                outcome.suppression.as_ref().map_or(outcome.status, |suppression| suppression.status);
+            if let Some(level) = outcome_level(status, &outcome.metadata) {
                 self.result(&sarif_outcome_result(outcome, level, row))?;
             }
         }
@@ -126,6 +128,9 @@ fn sarif_outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Va
         ("message", sarif_message(&text)),
         ("locations", vec![place].into()),
     ]);
+    if let Some(suppression) = &row.suppression {
+        result.insert("suppressions".into(), vec![suppression.sarif_value()].into());
+    }
     if let Some(location) = &row.rule_location {
         let related = Map::from([
             ("physicalLocation", physical_location(&location.source.name, location.position)),

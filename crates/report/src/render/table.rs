@@ -202,11 +202,19 @@ pub(super) fn totals_text(totals: &Totals<'_>) -> String {
         .collect();
     let outcomes = plural(counts.all(), "outcome");
     let objects = plural(totals.objects, "object");
-    if sorts.is_empty() {
-        format!("{objects}, {outcomes}")
-    } else {
-        format!("{objects}, {outcomes}: {}", sorts.join(", "))
-    }
+    let sorts = if sorts.is_empty() { String::new() } else { format!(": {}", sorts.join(", ")) };
+    format!("{objects}, {outcomes}{sorts}{}", suppressed_text(counts))
+}
+
+/// Returns ` (3 in the baseline, 1 ignored)`; empty where there is neither.
+fn suppressed_text(counts: OutcomeCounts) -> String {
+    let sorts = [(counts.baselined, "in the baseline"), (counts.ignored, "ignored")];
+    let sorts: Vec<_> = sorts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{} {words}", grouped_digits(*count)))
+        .collect();
+    if sorts.is_empty() { String::new() } else { format!(" ({})", sorts.join(", ")) }
 }
 
 /// Returns `1 error, 2 warnings in 3 files`; empty where there was no file.

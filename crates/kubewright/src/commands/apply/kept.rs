@@ -1,0 +1,151 @@
+//! What a watched `apply` keeps from one run to the next: compiled rules, and the rows of files that did not change.
+//!
+//! Rows are kept only as long as nothing else can change them: the rules, exceptions and fixtures are the same files as
+//! before, and the rows of objects for which a rule asked about other manifests are made again with every change.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
+use kubewright_report::ObjectRow;
+use kubewright_value::Document;
+
+use crate::arguments::ApplyArguments;
+use crate::failure::CommandFailure;
+use crate::fixtures::FileWorld;
+use crate::output::Output;
+use crate::review::Reviewer;
+use crate::rule_inputs::RuleInputs;
+use crate::suppressions::Suppressions;
+use crate::watch::{FileStamp, stamp};
+
+/// The state of the last run.
+static KEPT: Mutex<Option<Box<KeptReviews>>> = Mutex::new(None);
+
+/// Rules, and the rows of files that they were run on.
+pub(super) struct KeptReviews {
+    /// The arguments, which the project file may have changed.
+    arguments: String,
+    pub(super) inputs: RuleInputs,
+    pub(super) suppressions: Suppressions,
+    /// What the suppressions said about their baseline.
+    baseline_problems: Vec<Diagnostic>,
+    /// Everything but manifests that was read, as it was.
+    fixed: Vec<(std::path::PathBuf, Option<FileStamp>)>,
+    files: HashMap<String, KeptFile>,
+}
+
+#[derive(Default)]
+struct KeptFile {
+    stamp: Option<FileStamp>,
+    rows: Vec<(ObjectRow, Vec<String>)>,
+    problems: Vec<Diagnostic>,
+    /// Whether a rule asked about other manifests.
+    is_dependent: bool,
+}
+
+impl KeptReviews {
+    /// Returns the state of the last run as far as it still holds, or a new one.
+    ///
+    /// # Errors
+    /// When the arguments are invalid.
+    pub(super) fn open(arguments: &ApplyArguments) -> Result<Box<Self>, CommandFailure> {
+        let said = format!("{arguments:?}");
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_same = |kept: &KeptReviews| {
+            kept.arguments == said && kept.fixed.iter().all(|(path, known)| stamp(path) == *known)
+        };
+        if let Some(mut kept) = kept.filter(|kept| is_same(kept)) {
+            kept.fixed.iter().for_each(|(path, _)| files::watch_path(path));
+            kept.inputs.find_again(&arguments.objects)?;
+            return Ok(kept);
+        }
+        let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+        let mut baseline_problems = Vec::new();
+        let suppressions = Suppressions::open(&arguments.suppressions, &mut baseline_problems)?;
+        let baseline = arguments.suppressions.baseline.iter().map(std::path::PathBuf::from);
+        let fixed = inputs.fixed_paths().iter().cloned().chain(baseline);
+        let fixed = fixed.map(|path| (path.clone(), stamp(&path))).collect();
+        let files = HashMap::new();
+        Ok(Box::new(Self { arguments: said, inputs, suppressions, baseline_problems, fixed, files }))
+    }
+
+    /// Keeps the state for the next run.
+    pub(super) fn keep(self: Box<Self>) {
+        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+    }
+
+    /// Runs the rules on the files that changed, and returns what is wrong with inputs.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub(super) fn review_changed(
+        &mut self,
+        reviewer: impl Fn(&RuleInputs) -> Reviewer<'_>,
+        outputs: &[Output],
+    ) -> io::Result<Vec<Diagnostic>> {
+        let stale = self.stale();
+        for name in stale.iter().map(Input::name) {
+            self.suppressions.forget_file(&name);
+        }
+        let mut made: HashMap<String, KeptFile> = HashMap::new();
+        for input in &stale {
+            let stamp = if let Input::File(path) = input { stamp(path) } else { None };
+            made.insert(input.name(), KeptFile { stamp, ..KeptFile::default() });
+        }
+        let reviewer = reviewer(&self.inputs);
+        let suppressions = &self.suppressions;
+        let work = |document: &Document| {
+            FileWorld::forget_questions();
+            let (row, prepared) = super::review((&reviewer, suppressions), document, outputs);
+            (document.source.name.clone(), row, prepared, FileWorld::was_asked())
+        };
+        let problems =
+            files::stream_objects(&stale, self.inputs.wanted(), work, |(name, row, prepared, asked), _| {
+                let file = made.entry(name).or_default();
+                file.is_dependent |= asked;
+                file.rows.push((row, prepared));
+                Ok(())
+            })?;
+        for problem in problems {
+            made.entry(problem.location.source.name.clone()).or_default().problems.push(problem);
+        }
+        self.files.extend(made);
+        let mut diagnostics = self.inputs.diagnostics.clone();
+        diagnostics.extend(self.baseline_problems.iter().cloned());
+        let names: Vec<String> = self.inputs.manifests.iter().map(Input::name).collect();
+        let known: HashSet<&String> = names.iter().collect();
+        self.files.retain(|name, _| known.contains(name));
+        diagnostics.extend(
+            names.iter().filter_map(|name| self.files.get(name)).flat_map(|file| file.problems.clone()),
+        );
+        Ok(diagnostics)
+    }
+
+    /// Returns the rows of all objects, in the order of the input.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &(ObjectRow, Vec<String>)> {
+        let files = self.inputs.manifests.iter().filter_map(|input| self.files.get(&input.name()));
+        files.flat_map(|file| &file.rows)
+    }
+
+    /// Returns the files whose rows are not known.
+    fn stale(&self) -> Vec<Input> {
+        let is_changed = |input: &Input| match (input, self.files.get(&input.name())) {
+            (Input::File(path), Some(known)) => known.stamp.is_none() || stamp(path) != known.stamp,
+            _ => true,
+        };
+        let manifests = &self.inputs.manifests;
+        let changed: Vec<bool> = manifests.iter().map(is_changed).collect();
+        let known = manifests.iter().filter(|input| self.files.contains_key(&input.name())).count();
+        let is_any_changed = changed.contains(&true) || self.files.len() > known;
+        let is_dependent =
+            |input: &Input| self.files.get(&input.name()).is_some_and(|known| known.is_dependent);
+        let inputs = manifests.iter().zip(changed);
+        inputs
+            .filter(|(input, is_changed)| *is_changed || (is_any_changed && is_dependent(input)))
+            .map(|(input, _)| input.clone())
+            .collect()
+    }
+}
