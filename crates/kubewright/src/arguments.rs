@@ -6,10 +6,12 @@ mod cluster;
 mod detect;
 mod function;
 mod graph;
+mod inputs;
 mod install;
 #[cfg(feature = "serve")]
 mod migrate;
 mod render;
+mod rule_sets;
 #[cfg(feature = "serve")]
 mod scan;
 mod selector;
@@ -37,10 +39,12 @@ pub(crate) use detect::Threshold;
 pub(crate) use detect::{CompatMode, DetectArguments};
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
+pub(crate) use inputs::InputArguments;
 pub(crate) use install::InstallArguments;
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use rule_sets::{BenchArguments, DiffArguments, ImpactArguments, ImpactFormat, TableFormat};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
 pub(crate) use selector::CaseSelector;
@@ -98,6 +102,12 @@ pub(crate) enum CliCommand {
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
     Trace(Box<TraceArguments>),
+    /// Show the objects on which two sets of rules differ
+    Diff(Box<DiffArguments>),
+    /// Show what rules would newly refuse, warn of and change
+    Impact(Box<ImpactArguments>),
+    /// Measure what each rule costs
+    Bench(Box<BenchArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
     Generate(GenerateArguments),
     /// Write policies in CEL that are equivalent to ClusterPolicies
@@ -181,7 +191,7 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: files, folders or patterns; `-` is standard input
+    /// Manifests: files, folders, patterns, charts, kustomizations or `cluster:`; `-` is standard input
     #[arg(short, long, alias = "resource", required_unless_present = "payloads", num_args = 1..,
           value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
@@ -219,7 +229,7 @@ pub(crate) struct ObjectArguments {
     #[arg(short, long, value_name = "NAME=VALUE[,…]")]
     pub(crate) set: Vec<VariableSetting>,
 
-    /// Objects and responses that rules may look up: files, folders or patterns; may be repeated
+    /// Objects and responses that rules may look up: files, folders, patterns or `cluster:`; may be repeated
     #[arg(long, value_name = "PATH",
           aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,
@@ -236,7 +246,7 @@ pub(crate) struct ObjectArguments {
     #[arg(long)]
     pub(crate) exceptions_within_policies: bool,
 
-    /// The namespace of objects and rules without one [default: `default` for objects]
+    /// The namespace of objects and rules without one [default: `default` for objects], and the only one that `cluster:` reads
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
@@ -247,6 +257,9 @@ pub(crate) struct ObjectArguments {
     /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; may be repeated
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
+
+    #[command(flatten, next_help_heading = "Options for charts, pipes and clusters")]
+    pub(crate) inputs: InputArguments,
 }
 
 /// Runs rules on manifests and shows outcomes and changes.

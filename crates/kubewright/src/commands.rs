@@ -1,23 +1,28 @@
 //! The commands, one file each.
 
 mod apply;
+mod bench;
 mod completions;
 mod conversion;
 mod convert;
 mod demo;
 mod detect;
+mod diff;
 #[cfg(feature = "serve")]
 mod doctor;
+mod effect;
 mod eval;
 mod explain;
 mod function;
 mod generate;
 mod graph;
+mod impact;
 mod install;
 mod lint;
 mod man;
 #[cfg(feature = "serve")]
 mod migrate;
+mod outcome_traces;
 mod render;
 #[cfg(feature = "serve")]
 mod rescue;
@@ -42,6 +47,9 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
     let color = arguments.color;
     match arguments.command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
+        CliCommand::Diff(arguments) => diff::run_diff(&arguments, color),
+        CliCommand::Impact(arguments) => impact::run_impact(&arguments, color),
+        CliCommand::Bench(arguments) => bench::run_bench(&arguments, color),
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),

@@ -27,7 +27,9 @@ pub use findings::{
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use kubewright_patterns::suppression;
-pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
+pub use objects::{
+    FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, RenderedPlace, path_text,
+};
 pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};

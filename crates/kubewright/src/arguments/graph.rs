@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
+use super::InputArguments;
 use crate::commands::Drawing;
 use crate::output::ChosenFormat;
 
@@ -74,6 +75,9 @@ pub(crate) struct GraphArguments {
     /// References of custom kinds: a file, folder or pattern; may be repeated
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) references: Vec<String>,
+
+    #[command(flatten, next_help_heading = "Options for charts, pipes and clusters")]
+    pub(crate) inputs: InputArguments,
 
     /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
