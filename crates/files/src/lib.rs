@@ -3,6 +3,7 @@
 //! Nothing stops at the first file that cannot be read: mistakes are returned as diagnostics beside what could be
 //! read. Every file that is read is registered, so that no output replaces it: see [`is_input`].
 
+mod chart;
 mod codes;
 mod dump;
 mod find;

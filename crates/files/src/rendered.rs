@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Source, yaml};
 
+use crate::chart::{RenderedChart, origins_of_output};
 use crate::codes::{self, NOT_RENDERED};
 use crate::find::{FoundFiles, Input, find_manifests, io_error_text, is_chart};
 use crate::{origins, read_source};
@@ -78,11 +79,28 @@ fn read_standard(options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>
     Ok(origins::with_written_origins(named, None))
 }
 
-/// Runs `helm template`.
-fn render_chart(chart: &Path, options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
-    let arguments = helm_arguments(chart, options);
-    let text = run_program(&[("helm", arguments)], chart, "a Helm chart")?;
-    made_source(chart, "helm template", text)
+/// Runs `helm template`, or renders the chart here if that is not installed.
+fn render_chart(folder: &Path, options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
+    let rendered = RenderedChart::render(folder, &release_name(folder, options), options);
+    let name = folder.to_string_lossy();
+    let (text, program) = match (find_program("helm"), &rendered) {
+        (None, Ok(chart)) => {
+            // One line says which program rendered the chart.
+            let _ = writeln!(
+                io::stderr(),
+                "note: `helm` is not installed, so kubewright renders `{name}` itself"
+            );
+            (chart.output().into_bytes(), "rendered")
+        }
+        _ => {
+            let arguments = helm_arguments(folder, options);
+            (run_program(&[("helm", arguments)], folder, "a Helm chart")?, "helm template")
+        }
+    };
+    let source = made_source(folder, program, text)?;
+    let Ok(chart) = rendered else { return Ok(source) };
+    let (origins, _, _) = origins_of_output(&chart, &source.text, &|line| source.origin(line).cloned());
+    Ok(Arc::clone(&source).made_from(origins))
 }
 
 /// Returns the arguments of helm for a chart.

@@ -28,6 +28,7 @@ impl<'a> TemplateRun<'a> {
                 self.assign(*variable, value.clone())?;
             } else {
                 self.stack.push((*variable, value.clone()));
+                self.declare_variable(pipe);
             }
         }
         Ok(value)

@@ -77,8 +77,11 @@ impl FunctionSet {
     /// Returns the names of the functions that must be allowed by name, sorted.
     #[must_use]
     pub fn refusable() -> Vec<&'static str> {
-        let mut names: Vec<_> =
-            FUNCTION_TABLES.values().filter(|f| !matches!(f.access, FunctionAccess::Free | FunctionAccess::Helm)).map(|f| f.name).collect();
+        let mut names: Vec<_> = FUNCTION_TABLES
+            .values()
+            .filter(|f| !matches!(f.access, FunctionAccess::Free | FunctionAccess::Helm))
+            .map(|f| f.name)
+            .collect();
         names.sort_unstable();
         names
     }
@@ -97,7 +100,9 @@ impl FunctionSet {
             return Ok(function);
         }
         let reason = match function.access {
-            FunctionAccess::Free | FunctionAccess::Helm | FunctionAccess::Unrepeatable => "its result differs from call to call",
+            FunctionAccess::Free | FunctionAccess::Helm | FunctionAccess::Unrepeatable => {
+                "its result differs from call to call"
+            }
             FunctionAccess::Expensive => "it is expensive by design",
             FunctionAccess::Unavailable(reason) => {
                 return Err((

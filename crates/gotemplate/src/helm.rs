@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kubewright_value::{Budget, Text, Value};
 
-use super::ast::{NamedTemplates, Pipe, PipeCommand, ROOT, TemplateExpression, TemplateTerm, VariableNames};
+use super::ast::{NamedTemplates, Pipe, ROOT, TemplateExpression, TemplateTerm, VariableNames};
 use super::call::{FunctionCall, RegexCache};
 use super::eval::CommandArguments;
 use super::item::TemplateItem;
@@ -74,7 +74,12 @@ impl HelmTemplates {
     ///
     /// # Errors
     /// When the template does not fit the values, or the budget is used up.
-    pub fn render(&self, name: &str, root: &Value, budget: &mut Budget) -> Result<RenderedTemplate, GoTemplateError> {
+    pub fn render(
+        &self,
+        name: &str,
+        root: &Value,
+        budget: &mut Budget,
+    ) -> Result<RenderedTemplate, GoTemplateError> {
         let text = self.chart.texts.get(name).cloned().unwrap_or_default();
         let template = chart_template(name.into(), text, NamedTemplates::new(), Arc::clone(&self.chart));
         let (context, inputs) = (TemplateContext::new(), Inputs::default());
@@ -109,39 +114,22 @@ pub(super) struct OutputTracker {
     dot: Option<Vec<String>>,
     /// Where the file calls the named template that is being executed.
     frame: Option<(usize, Option<Vec<String>>)>,
+    /// The paths of variables, by their place on the stack, ascending.
+    variables: Vec<(usize, Vec<String>)>,
 }
 
 impl OutputTracker {
+    /// Forgets the variables from `place` of the stack on.
+    fn forget_variables(&mut self, place: usize) {
+        self.variables.retain(|(known, _)| *known < place);
+    }
+
     fn mark(&mut self, start: usize, at: usize, is_text: bool, value: Option<Vec<String>>) {
         let mark = match &self.frame {
             Some((at, value)) => OutputMark { start, at: *at, is_text: false, value: value.clone() },
             None => OutputMark { start, at, is_text, value },
         };
         self.marks.push(mark);
-    }
-
-    /// Returns the path from the root to the first part of it that `pipe` reads.
-    fn path(&self, pipe: &Pipe) -> Option<Vec<String>> {
-        pipe.commands.iter().find_map(|command| self.command_path(command))
-    }
-
-    fn command_path(&self, command: &PipeCommand) -> Option<Vec<String>> {
-        command.words.iter().find_map(|word| self.term_path(word))
-    }
-
-    fn term_path(&self, word: &TemplateExpression) -> Option<Vec<String>> {
-        let below = |start: &[String], fields: &[Text]| {
-            let mut path = start.to_vec();
-            path.extend(fields.iter().map(|field| field.as_str().to_owned()));
-            (path.first().map(String::as_str) == Some(VALUES)).then_some(path)
-        };
-        match &word.kind {
-            TemplateTerm::Dot => below(self.dot.as_ref()?, &[]),
-            TemplateTerm::Field(fields) => below(self.dot.as_ref()?, fields),
-            TemplateTerm::Variable(ROOT, fields) => below(&[], fields),
-            TemplateTerm::Pipe(pipe) => self.path(pipe),
-            _ => None,
-        }
     }
 }
 
@@ -164,31 +152,75 @@ impl<'a> TemplateRun<'a> {
 
     pub(super) fn mark_action(&mut self, pipe: &Pipe) {
         let start = self.out.len();
+        let value = self.value_path(pipe);
         if let Some(tracker) = &mut self.tracker {
-            let value = tracker.path(pipe);
             tracker.mark(start, pipe.at as usize, false, value);
         }
     }
 
     /// Makes what `pipe` reads the dot, or the element of it at `index`; returns the dot before.
-    pub(super) fn enter_dot(&mut self, pipe: Option<&Pipe>, index: Option<&TemplateItem>) -> Option<Vec<String>> {
+    pub(super) fn enter_dot(
+        &mut self,
+        pipe: Option<&Pipe>,
+        index: Option<&TemplateItem>,
+    ) -> Option<Vec<String>> {
+        let found = pipe.and_then(|pipe| self.value_path(pipe));
+        let depth = self.stack.len();
         let tracker = self.tracker.as_mut()?;
         let Some(pipe) = pipe else { return tracker.dot.clone() };
-        let mut path = tracker.path(pipe);
-        let step = match index {
-            None => Some(String::new()),
-            Some(TemplateItem::Text(key)) => Some(key.as_str().to_owned()),
-            Some(TemplateItem::Int(_, number)) => Some(number.to_string()),
-            Some(_) => None,
-        };
-        path = match (path, step) {
-            (Some(mut path), Some(step)) => {
-                path.extend((!step.is_empty()).then_some(step));
-                Some(path)
+        let path = found.and_then(|mut path| {
+            match index {
+                None => {}
+                Some(TemplateItem::Text(key)) => path.push(key.as_str().to_owned()),
+                Some(TemplateItem::Int(_, number)) => path.push(number.to_string()),
+                Some(_) => return None,
             }
-            _ => None,
-        };
+            Some(path)
+        });
+        // The variables of a loop are on top of the stack, the element last.
+        if index.is_some() && !pipe.variables.is_empty() && !pipe.is_assign {
+            tracker.forget_variables(depth.saturating_sub(pipe.variables.len()));
+            let element = path.clone().map(|path| (depth.saturating_sub(1), path));
+            tracker.variables.extend(element);
+        }
         std::mem::replace(&mut tracker.dot, path)
+    }
+
+    /// Remembers what the variable that was just declared on top of the stack holds.
+    pub(super) fn declare_variable(&mut self, pipe: &Pipe) {
+        let path = self.value_path(pipe);
+        let place = self.stack.len().saturating_sub(1);
+        if let Some(tracker) = &mut self.tracker {
+            tracker.forget_variables(place);
+            tracker.variables.extend(path.map(|path| (place, path)));
+        }
+    }
+
+    /// Returns the path from the root to the first value that `pipe` reads.
+    fn value_path(&self, pipe: &Pipe) -> Option<Vec<String>> {
+        let tracker = self.tracker.as_ref()?;
+        let mut words = pipe.commands.iter().flat_map(|command| &command.words);
+        words.find_map(|word| self.term_path(word, tracker))
+    }
+
+    fn term_path(&self, word: &TemplateExpression, tracker: &OutputTracker) -> Option<Vec<String>> {
+        let below = |start: &[String], fields: &[Text]| {
+            let mut path = start.to_vec();
+            path.extend(fields.iter().map(|field| field.as_str().to_owned()));
+            (path.first().map(String::as_str) == Some(VALUES)).then_some(path)
+        };
+        match &word.kind {
+            TemplateTerm::Dot => below(tracker.dot.as_ref()?, &[]),
+            TemplateTerm::Field(fields) => below(tracker.dot.as_ref()?, fields),
+            TemplateTerm::Variable(ROOT, fields) => below(&[], fields),
+            TemplateTerm::Variable(variable, fields) => {
+                let place = self.stack.iter().rposition(|(name, _)| name == variable)?;
+                let (_, start) = tracker.variables.iter().find(|(known, _)| *known == place)?;
+                below(start, fields)
+            }
+            TemplateTerm::Pipe(pipe) => self.value_path(pipe),
+            _ => None,
+        }
     }
 
     pub(super) fn leave_dot(&mut self, outer: Option<Vec<String>>) {
@@ -215,15 +247,22 @@ impl<'a> TemplateRun<'a> {
     }
 
     /// Runs `include` and `tpl`; nothing for other functions.
-    pub(super) fn chart_function(&mut self, name: &str, values: &[TemplateItem]) -> Option<Run1<TemplateItem>> {
+    pub(super) fn chart_function(
+        &mut self,
+        name: &str,
+        values: &[TemplateItem],
+    ) -> Option<Run1<TemplateItem>> {
         let chart = self.template.chart.as_ref()?;
-        let (Some(TemplateItem::Text(text)), Some(value)) = (values.first(), values.get(1)) else { return None };
+        let (Some(TemplateItem::Text(text)), Some(value)) = (values.first(), values.get(1)) else {
+            return None;
+        };
         match name {
             "include" => {
                 let template = self.template;
-                let found = template.trees.get_key_value(text).or_else(|| {
-                    template.chart.as_ref().and_then(|chart| chart.trees.get_key_value(text))
-                });
+                let found = template
+                    .trees
+                    .get_key_value(text)
+                    .or_else(|| template.chart.as_ref().and_then(|chart| chart.trees.get_key_value(text)));
                 Some(match found {
                     Some((name, nodes)) => self.printed(name, nodes, value).map(TemplateItem::text),
                     None => Err(self.error(&format!("template {text:?} not defined"))),
@@ -238,7 +277,12 @@ impl<'a> TemplateRun<'a> {
     }
 
     /// Renders a text that is a template itself.
-    fn render_text(&mut self, text: &Text, value: &TemplateItem, chart: Arc<ChartTrees>) -> Run1<TemplateItem> {
+    fn render_text(
+        &mut self,
+        text: &Text,
+        value: &TemplateItem,
+        chart: Arc<ChartTrees>,
+    ) -> Run1<TemplateItem> {
         let name = Text::new_static("tpl");
         let parsed = parse::parse_template(&name, text, &FunctionSet::helm()).map_err(Box::new)?;
         let template = chart_template(name, text.clone(), parsed.trees, chart);
@@ -269,7 +313,11 @@ impl<'a> TemplateRun<'a> {
             (TemplateItem::Object(files), "Get") => {
                 TemplateItem::text(files.get(wanted).and_then(Value::as_str).unwrap_or_default())
             }
-            _ => return Err(self.error(&format!("can't evaluate field {name} in type {}", receiver.type_name()))),
+            _ => {
+                return Err(
+                    self.error(&format!("can't evaluate field {name} in type {}", receiver.type_name()))
+                );
+            }
         })
     }
 }
@@ -296,27 +344,46 @@ mod tests {
     #[test]
     fn functions_of_helm_are_there() {
         prints("a: {{ include \"name\" . }}", "{\"Values\":{}}", "a: web");
-        prints("a:{{ toYaml .Values.x | nindent 2 }}", "{\"Values\":{\"x\":{\"b\":[1],\"a\":\"y\"}}}", "a:\n  a: \"y\"\n  b:\n  - 1");
+        prints(
+            "a:{{ toYaml .Values.x | nindent 2 }}",
+            "{\"Values\":{\"x\":{\"b\":[1],\"a\":\"y\"}}}",
+            "a:\n  a: \"y\"\n  b:\n  - 1",
+        );
         prints("{{ tpl .Values.t . }}", "{\"Values\":{\"t\":\"{{ include \\\"name\\\" . }}!\"}}", "web!");
         prints("{{ .Values.no.where }}|{{ .Values.nothing }}", "{\"Values\":{\"no\":{}}}", "|");
-        prints("{{ .Capabilities.APIVersions.Has \"v1\" }}", "{\"Capabilities\":{\"APIVersions\":[\"v1\"]}}", "true");
+        prints(
+            "{{ .Capabilities.APIVersions.Has \"v1\" }}",
+            "{\"Capabilities\":{\"APIVersions\":[\"v1\"]}}",
+            "true",
+        );
         prints("{{ .Files.Get \"a.txt\" }}", "{\"Files\":{\"a.txt\":\"b\"}}", "b");
         prints("{{ if (lookup \"v1\" \"Pod\" \"a\" \"b\") }}x{{ else }}y{{ end }}", "{}", "y");
         prints("{{ required \"needed\" .Values.a }}", "{\"Values\":{\"a\":1}}", "1");
     }
 
+    /// Returns the paths of the values that are printed, in order.
+    fn values(found: &RenderedTemplate) -> Vec<String> {
+        found.marks.iter().filter_map(|mark| Some(mark.value.as_ref()?.join("."))).collect()
+    }
+
     #[test]
     fn each_part_of_the_output_has_its_place_and_value() {
         let text = "a: 1\n{{- range .Values.list }}\n- {{ .name }}\n{{- end }}\nb: {{ .Values.b | quote }}\n";
-        let found = rendered(&[("main", text)], "{\"Values\":{\"list\":[{\"name\":\"x\"},{\"name\":\"y\"}],\"b\":2}}");
+        let root = "{\"Values\":{\"list\":[{\"name\":\"x\"},{\"name\":\"y\"}],\"b\":2}}";
+        let found = rendered(&[("main", text)], root);
         assert_eq!(found.text, "a: 1\n- x\n- y\nb: \"2\"\n");
-        let values: Vec<String> =
-            found.marks.iter().filter_map(|mark| Some(mark.value.as_ref()?.join("."))).collect();
-        assert_eq!(values, ["Values.list.0.name", "Values.list.1.name", "Values.b"]);
+        assert_eq!(values(&found), ["Values.list.0.name", "Values.list.1.name", "Values.b"]);
         let of = |part: &str| {
             let at = found.text.find(part).expect("a part");
             found.marks.iter().rev().find(|mark| mark.start <= at).map(|mark| mark.at)
         };
         assert_eq!(of("\"2\"").and_then(|at| text.get(at..at + 9)), Some(".Values.b"));
+    }
+
+    #[test]
+    fn variables_keep_the_path_of_their_value() {
+        let text = "{{ $x := .Values.b }}{{ range $k, $v := .Values.m }}{{ $k }}={{ $v.n }}{{ $x }}{{ end }}";
+        let found = rendered(&[("main", text)], "{\"Values\":{\"m\":{\"p\":{\"n\":1}},\"b\":2}}");
+        assert_eq!(values(&found), ["Values.m.p.n", "Values.b"]);
     }
 }

@@ -146,7 +146,7 @@ impl<'a> TemplateParser<'a> {
             TemplateTokenKind::Text => {
                 let at = u32::try_from(token.at).unwrap_or(u32::MAX);
                 Ok(ParsedItem::Node(TemplateNode::Text(at, Text::new(token.text))))
-            },
+            }
             TemplateTokenKind::Open => {
                 self.enter(token.at)?;
                 let item = self.action();

@@ -22,9 +22,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// When it is not known where the cluster is or who asks.
 pub(crate) fn find_client(arguments: &ClusterArguments) -> Result<Client, CommandFailure> {
     let wrong = |error: Error| {
-        CommandFailure::usage(error.to_string()).help(
-            "name a kubeconfig with `--kubeconfig`, and a context of it with `--context`",
-        )
+        CommandFailure::usage(error.to_string())
+            .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
     };
     let config =
         Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;

@@ -68,6 +68,12 @@ impl LineOrigin {
         Self { source, line, value: None }
     }
 
+    /// Returns this line, which shows `value`.
+    #[must_use]
+    pub fn showing(self, value: ValueOrigin) -> Self {
+        Self { value: Some(value), ..self }
+    }
+
     /// Returns the text of the line without its indentation.
     pub(super) fn location(&self) -> Location {
         let line = self.source.line(self.line).unwrap_or_default();
