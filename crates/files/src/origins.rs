@@ -48,6 +48,12 @@ pub(crate) fn written_origins(text: &str, folder: Option<&Path>) -> SourceOrigin
     origins
 }
 
+/// Returns the name of the chart that Helm rendered `text` from.
+pub(crate) fn written_chart(text: &str) -> Option<&str> {
+    let path = text.lines().find_map(|line| line.strip_prefix(HELM_COMMENT))?;
+    path.split_once('/').map(|(chart, _)| chart)
+}
+
 /// Returns the documents of a stream: the number of the first line, and the lines.
 fn documents(text: &str) -> Vec<(u32, Vec<&str>)> {
     let mut all: Vec<(u32, Vec<&str>)> = vec![(1, Vec::new())];
@@ -100,7 +106,7 @@ impl ChartFolders<'_> {
 }
 
 /// Returns the folder of the chart called `name`, here or below.
-fn find_chart(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_chart(name: &str) -> Option<PathBuf> {
     let mut waiting = vec![(PathBuf::new(), 0)];
     for _ in 0..MAX_SEARCHED_FOLDERS {
         if waiting.is_empty() {

@@ -26,6 +26,12 @@ const MAX_RENDERED_BYTES: u64 = 1 << 28;
 /// The names of the file that makes a folder a kustomization.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// The label whose value is the name of the release in most charts.
+const INSTANCE_LABEL: &str = "app.kubernetes.io/instance: ";
+
+/// What `helm template` calls a release without a name.
+const UNNAMED_RELEASE: &str = "release-name";
+
 /// How charts are rendered and standard input is called.
 #[derive(Debug, Clone, Default)]
 pub struct RenderOptions {
@@ -73,10 +79,36 @@ fn is_kustomization(folder: &Path) -> bool {
 
 fn read_standard(options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
     let source = read_source(&Input::Standard)?;
-    let Some(name) = &options.stdin_name else { return Ok(source) };
+    let Some(name) = &options.stdin_name else { return Ok(trace_pipe(source, options)) };
     let named =
         yaml::decode(name, source.text.clone().into_bytes()).map_err(|problem| Box::new(problem.into()))?;
-    Ok(origins::with_written_origins(named, None))
+    Ok(trace_pipe(origins::with_written_origins(named, None), options))
+}
+
+/// Returns the output of Helm with the lines of its templates, if the chart is here and is rendered the same with the options.
+fn trace_pipe(source: Arc<Source>, options: &RenderOptions) -> Arc<Source> {
+    let Some(folder) = origins::written_chart(&source.text).and_then(|name| origins::find_chart(name)) else {
+        return source;
+    };
+    let instance = source.text.lines().find_map(|line| line.trim().strip_prefix(INSTANCE_LABEL));
+    let names = [
+        options.helm_name.as_deref(),
+        instance.map(|name| name.trim().trim_matches('"')),
+        Some(UNNAMED_RELEASE),
+    ];
+    let mut best = None;
+    for name in names.into_iter().flatten() {
+        let Ok(chart) = RenderedChart::render(&folder, name, options) else { continue };
+        let (origins, traced, _) =
+            origins_of_output(&chart, &source.text, &|line| source.origin(line).cloned());
+        if best.as_ref().is_none_or(|(most, _)| traced > *most) {
+            best = Some((traced, origins));
+        }
+    }
+    match best {
+        Some((traced, origins)) if traced > 0 => source.made_from(origins),
+        _ => source,
+    }
 }
 
 /// Runs `helm template`, or renders the chart here if that is not installed.

@@ -77,6 +77,50 @@ fn a_program_that_fails_says_why() {
 }
 
 #[test]
+fn a_chart_without_helm_is_rendered_here_with_true_lines() {
+    let arguments = ["apply", "rules-a", "-r", "../../../../files/tests/charts/web", "-o", "github"];
+    let (code, said) = kubewright_with(Path::new(""), &arguments);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("`helm` is not installed"), "{said}");
+    let place = "::error file=../../../../files/tests/charts/web/templates/deployment.yaml,line=6,col=5,";
+    assert!(said.contains(place), "{said}");
+}
+
+#[test]
+fn a_value_is_named_in_every_format() {
+    for format in ["table", "github", "json", "sarif", "junit"] {
+        let arguments = [
+            "apply",
+            "rules-c",
+            "-r",
+            "../../../../files/tests/charts/web",
+            "--helm-namespace",
+            "shop",
+            "-o",
+            format,
+        ];
+        let (code, said) = kubewright_with(Path::new(""), &arguments);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.contains("resources.limits.memory") && said.contains("web/values.yaml"),
+            "{format}: {said}"
+        );
+    }
+}
+
+#[test]
+fn the_output_of_helm_has_true_lines_if_the_chart_is_here() {
+    let charts = folder("../../files/tests/charts");
+    let rendered = fs::read_to_string(charts.join("web.rendered.yaml")).expect("a file");
+    let rules = folder("fixtures/inputs/rules-c");
+    let arguments = format!("apply {} -r - --helm-namespace shop -o github", rules.display());
+    let output = super::kubewright_in(&charts, &arguments, &rendered);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let place = "::error file=web/templates/deployment.yaml,line=53,col=13,";
+    assert!(said.contains(place) && said.contains("at web/values.yaml:58"), "{said}");
+}
+
+#[test]
 fn a_template_is_called_one() {
     check("inputs-template", "apply inputs/rules-a -r inputs/shop/templates");
     check("inputs-chart-in-folder", "apply inputs/rules-a -r inputs");
