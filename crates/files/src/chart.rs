@@ -182,7 +182,7 @@ fn load_chart(
     let mut templates = Vec::new();
     find_chart_files(&folder.join("templates"), &format!("{path}/templates"), &mut templates, MAX_SUBCHARTS)?;
     let mut own: Vec<(String, String)> = above.to_vec();
-    own.push((name.clone(), path.clone()));
+    own.push((name, path.clone()));
     charts.push(LoadedChart {
         root: chart_root(&about, folder, (values, release), above.is_empty())?,
         path,

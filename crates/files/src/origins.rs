@@ -22,12 +22,19 @@ const MAX_CHART_DEPTH: usize = 4;
 
 /// Returns `source` with the origins that its text names. `folder` is the chart or kustomization that it was rendered from.
 pub(crate) fn with_written_origins(source: Arc<Source>, folder: Option<&Path>) -> Arc<Source> {
-    let origins = written_origins(&source.text, folder);
+    let origins = written_origins(&source.text, folder, &|_| true);
     if origins.is_empty() { source } else { source.made_from(origins) }
 }
 
-/// Returns the origins that `text` names: a file for each document, without lines.
-pub(crate) fn written_origins(text: &str, folder: Option<&Path>) -> SourceOrigins {
+/// Returns a file with the origins that its text names, as far as they are there. A rendered file whose templates are
+/// elsewhere is the best place there is.
+pub(crate) fn with_existing_origins(source: Arc<Source>) -> Arc<Source> {
+    let origins = written_origins(&source.text, None, &|file| Path::new(file).is_file());
+    if origins.is_empty() { source } else { source.made_from(origins) }
+}
+
+/// Returns the origins that `text` names, as far as they are wanted: a file for each document, without lines.
+fn written_origins(text: &str, folder: Option<&Path>, is_wanted: &dyn Fn(&str) -> bool) -> SourceOrigins {
     let mut origins = SourceOrigins::default();
     if !text.contains(HELM_COMMENT) && !text.contains(ORIGIN_ANNOTATION) {
         return origins;
@@ -42,6 +49,7 @@ pub(crate) fn written_origins(text: &str, folder: Option<&Path>) -> SourceOrigin
             annotated_path(rest, lines.get(at + 1..)?)
                 .map(|path| relative_path(folder.unwrap_or(Path::new("")), &path))
         });
+        let file = file.filter(|file| is_wanted(file));
         let origin = file.map(|file| LineOrigin::new(Source::new(file, ""), 0));
         origins.add(first, origin);
     }

@@ -13,7 +13,6 @@ use super::Input;
 use super::dump;
 use super::find::io_error_text;
 use super::objects::ListOfObjects;
-use super::origins;
 use super::registry;
 use super::templates;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
@@ -87,8 +86,7 @@ pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
         let problem = codes::about_path(&NOT_A_DOCUMENT, &name, message);
         return Err(Box::new(problem.help("name a file that ends in `.yaml`, `.yml` or `.json`")));
     }
-    let source = yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))?;
-    Ok(origins::with_written_origins(source, None))
+    yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))
 }
 
 /// Returns whether a file is meant to be read by us: its name says so, or it has the fields that our documents have. A message

@@ -2,6 +2,7 @@
 //!
 //! The programs are run without a shell, with a time limit, and only for a folder that the user names.
 
+use std::collections::HashSet;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,6 +53,7 @@ pub struct RenderOptions {
 #[must_use]
 pub fn find_rendered(paths: &[String], options: &RenderOptions) -> FoundFiles {
     let mut found = FoundFiles::default();
+    let mut seen = HashSet::new();
     for path in paths {
         let folder = Path::new(path);
         let rendered = match path.as_str() {
@@ -63,7 +65,7 @@ pub fn find_rendered(paths: &[String], options: &RenderOptions) -> FoundFiles {
         match rendered {
             None => {
                 let part = find_manifests(std::slice::from_ref(path));
-                found.inputs.extend(part.inputs);
+                found.inputs.extend(part.inputs.into_iter().filter(|input| seen.insert(input.name())));
                 found.problems.extend(part.problems);
             }
             Some(Ok(source)) => found.inputs.push(Input::Text(source)),
@@ -79,7 +81,9 @@ fn is_kustomization(folder: &Path) -> bool {
 
 fn read_standard(options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
     let source = read_source(&Input::Standard)?;
-    let Some(name) = &options.stdin_name else { return Ok(trace_pipe(source, options)) };
+    let Some(name) = &options.stdin_name else {
+        return Ok(trace_pipe(origins::with_written_origins(source, None), options));
+    };
     let named =
         yaml::decode(name, source.text.clone().into_bytes()).map_err(|problem| Box::new(problem.into()))?;
     Ok(trace_pipe(origins::with_written_origins(named, None), options))
@@ -87,7 +91,7 @@ fn read_standard(options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>
 
 /// Returns the output of Helm with the lines of its templates, if the chart is here and is rendered the same with the options.
 fn trace_pipe(source: Arc<Source>, options: &RenderOptions) -> Arc<Source> {
-    let Some(folder) = origins::written_chart(&source.text).and_then(|name| origins::find_chart(name)) else {
+    let Some(folder) = origins::written_chart(&source.text).and_then(origins::find_chart) else {
         return source;
     };
     let instance = source.text.lines().find_map(|line| line.trim().strip_prefix(INSTANCE_LABEL));

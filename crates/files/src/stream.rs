@@ -14,7 +14,7 @@ use kubewright_value::{Document, Source};
 
 use crate::objects::{each_object, each_object_of_item};
 use crate::read::{SourcePart, open_input, read_part};
-use crate::{Input, ObjectFilter, not_objects, texts, workers};
+use crate::{Input, ObjectFilter, not_objects, origins, texts, workers};
 
 /// The number of parts in a batch.
 const OBJECTS_PER_BATCH: usize = 32;
@@ -183,6 +183,10 @@ impl<'a> BatchQueue<'a> {
             self.opened += 1;
             match open_input(input) {
                 Ok((source, parts)) => {
+                    let source = match input {
+                        Input::File(_) => origins::with_existing_origins(source),
+                        _ => source,
+                    };
                     let count = parts.len();
                     self.current = Some((source, parts.into_iter(), count));
                 }

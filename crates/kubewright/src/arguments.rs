@@ -93,7 +93,7 @@ pub(crate) struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Run rules on manifests and show outcomes and changes
-    Apply(ApplyArguments),
+    Apply(Box<ApplyArguments>),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(TestArguments),
     /// Check rules and patterns without running them
@@ -258,7 +258,7 @@ pub(crate) struct ObjectArguments {
     #[arg(long = "rule", value_name = "NAME")]
     pub(crate) only: Vec<String>,
 
-    #[command(flatten, next_help_heading = "Options for charts, pipes and clusters")]
+    #[command(flatten)]
     pub(crate) inputs: InputArguments,
 }
 

@@ -220,16 +220,16 @@ fn set_value(values: &mut Value, path: &[&str], value: Value) {
     let Some(map) = values.as_object_mut() else { return };
     if rest.is_empty() {
         if value.is_null() {
-            map.remove(*first);
+            map.remove(first);
         } else {
             map.insert((*first).into(), value);
         }
         return;
     }
-    if map.get(*first).is_none() {
+    if map.get(first).is_none() {
         map.insert((*first).into(), Map::new().into());
     }
-    if let Some(inner) = map.get_mut(*first) {
+    if let Some(inner) = map.get_mut(first) {
         set_value(inner, rest, value);
     }
 }

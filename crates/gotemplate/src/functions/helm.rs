@@ -1,6 +1,6 @@
 //! The functions that Helm adds. `include` and `tpl` execute templates, so the executor runs them itself.
 
-use kubewright_value::{Map, bounded, json, yaml};
+use kubewright_value::{Map, bounded, yaml};
 
 use super::super::call::{CallResult, FunctionCall};
 use super::super::item::TemplateItem;
@@ -41,7 +41,7 @@ fn to_yaml(call: &mut FunctionCall<'_>, item: &TemplateItem) -> CallResult {
     let TemplateItem::Text(text) = &written else { return Ok(TemplateItem::EMPTY) };
     // Indentation can make YAML longer than JSON.
     call.charge(text.len().saturating_mul(2))?;
-    let value = json::parse(text).map_err(|error| error.to_string())?;
+    let value = bounded::parse_bounded_json(text, call.budget)?.map_err(|error| error.to_string())?;
     let text = yaml::write(&value);
     Ok(TemplateItem::text(text.strip_suffix('\n').unwrap_or(&text)))
 }

@@ -42,7 +42,7 @@ pub(crate) struct DetectArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) references: Vec<String>,
 
-    #[command(flatten, next_help_heading = "Options for charts, pipes and clusters")]
+    #[command(flatten)]
     pub(crate) inputs: InputArguments,
 
     #[arg(

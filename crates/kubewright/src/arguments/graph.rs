@@ -76,7 +76,7 @@ pub(crate) struct GraphArguments {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) references: Vec<String>,
 
-    #[command(flatten, next_help_heading = "Options for charts, pipes and clusters")]
+    #[command(flatten)]
     pub(crate) inputs: InputArguments,
 
     /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match

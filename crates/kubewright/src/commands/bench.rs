@@ -26,7 +26,7 @@ use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
 const MAX_ROUNDS: usize = 10;
 
 /// How long a rule is measured, unless a single round takes longer.
-const ROUND_BUDGET: Duration = Duration::from_millis(100);
+const MEASURING_TIME: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 ///
@@ -120,7 +120,7 @@ fn measure_rule(inputs: &RuleInputs, rule: &Arc<Rule>, requests: &[AdmissionRequ
         verdicts = judged.sum();
         let time = begin.elapsed();
         best = if round == 0 { Some(time) } else { best.map(|best: Duration| best.min(time)) };
-        if round > 0 && started.elapsed() > ROUND_BUDGET {
+        if round > 0 && started.elapsed() > MEASURING_TIME {
             break;
         }
     }

@@ -149,7 +149,7 @@ fn impact_on(before: &Reviewer<'_>, after: &Reviewer<'_>, document: &Document) -
         }
     };
     Some(ObjectImpact {
-        key: ObjectKey { namespace: request.namespace.clone(), ..ObjectKey::of(&document.value) },
+        key: ObjectKey { namespace: request.namespace, ..ObjectKey::of(&document.value) },
         place: FilePosition::of(document).to_string(),
         change,
         rules,

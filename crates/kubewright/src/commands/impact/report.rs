@@ -42,7 +42,7 @@ pub(super) fn write_impacts(
         ImpactFormat::Table => write_table(&mut out, &owner_rows(impacts), paint)?,
         ImpactFormat::Markdown => write_markdown(&mut out, &owner_rows(impacts), (objects, counts))?,
         ImpactFormat::Json => {
-            writeln!(out, "{}", json::to_shown_string(&report_value(impacts, objects, counts)))?
+            writeln!(out, "{}", json::to_shown_string(&report_value(impacts, objects, counts)))?;
         }
     }
     if arguments.output == ImpactFormat::Table {
