@@ -15,6 +15,12 @@ kubewright_engine::codes! {
     UNUSUAL_LIST "KW-F006" Warning "kubectl treats this object as a list";
     NESTED_LISTS "KW-F007" Error "lists are nested too deep";
     LEFT_OUT "KW-F008" Warning "a manifest that kubectl would apply is skipped";
+    BROKEN_LINK "KW-F009" Warning "a link in a folder leads nowhere";
+    UNTYPED_ITEM "KW-F010" Error "an item of a list is not a Kubernetes object";
+    NOT_A_TEXT "KW-F011" Warning "a name is not a text";
+    TEMPLATE "KW-F012" Error "a template is not a manifest";
+    NOT_RENDERED "KW-F013" Error "a chart or kustomization cannot be rendered";
+    NOT_LISTED "KW-F014" Warning "a kind of the cluster cannot be listed";
 }
 
 /// Returns a diagnostic about a whole file or folder.

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::suggest::did_you_mean;
+use kubewright_value::{Document, Source};
 
-use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
+use crate::codes::{self, BROKEN_LINK, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
 use crate::{glob, ignored, manifest, project, registry};
 use kubewright_value::CompactSort as _;
 
@@ -20,13 +22,20 @@ pub const PROJECT_FILES: [&str; 2] = ["kubewright.yaml", "kubewright-baseline.ya
 /// The maximum depth of folders.
 const MAX_FOLDERS: usize = 64;
 
+/// The maximum number of folders that links may lead to from one folder.
+const MAX_LINKED_FOLDERS: usize = 10_000;
+
 /// Something to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Input {
     /// A file.
     File(PathBuf),
     /// Standard input.
     Standard,
+    /// A text that was read or rendered before.
+    Text(Arc<Source>),
+    /// Objects that were read before, from somewhere else than a text.
+    Objects(Arc<Vec<Document>>),
 }
 
 impl Input {
@@ -39,6 +48,8 @@ impl Input {
                 text.strip_prefix("./").unwrap_or(&text).to_owned()
             }
             Self::Standard => "-".to_owned(),
+            Self::Text(source) => source.name.clone(),
+            Self::Objects(objects) => format!("{} objects", objects.len()),
         }
     }
 }
@@ -62,8 +73,8 @@ pub fn find_files(paths: &[String]) -> FoundFiles {
     })
 }
 
-/// Finds the manifests that `paths` name, and tells which files are left out that kubectl would create objects from: hidden ones,
-/// links that lead out of a folder, and manifests that are called like test files.
+/// Finds the manifests that `paths` name, and reports which files are left out that kubectl would create objects from: hidden
+/// ones, links that lead out of the project of a test, and manifests that are called like test files.
 #[must_use]
 pub fn find_manifests(paths: &[String]) -> FoundFiles {
     let mut found = find_files(paths);
@@ -77,7 +88,7 @@ pub fn find_manifests(paths: &[String]) -> FoundFiles {
                 format!("`{name}` and {others} other files are left out, though kubectl would take them")
             }
         };
-        let help = "hidden files, test files and links that lead out of the folder are read where they are named themselves";
+        let help = "hidden files, test files and links that a test may not follow are read if they are named themselves";
         found.problems.push(codes::about_path(&LEFT_OUT, &name, message).help(help));
     }
     found
@@ -191,7 +202,7 @@ fn search_argument(
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => {
-            let walked = FolderWalk::below(path, hidden).files(wanted);
+            let walked = FolderWalk::below(path, text, hidden).files(wanted);
             if walked.files.is_empty() && walked.problems.is_empty() {
                 return Err(missing(format!(
                     "no files found: looked for {looked_for} in `{text}` and below"
@@ -202,7 +213,7 @@ fn search_argument(
         Ok(_) => Ok(ArgumentFiles { inputs: vec![Input::File(path.to_owned())], ..ArgumentFiles::default() }),
         Err(_) if glob::is_pattern(text) => {
             let (folder, segments) = glob::split_glob(text);
-            let walked = FolderWalk::below(Path::new(folder), hidden).files(&|file: &Path| {
+            let walked = FolderWalk::below(Path::new(folder), text, hidden).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
                 let names: Vec<_> =
                     names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
@@ -215,11 +226,13 @@ fn search_argument(
             Ok(ArgumentFiles { left_out: Vec::new(), ..walked.into() })
         }
         Err(error) => {
-            let problem = codes::about_path(
-                &UNREADABLE,
-                text,
-                format!("cannot read `{text}`: {}", io_error_text(&error)),
-            );
+            let why = match fs::read_link(path) {
+                Ok(target) => {
+                    format!("it is a link to `{}`: {}", target.to_string_lossy(), io_error_text(&error))
+                }
+                Err(_) => io_error_text(&error),
+            };
+            let problem = codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {why}"));
             Err(Box::new(match similar_sibling(path) {
                 Some(near) => problem.help(did_you_mean(near)),
                 None => problem,
@@ -237,29 +250,37 @@ pub fn io_error_text(error: &std::io::Error) -> String {
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Returns the entry of the same folder whose name is nearest.
+/// Returns the entry of the same folder whose name is nearest. The extension says nothing about what was meant.
 fn similar_sibling(path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let name = path.file_name()?.to_str()?;
-    let names: Vec<String> = fs::read_dir(folder)
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    let near = kubewright_engine::nearest_word(name, names.iter().map(String::as_str))?;
+    let (name, stem) = (path.file_name()?, path.file_stem()?.to_str()?);
+    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| PathBuf::from(entry.file_name()));
+    let others: Vec<PathBuf> = entries.filter(|other| other.as_os_str() != name).collect();
+    let stem_of = |other: &PathBuf| other.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+    let stems: Vec<String> = others.iter().filter_map(stem_of).collect();
+    let near = kubewright_engine::nearest_word(stem, stems.iter().map(String::as_str))?;
+    let near = others.iter().find(|other| stem_of(other).as_deref() == Some(near))?;
     Some(path.with_file_name(near).to_string_lossy().into_owned())
 }
 
-/// A walk through a folder. Links that lead out of it are not followed.
+/// A walk through a folder. Each file and folder is read once, by whichever link it is reached first.
 struct FolderWalk {
     root: PathBuf,
     hidden: HiddenFolders,
     real_root: Option<PathBuf>,
+    /// Whether links may only lead to files of the project, because a file named this folder.
+    is_confined: bool,
     // Folders and files by their real path, so that links make neither circles nor doubles.
     seen: HashSet<PathBuf>,
+    /// How many folders outside of the root were entered.
+    linked_folders: usize,
+    /// Links that lead nowhere.
+    broken: Vec<PathBuf>,
+    /// Whether the folders of Helm charts are left out, because their templates are no documents.
+    skips_charts: bool,
     found: WalkedFolder,
 }
 
@@ -269,18 +290,24 @@ struct WalkedFolder {
     files: Vec<PathBuf>,
     /// Folders that could not be read.
     problems: Vec<Diagnostic>,
-    /// Files called as YAML or JSON that are hidden, test files, or links that lead out.
+    /// Files called as YAML or JSON that are hidden, test files, or links that may not be followed.
     left_out: Vec<PathBuf>,
+    /// Folders of Helm charts.
+    charts: Vec<PathBuf>,
 }
 
 impl FolderWalk {
-    fn below(root: &Path, hidden: HiddenFolders) -> Self {
-        let real_root = fs::canonicalize(root).ok();
+    /// Returns a walk through `root`, which the argument `given` names.
+    fn below(root: &Path, given: &str, hidden: HiddenFolders) -> Self {
         Self {
             root: root.to_owned(),
             hidden,
-            real_root,
+            real_root: fs::canonicalize(root).ok(),
+            is_confined: project::is_named_by_file(given),
             seen: HashSet::new(),
+            linked_folders: 0,
+            broken: Vec::new(),
+            skips_charts: hidden == HiddenFolders::LeftOut,
             found: WalkedFolder::default(),
         }
     }
@@ -288,6 +315,8 @@ impl FolderWalk {
     fn files(mut self, wanted: PathFilter<'_>) -> WalkedFolder {
         let root = self.root.clone();
         self.folder(&root, wanted, MAX_FOLDERS);
+        self.found.problems.extend(broken_links(&self.broken));
+        self.found.problems.extend(skipped_charts(&self.found.charts));
         self.found
     }
 
@@ -300,12 +329,23 @@ impl FolderWalk {
             self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
             return;
         }
+        self.linked_folders += usize::from(!self.is_inside(folder));
+        if self.linked_folders > MAX_LINKED_FOLDERS {
+            if self.linked_folders == MAX_LINKED_FOLDERS + 1 {
+                self.unread(folder, &format!("links lead to more than {MAX_LINKED_FOLDERS} other folders"));
+            }
+            return;
+        }
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) => return self.unread(folder, &io_error_text(&error)),
         };
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.compact_sort_by_key(fs::DirEntry::file_name);
+        if self.skips_charts && is_chart(folder) {
+            self.found.charts.push(folder.to_owned());
+            return;
+        }
         for entry in entries {
             let path = entry.path();
             let is_left_out = match self.hidden {
@@ -319,6 +359,10 @@ impl FolderWalk {
                 Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),
                 // A pipe in a folder would be waited for without end.
                 Ok(data) if data.is_file() => self.file(path, !is_left_out && wanted(&entry.path())),
+                // It may have been the link to a folder.
+                Err(_) if !is_left_out && (wanted(&path) || path.extension().is_none()) => {
+                    self.broken.push(path);
+                }
                 _ => {}
             }
         }
@@ -328,7 +372,7 @@ impl FolderWalk {
     fn file(&mut self, path: PathBuf, is_wanted: bool) {
         if is_wanted && self.enters(&path) {
             self.found.files.push(path);
-        } else if is_document_name(&path) && (!is_wanted || !self.is_inside(&path)) {
+        } else if is_document_name(&path) && (!is_wanted || !self.may_follow(&path)) {
             self.found.left_out.push(path);
         }
     }
@@ -340,13 +384,53 @@ impl FolderWalk {
         self.found.problems.push(problem);
     }
 
-    /// Returns whether `path` is inside the root and is seen for the first time.
+    /// Returns whether `path` may be read and is seen for the first time.
     fn enters(&mut self, path: &Path) -> bool {
-        self.is_inside(path) && fs::canonicalize(path).is_ok_and(|real| self.seen.insert(real))
+        self.may_follow(path) && fs::canonicalize(path).is_ok_and(|real| self.seen.insert(real))
+    }
+
+    /// Returns whether `path` is inside the root, or a link that leads to something else. What contains the root is a circle.
+    fn may_follow(&self, path: &Path) -> bool {
+        let Ok(real) = fs::canonicalize(path) else { return false };
+        let Some(root) = &self.real_root else { return false };
+        real.starts_with(root)
+            || (!root.starts_with(&real) && (!self.is_confined || project::may_read(&self.root, &real)))
     }
 
     fn is_inside(&self, path: &Path) -> bool {
         let Ok(real) = fs::canonicalize(path) else { return false };
         self.real_root.as_ref().is_some_and(|root| real.starts_with(root))
     }
+}
+
+/// Returns whether `folder` is the folder of a Helm chart.
+pub(crate) fn is_chart(folder: &Path) -> bool {
+    folder.join("Chart.yaml").is_file() && folder.join("templates").is_dir()
+}
+
+/// Returns the warning about Helm charts, whose templates are no manifests.
+fn skipped_charts(charts: &[PathBuf]) -> Option<Diagnostic> {
+    let first = charts.first()?.to_string_lossy().into_owned();
+    let message = match charts.len() - 1 {
+        0 => format!("`{first}` is a Helm chart and is left out"),
+        1 => format!("`{first}` and 1 other folder are Helm charts and are left out"),
+        others => format!("`{first}` and {others} other folders are Helm charts and are left out"),
+    };
+    let help = format!("name the chart itself to render it: `-r {first}`");
+    Some(codes::about_path(&LEFT_OUT, &first, message).help(help))
+}
+
+/// Returns the warning about links that lead nowhere.
+fn broken_links(links: &[PathBuf]) -> Option<Diagnostic> {
+    let first = links.first()?.to_string_lossy().into_owned();
+    let target =
+        fs::read_link(&first).map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
+    let message = match links.len() - 1 {
+        0 => format!("`{first}` is a link to `{target}`, which cannot be read, so it is left out"),
+        1 => format!("`{first}` and 1 other link lead to nothing that can be read and are left out"),
+        others => {
+            format!("`{first}` and {others} other links lead to nothing that can be read and are left out")
+        }
+    };
+    Some(codes::about_path(&BROKEN_LINK, &first, message).help("mend the link, or remove it"))
 }

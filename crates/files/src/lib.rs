@@ -3,30 +3,36 @@
 //! Nothing stops at the first file that cannot be read: mistakes are returned as diagnostics beside what could be
 //! read. Every file that is read is registered, so that no output replaces it: see [`is_input`].
 
+mod chart;
 mod codes;
 mod dump;
 mod find;
 mod glob;
 mod ignored;
 mod manifest;
+mod not_objects;
 mod objects;
+mod origins;
 mod project;
 mod read;
 mod registry;
+mod rendered;
 mod stream;
+mod templates;
+mod texts;
 pub mod workers;
 
-pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
+pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOT_LISTED, NOTHING_FOUND, UNREADABLE, about_path};
 pub use find::{
     FoundFiles, Input, PROJECT_FILES, TEST_FILES, find_files, find_manifests, find_tests, io_error_text,
     relative_path,
 };
 pub use ignored::ignore_files;
-use objects::each_object;
 pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
 pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{forget_inputs, is_input, register, watch_path, watched_paths};
+pub use rendered::{RenderOptions, find_rendered};
 pub use stream::{Progress, stream_objects};
 
 // The example of the README is a test.

@@ -5,7 +5,7 @@
 use kubewright_engine::{Diagnostic, Engine};
 use kubewright_value::{Document, Value, ValueKind};
 
-use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNUSUAL_LIST};
+use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNTYPED_ITEM, UNUSUAL_LIST};
 
 /// The maximum nesting of lists.
 const MAX_LISTS: usize = 64;
@@ -38,6 +38,16 @@ pub(crate) fn each_object(
     open_lists(document, wanted, MAX_LISTS, problems, take);
 }
 
+/// Hands over the objects of an item of a list.
+pub(crate) fn each_object_of_item(
+    item: Document,
+    wanted: ObjectFilter,
+    problems: &mut Vec<Diagnostic>,
+    take: &mut dyn FnMut(Document),
+) {
+    open_lists(item, wanted, MAX_LISTS - 1, problems, take);
+}
+
 /// Returns the objects of `documents`.
 #[must_use]
 pub fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
@@ -65,7 +75,8 @@ fn open_lists(
     problems: &mut Vec<Diagnostic>,
     take: &mut dyn FnMut(Document),
 ) {
-    if document.value.is_null() {
+    let is_item = deeper < MAX_LISTS;
+    if document.value.is_null() && !is_item {
         return;
     }
     let list = ListOfObjects::of(&document.value);
@@ -83,17 +94,30 @@ fn open_lists(
             return;
         }
     }
-    let has = |key| document.value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let is_payload = wanted == ObjectFilter::Payloads && document.value.as_object().is_some();
-    if is_payload || (has("kind") && has("apiVersion")) {
-        take(document);
-        return;
+    match missing_type(&document.value) {
+        Some(_) if is_payload => take(document),
+        None => take(document),
+        Some(why) => {
+            let (code, what) = if is_item { (&UNTYPED_ITEM, "item") } else { (&NOT_AN_OBJECT, "document") };
+            let message = format!("this {what} {why}, so it is left out");
+            problems.push(Diagnostic::new(code, message, document.locate(&[])));
+        }
     }
-    let message = match document.value.kind() {
-        ValueKind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
-        kind => format!("this document is of type {kind}, not a Kubernetes object, so it is left out"),
-    };
-    problems.push(Diagnostic::new(&NOT_AN_OBJECT, message, document.locate(&[])));
+}
+
+/// Returns what `value` lacks to be an object.
+fn missing_type(value: &Value) -> Option<String> {
+    let has = |key| value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    Some(match (value.kind(), has("apiVersion"), has("kind")) {
+        (ValueKind::Object, true, true) => return None,
+        (ValueKind::Object, false, false) => "has no apiVersion and kind".to_owned(),
+        (ValueKind::Object, true, false) => "has an apiVersion, but no kind".to_owned(),
+        (ValueKind::Object, false, true) => {
+            format!("is a {}, but has no apiVersion", value.str_at(&["kind"]))
+        }
+        (kind, ..) => format!("is of type {kind}, not a Kubernetes object"),
+    })
 }
 
 /// Says what may surprise about a list.

@@ -4,6 +4,7 @@
 //! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
 //! folder that it is in. Links are followed before a path is compared. `--allow-outside` lifts all of this.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,12 +16,18 @@ use super::glob;
 use crate::codes::{self, OUTSIDE_PROJECT};
 
 /// What was said on the command line.
-static PROJECT: Project = Project { allows_outside: OnceLock::new(), given: Mutex::new(Vec::new()) };
+static PROJECT: Project = Project {
+    allows_outside: OnceLock::new(),
+    given: Mutex::new(Vec::new()),
+    named: Mutex::new(BTreeSet::new()),
+};
 
 struct Project {
     allows_outside: OnceLock<bool>,
     /// Folders that were given, without links.
     given: Mutex<Vec<PathBuf>>,
+    /// Paths that files name, whose links stay in the project too.
+    named: Mutex<BTreeSet<String>>,
 }
 
 /// Sets whether files may name others outside of the project. Before it is called, they may not.
@@ -54,13 +61,24 @@ pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnos
 /// When it is outside of the project.
 pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
     let resolved = relative_path(folder, path);
-    let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
-    if is_allowed || is_address(path) || is_inside_project(folder, &resolved) {
+    if is_address(path) || may_read(folder, Path::new(&resolved)) {
+        PROJECT.named.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved.clone());
         return Ok(resolved);
     }
     let message = format!("`{path}` is outside of the project, so it is not read");
     let help = "a file may name others in its folder, its repository and the working directory; `--allow-outside` lifts this";
     Err(Box::new(codes::about_path(&OUTSIDE_PROJECT, &resolved, message).help(help)))
+}
+
+/// Returns whether a file, and not the user, named `path`.
+pub(super) fn is_named_by_file(path: &str) -> bool {
+    PROJECT.named.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+}
+
+/// Returns whether something in `folder` may refer to `target`.
+pub(super) fn may_read(folder: &Path, target: &Path) -> bool {
+    let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
+    is_allowed || is_inside_project(folder, &target.to_string_lossy())
 }
 
 fn is_inside_project(folder: &Path, resolved: &str) -> bool {

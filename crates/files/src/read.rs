@@ -14,6 +14,7 @@ use super::dump;
 use super::find::io_error_text;
 use super::objects::ListOfObjects;
 use super::registry;
+use super::templates;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
 
 /// The maximum size of a file.
@@ -27,9 +28,8 @@ const MAX_STANDARD_INPUT_BYTES: u64 = 1 << 28;
 pub fn read_documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut documents = Vec::new();
     for input in inputs {
-        match read_source(input) {
-            Ok(source) => {
-                let parts = split_parts(&source);
+        match open_input(input) {
+            Ok((source, parts)) => {
                 for part in parts {
                     documents.extend(read_part(&source, &part, problems));
                 }
@@ -48,7 +48,17 @@ pub fn parse_documents(name: &str, text: &str) -> Vec<Document> {
     parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
 }
 
-/// Reads the text of `input`.
+/// Reads `input` and splits it into parts.
+pub(super) fn open_input(input: &Input) -> Result<(Arc<Source>, Vec<SourcePart>), Box<Diagnostic>> {
+    if let Input::Objects(objects) = input {
+        return Ok((Source::new("", ""), objects.iter().cloned().map(SourcePart::Made).collect()));
+    }
+    let source = read_source(input)?;
+    let parts = split_parts(&source);
+    Ok((source, parts))
+}
+
+/// Reads the text of `input`. Objects that were read before have none.
 pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
@@ -58,6 +68,8 @@ pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
             read_to_end_limited(file, size)
         }),
         Input::Standard => read_to_end_limited(io::stdin().lock(), 0),
+        Input::Text(source) => return Ok(Arc::clone(source)),
+        Input::Objects(_) => Ok(Vec::new()),
     };
     let bytes = bytes.map_err(|error| {
         Box::new(codes::about_path(
@@ -115,6 +127,8 @@ pub(super) enum SourcePart {
     Yaml(StreamChunk),
     /// An item of a large list.
     Item(StreamChunk, Arc<ListOfObjects>),
+    /// An object that was read before.
+    Made(Document),
 }
 
 /// Splits a text into parts that can be read on their own, in order.
@@ -150,6 +164,7 @@ pub(super) fn read_part(
                 Vec::new()
             }
         },
+        SourcePart::Made(document) => vec![document.clone()],
         SourcePart::Yaml(chunk) => read_yaml_chunk(source, chunk, problems),
         SourcePart::Item(chunk, list) => {
             let items = read_yaml_chunk(source, chunk, problems);
@@ -164,6 +179,9 @@ fn read_yaml_chunk(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Document> {
     let reading = yaml::read_chunk(source, chunk);
-    problems.extend(reading.problems.into_iter().map(Into::into));
+    match templates::template_problem(source, chunk, &reading.problems) {
+        Some(problem) => problems.push(problem),
+        None => problems.extend(reading.problems.into_iter().map(Into::into)),
+    }
     reading.documents
 }

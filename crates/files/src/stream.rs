@@ -12,8 +12,9 @@ use std::thread;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
-use crate::read::{SourcePart, read_part, split_parts};
-use crate::{Input, ObjectFilter, each_object, read_source, workers};
+use crate::objects::{each_object, each_object_of_item};
+use crate::read::{SourcePart, open_input, read_part};
+use crate::{Input, ObjectFilter, not_objects, origins, texts, workers};
 
 /// The number of parts in a batch.
 const OBJECTS_PER_BATCH: usize = 32;
@@ -79,9 +80,17 @@ fn run_worker<T>(
         let mut results = Vec::new();
         let mut is_wanted = true;
         let (number, share) = (batch.number, batch.share);
+        let mut misread = Vec::new();
         for part in &batch.parts {
             for document in read_part(&batch.source, part, &mut batch.problems) {
-                each_object(document, wanted, &mut batch.problems, &mut |object| {
+                let open = match part {
+                    SourcePart::Item(..) => each_object_of_item,
+                    _ => each_object,
+                };
+                open(document, wanted, &mut batch.problems, &mut |object| {
+                    if wanted == ObjectFilter::Objects {
+                        texts::report_misread_texts(&object, &mut misread);
+                    }
                     if is_wanted {
                         results.push(work(&object));
                     }
@@ -95,6 +104,7 @@ fn run_worker<T>(
                 });
             }
         }
+        batch.problems.append(&mut misread);
         let done = BatchResult { number, results, problems: batch.problems, share, is_last: true };
         if !is_wanted || sender.send(done).is_err() {
             return;
@@ -126,7 +136,7 @@ fn deliver_in_order<T>(
             expected += 1;
         }
     }
-    Ok(problems)
+    Ok(not_objects::merged(problems))
 }
 
 /// A few parts of one text.
@@ -171,9 +181,12 @@ impl<'a> BatchQueue<'a> {
                 return has_problems.then(|| self.batch(Source::new("", ""), Vec::new(), 0, 1));
             };
             self.opened += 1;
-            match read_source(input) {
-                Ok(source) => {
-                    let parts = split_parts(&source);
+            match open_input(input) {
+                Ok((source, parts)) => {
+                    let source = match input {
+                        Input::File(_) => origins::with_existing_origins(source),
+                        _ => source,
+                    };
                     let count = parts.len();
                     self.current = Some((source, parts.into_iter(), count));
                 }

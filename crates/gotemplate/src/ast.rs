@@ -23,7 +23,8 @@ pub(super) type NamedTemplates = HashMap<Text, Vec<TemplateNode>>;
 /// One statement.
 #[derive(Debug)]
 pub(super) enum TemplateNode {
-    Text(Text),
+    /// Text, and where it starts.
+    Text(u32, Text),
     Action(Pipe),
     If(Box<TemplateBranch>),
     With(Box<TemplateBranch>),

@@ -28,6 +28,7 @@ impl<'a> TemplateRun<'a> {
                 self.assign(*variable, value.clone())?;
             } else {
                 self.stack.push((*variable, value.clone()));
+                self.declare_variable(pipe);
             }
         }
         Ok(value)
@@ -218,6 +219,9 @@ impl<'a> TemplateRun<'a> {
             return Err(self.error(&format!("nil pointer evaluating interface {{}}.{field}")));
         }
         let has_arguments = arguments.as_ref().is_some_and(|a| !a.is_empty());
+        if has_arguments && self.template.chart.is_some() && matches!(field.as_str(), "Has" | "Get") {
+            return self.chart_method(&receiver, field, arguments);
+        }
         let found = match &receiver {
             TemplateItem::Time(_) | TemplateItem::Version(_) => {
                 return self.method(&receiver, field, arguments);
@@ -240,12 +244,11 @@ impl<'a> TemplateRun<'a> {
         }
     }
 
-    fn method(
+    /// Returns the values of arguments.
+    pub(super) fn argument_values(
         &mut self,
-        receiver: &TemplateItem,
-        name: &Text,
         arguments: Option<CommandArguments<'a, '_>>,
-    ) -> Run1<TemplateItem> {
+    ) -> Run1<Vec<TemplateItem>> {
         let mut values = Vec::new();
         if let Some(arguments) = arguments {
             for word in arguments.words {
@@ -253,6 +256,16 @@ impl<'a> TemplateRun<'a> {
             }
             values.extend(arguments.last);
         }
+        Ok(values)
+    }
+
+    fn method(
+        &mut self,
+        receiver: &TemplateItem,
+        name: &Text,
+        arguments: Option<CommandArguments<'a, '_>>,
+    ) -> Run1<TemplateItem> {
+        let values = self.argument_values(arguments)?;
         let result = match receiver {
             TemplateItem::Time(time) => super::time_methods::call_method(time, name, &values),
             TemplateItem::Version(version) => version.method(name, &values),
@@ -292,6 +305,9 @@ impl<'a> TemplateRun<'a> {
         // Looking at long text takes time, whatever comes of it.
         let looked_at: usize = values.iter().filter_map(TemplateItem::as_bytes).map(<[u8]>::len).sum();
         self.limit(|call| call.budget.step(1 + looked_at as u64 / 8))?;
+        if let Some(result) = self.chart_function(function.name, &values) {
+            return result;
+        }
         let result = (function.run)(&mut self.call, &values).and_then(|item| {
             self.call.charge_container(&item)?;
             if let Some(made) = item.as_bytes() {
@@ -417,14 +433,14 @@ impl<'a> TemplateRun<'a> {
 }
 
 /// The arguments after the first word of a command, and the piped value.
-struct CommandArguments<'a, 'd> {
+pub(super) struct CommandArguments<'a, 'd> {
     words: &'a [TemplateExpression],
     last: Option<TemplateItem>,
     dot: &'d TemplateItem,
 }
 
 impl CommandArguments<'_, '_> {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.last.is_none()
     }
 }

@@ -11,6 +11,7 @@ mod crypto;
 mod dates;
 mod dicts;
 mod encoding;
+mod helm;
 mod json;
 mod keys;
 mod lists;
@@ -40,6 +41,7 @@ pub(super) use regexes::takes_pattern;
 #[derive(Debug, Clone, Default)]
 pub struct FunctionSet {
     allowed: BTreeSet<&'static str>,
+    is_helm: bool,
 }
 
 impl FunctionSet {
@@ -47,6 +49,11 @@ impl FunctionSet {
     #[must_use]
     pub fn rules() -> Self {
         Self::default()
+    }
+
+    /// Returns the functions of Helm's templates.
+    pub(super) fn helm() -> Self {
+        Self { is_helm: true, ..Self::default() }
     }
 
     /// Allows the refused function `name`; a name that is not refused changes nothing.
@@ -70,8 +77,11 @@ impl FunctionSet {
     /// Returns the names of the functions that must be allowed by name, sorted.
     #[must_use]
     pub fn refusable() -> Vec<&'static str> {
-        let mut names: Vec<_> =
-            FUNCTION_TABLES.values().filter(|f| f.access != FunctionAccess::Free).map(|f| f.name).collect();
+        let mut names: Vec<_> = FUNCTION_TABLES
+            .values()
+            .filter(|f| !matches!(f.access, FunctionAccess::Free | FunctionAccess::Helm))
+            .map(|f| f.name)
+            .collect();
         names.sort_unstable();
         names
     }
@@ -83,11 +93,16 @@ impl FunctionSet {
     ) -> Result<&'static TemplateFunction, (GoTemplateErrorKind, String)> {
         let undefined = || (GoTemplateErrorKind::Parse, format!("function {name:?} not defined"));
         let function = FUNCTION_TABLES.get(name).ok_or_else(undefined)?;
+        if function.access == FunctionAccess::Helm && !self.is_helm {
+            return Err(undefined());
+        }
         if self.permits(function) {
             return Ok(function);
         }
         let reason = match function.access {
-            FunctionAccess::Free | FunctionAccess::Unrepeatable => "its result differs from call to call",
+            FunctionAccess::Free | FunctionAccess::Helm | FunctionAccess::Unrepeatable => {
+                "its result differs from call to call"
+            }
             FunctionAccess::Expensive => "it is expensive by design",
             FunctionAccess::Unavailable(reason) => {
                 return Err((
@@ -103,6 +118,7 @@ impl FunctionSet {
     fn permits(&self, function: &TemplateFunction) -> bool {
         match function.access {
             FunctionAccess::Free => true,
+            FunctionAccess::Helm => self.is_helm,
             FunctionAccess::Unavailable(_) => false,
             FunctionAccess::Unrepeatable | FunctionAccess::Expensive => self.allowed.contains(function.name),
         }
@@ -136,6 +152,8 @@ impl fmt::Debug for TemplateFunction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FunctionAccess {
     Free,
+    /// Only in templates of Helm.
+    Helm,
     /// Only when allowed: takes time or randomness from the inputs.
     Unrepeatable,
     /// Only when allowed: slow on purpose.
@@ -221,13 +239,14 @@ impl TemplateFunction {
 }
 
 static FUNCTION_TABLES: LazyLock<HashMap<&'static str, &'static TemplateFunction>> = LazyLock::new(|| {
-    let tables: [&'static [TemplateFunction]; 17] = [
+    let tables: [&'static [TemplateFunction]; 18] = [
         builtin::TABLE,
         case::TABLE,
         crypto::TABLE,
         dates::TABLE,
         dicts::TABLE,
         encoding::TABLE,
+        helm::TABLE,
         json::TABLE,
         keys::TABLE,
         lists::TABLE,

@@ -11,6 +11,7 @@ mod context;
 mod error;
 mod eval;
 mod functions;
+mod helm;
 mod item;
 mod lex;
 mod literal;
@@ -22,16 +23,20 @@ mod run;
 mod time_methods;
 mod truth;
 
+use std::sync::Arc;
+
 pub use kubewright_golib::inputs::{Inputs, KeySource};
 use kubewright_value::{Budget, Text};
 
 pub use context::TemplateContext;
 pub use error::{GoTemplateError, GoTemplateErrorKind};
 pub use functions::FunctionSet;
+pub use helm::{HelmTemplates, OutputMark, RenderedTemplate};
 pub use reads::RootReads;
 
 use ast::{NamedTemplates, TemplateNode, VariableNames};
 use call::{FunctionCall, RegexCache};
+use helm::ChartTrees;
 use reads::TemplateFacts;
 use run::TemplateRun;
 
@@ -45,6 +50,8 @@ pub struct GoTemplate {
     literal: Option<Text>,
     facts: TemplateFacts,
     regexes: RegexCache,
+    /// The templates of a chart, for `include` and `tpl`.
+    chart: Option<Arc<ChartTrees>>,
 }
 
 impl GoTemplate {
@@ -61,7 +68,8 @@ impl GoTemplate {
             .map(|p| (p.clone(), call::compile_or_message(kubewright_golib::regex::compile_regex(p))))
             .collect();
         let literal = trees.get(name).and_then(|nodes| constant_text(nodes));
-        Ok(Self { name: Text::new(name), text: Text::new(text), trees, names, literal, facts, regexes })
+        let (name, text) = (Text::new(name), Text::new(text));
+        Ok(Self { name, text, trees, names, literal, facts, regexes, chart: None })
     }
 
     /// Renders the template with the fields of `context`.
@@ -113,14 +121,15 @@ impl GoTemplate {
     }
 
     fn tree(&self, name: &str) -> Option<&[TemplateNode]> {
-        self.trees.get(name).map(Vec::as_slice)
+        let own = self.trees.get(name);
+        own.or_else(|| self.chart.as_ref()?.trees.get(name)).map(Vec::as_slice)
     }
 }
 
 /// Returns the text of statements that are nothing but text.
 fn constant_text(nodes: &[TemplateNode]) -> Option<Text> {
     let parts = nodes.iter().map(|node| match node {
-        TemplateNode::Text(text) => Some(text.as_str()),
+        TemplateNode::Text(_, text) => Some(text.as_str()),
         _ => None,
     });
     parts.collect::<Option<String>>().map(Text::from)

@@ -143,7 +143,10 @@ impl<'a> TemplateParser<'a> {
     fn item(&mut self) -> TemplateParse<ParsedItem> {
         let token = self.next_word();
         match token.kind {
-            TemplateTokenKind::Text => Ok(ParsedItem::Node(TemplateNode::Text(Text::new(token.text)))),
+            TemplateTokenKind::Text => {
+                let at = u32::try_from(token.at).unwrap_or(u32::MAX);
+                Ok(ParsedItem::Node(TemplateNode::Text(at, Text::new(token.text))))
+            }
             TemplateTokenKind::Open => {
                 self.enter(token.at)?;
                 let item = self.action();
@@ -343,5 +346,5 @@ fn text_offset(at: usize) -> u32 {
 
 /// Returns whether the template has nothing but white space, as Go judges it.
 fn is_blank_template(nodes: &[TemplateNode]) -> bool {
-    nodes.iter().all(|node| matches!(node, TemplateNode::Text(text) if text.trim().is_empty()))
+    nodes.iter().all(|node| matches!(node, TemplateNode::Text(_, text) if text.trim().is_empty()))
 }

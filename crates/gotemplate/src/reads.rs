@@ -68,7 +68,7 @@ impl FactFinder {
     fn nodes(&mut self, nodes: &[TemplateNode], dot: DotMeaning) {
         for node in nodes {
             match node {
-                TemplateNode::Text(_) | TemplateNode::Break | TemplateNode::Continue => {}
+                TemplateNode::Text(..) | TemplateNode::Break | TemplateNode::Continue => {}
                 TemplateNode::Action(pipe) => self.pipe(pipe, dot),
                 TemplateNode::Template { pipe, .. } => {
                     if let Some(pipe) = pipe {

@@ -7,6 +7,7 @@ use super::ast::{Pipe, PipeCommand, ROOT, TemplateBranch, TemplateExpression, Te
 use super::ast::{show_command, show_expression, show_pipe};
 use super::call::{CallFailure, FunctionCall};
 use super::error::{GoTemplateError, GoTemplateErrorKind};
+use super::helm::OutputTracker;
 use super::item::TemplateItem;
 use super::print::Printer;
 use super::truth::is_item_true;
@@ -23,7 +24,9 @@ pub(super) struct TemplateRun<'a> {
     pub(super) current: &'a Text,
     /// The expression being evaluated, as Go keeps it for messages: the last thing looked at.
     pub(super) here: MessageContext<'a>,
-    out: String,
+    pub(super) out: String,
+    /// What was printed by what, if that is wanted.
+    pub(super) tracker: Option<OutputTracker>,
 }
 
 /// A part of a template that a message can show.
@@ -59,6 +62,7 @@ impl<'a> TemplateRun<'a> {
             current: &template.name,
             here: MessageContext::Start,
             out,
+            tracker: None,
         }
     }
 
@@ -69,6 +73,33 @@ impl<'a> TemplateRun<'a> {
         };
         self.nodes(nodes, &TemplateItem::Root)?;
         Ok(std::mem::take(&mut self.out))
+    }
+
+    /// Executes `nodes` as a template of its own on `value`, and returns what they print.
+    pub(super) fn printed(
+        &mut self,
+        name: &'a Text,
+        nodes: &'a [TemplateNode],
+        value: &TemplateItem,
+    ) -> Run1<String> {
+        let outer_stack = std::mem::take(&mut self.stack);
+        let outer_root = std::mem::replace(&mut self.root, value.clone());
+        let outer = std::mem::replace(&mut self.current, name);
+        let outer_out = std::mem::take(&mut self.out);
+        // What is printed here is printed again by the action that asks for it.
+        let tracker = self.tracker.take();
+        let done = self.nested(|run| run.nodes(nodes, value));
+        self.tracker = tracker;
+        let printed = std::mem::replace(&mut self.out, outer_out);
+        self.stack = outer_stack;
+        self.root = outer_root;
+        self.current = outer;
+        done.map(|_| printed)
+    }
+
+    /// Executes all of `nodes`.
+    pub(super) fn all_nodes(&mut self, nodes: &'a [TemplateNode], dot: &TemplateItem) -> Run1<()> {
+        self.nodes(nodes, dot).map(drop)
     }
 
     fn nodes(&mut self, nodes: &'a [TemplateNode], dot: &TemplateItem) -> Run1<LoopFlow> {
@@ -84,8 +115,9 @@ impl<'a> TemplateRun<'a> {
     fn node(&mut self, node: &'a TemplateNode, dot: &TemplateItem) -> Run1<LoopFlow> {
         self.limit(|call| call.budget.step(1))?;
         match node {
-            TemplateNode::Text(text) => {
+            TemplateNode::Text(at, text) => {
                 self.limit(|call| call.budget.produce(text.len()))?;
+                self.mark_text(*at);
                 self.out.push_str(text);
             }
             TemplateNode::Action(pipe) => {
@@ -111,12 +143,15 @@ impl<'a> TemplateRun<'a> {
 
     fn print(&mut self, pipe: &'a Pipe, value: &TemplateItem) -> Run1<()> {
         self.here = MessageContext::Action(pipe);
+        self.mark_action(pipe);
         let mut printer = Printer {
             out: std::mem::take(&mut self.out),
             budget: self.call.budget,
             context: self.call.context,
         };
         let printed = match value {
+            // Helm removes it from what it prints.
+            TemplateItem::Missing if self.template.chart.is_some() => Ok(()),
             TemplateItem::Missing => printer.push("<no value>"),
             item => printer.plain(item),
         };
@@ -128,7 +163,10 @@ impl<'a> TemplateRun<'a> {
         let mark = self.stack.len();
         let value = self.pipeline(&branch.pipe, dot)?;
         let flow = if is_item_true(&value) {
-            self.nodes(&branch.then, if is_with { &value } else { dot })
+            let outer = self.enter_dot(is_with.then_some(&branch.pipe), None);
+            let flow = self.nodes(&branch.then, if is_with { &value } else { dot });
+            self.leave_dot(outer);
+            flow
         } else {
             branch.otherwise.as_ref().map_or(Ok(LoopFlow::Next), |nodes| self.nodes(nodes, dot))
         };
@@ -198,6 +236,7 @@ impl<'a> TemplateRun<'a> {
     ) -> Run1<bool> {
         self.limit(|call| call.budget.step(1))?;
         let element = self.call.settle(element).map_err(|failure| self.failed(failure))?;
+        let outer = self.enter_dot(Some(&branch.pipe), Some(&index));
         let mark = self.stack.len();
         match (branch.pipe.variables.as_slice(), branch.pipe.is_assign) {
             ([], _) => {}
@@ -214,6 +253,7 @@ impl<'a> TemplateRun<'a> {
         }
         let flow = self.nodes(&branch.then, &element);
         self.stack.truncate(mark);
+        self.leave_dot(outer);
         Ok(flow? == LoopFlow::Break)
     }
 
@@ -228,7 +268,9 @@ impl<'a> TemplateRun<'a> {
         let outer_stack = std::mem::take(&mut self.stack);
         let outer_root = std::mem::replace(&mut self.root, value.clone());
         let outer = std::mem::replace(&mut self.current, name);
+        let frame = self.enter_template(pipe);
         self.nodes(nodes, &value)?;
+        self.leave_template(frame);
         self.stack = outer_stack;
         self.root = outer_root;
         self.current = outer;

@@ -7,10 +7,12 @@ mod detect;
 mod fix;
 mod function;
 mod graph;
+mod inputs;
 mod install;
 #[cfg(feature = "serve")]
 mod migrate;
 mod render;
+mod rule_sets;
 mod scaffold;
 #[cfg(feature = "serve")]
 mod scan;
@@ -40,10 +42,12 @@ pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold}
 pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
 pub(crate) use graph::GraphArguments;
+pub(crate) use inputs::InputArguments;
 pub(crate) use install::InstallArguments;
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use rule_sets::{BenchArguments, DiffArguments, ImpactArguments, ImpactFormat, TableFormat};
 pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
@@ -111,7 +115,7 @@ pub(crate) struct ProjectArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Run rules on manifests and show outcomes and changes
-    Apply(ApplyArguments),
+    Apply(Box<ApplyArguments>),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(TestArguments),
     /// Check rules and patterns without running them
@@ -122,6 +126,12 @@ pub(crate) enum CliCommand {
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
     Trace(Box<TraceArguments>),
+    /// Show the objects on which two sets of rules differ
+    Diff(Box<DiffArguments>),
+    /// Show what rules would newly refuse, warn of and change
+    Impact(Box<ImpactArguments>),
+    /// Measure what each rule costs
+    Bench(Box<BenchArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
     Generate(GenerateArguments),
     /// Write policies in CEL that are equivalent to ClusterPolicies
@@ -241,7 +251,8 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: files, folders or patterns; `-` is standard input [default: those of the project]
+    /// Manifests: files, folders, patterns, charts, kustomizations or `cluster:`; `-` is standard input [default: those of
+    /// the project]
     #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
@@ -278,7 +289,7 @@ pub(crate) struct ObjectArguments {
     #[arg(short, long, value_name = "NAME=VALUE[,…]")]
     pub(crate) set: Vec<VariableSetting>,
 
-    /// Objects and responses that rules may look up: files, folders or patterns; may be repeated
+    /// Objects and responses that rules may look up: files, folders, patterns or `cluster:`; may be repeated
     #[arg(long, value_name = "PATH",
           aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,
@@ -295,7 +306,7 @@ pub(crate) struct ObjectArguments {
     #[arg(long)]
     pub(crate) exceptions_within_policies: bool,
 
-    /// The namespace of objects and rules without one [default: `default` for objects]
+    /// The namespace of objects and rules without one [default: `default` for objects], and the only one that `cluster:` reads
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
@@ -309,6 +320,9 @@ pub(crate) struct ObjectArguments {
 
     #[command(flatten)]
     pub(crate) selection: RuleSelection,
+
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
 }
 
 /// Runs rules on manifests and shows outcomes and changes.

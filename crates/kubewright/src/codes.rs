@@ -3,7 +3,7 @@
 use kubewright_engine::Code;
 use kubewright_value::CompactSort as _;
 
-pub(crate) use kubewright_files::{NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
+pub(crate) use kubewright_files::{NOTHING_FOUND, UNREADABLE, about_path};
 
 kubewright_engine::codes! {
     /// The codes of the command line itself.

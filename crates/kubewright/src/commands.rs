@@ -1,20 +1,24 @@
 //! The commands, one file each.
 
 mod apply;
+mod bench;
 mod check;
 mod completions;
 mod conversion;
 mod convert;
 mod demo;
 mod detect;
+mod diff;
 #[cfg(feature = "serve")]
 mod doctor;
+mod effect;
 mod eval;
 mod explain;
 mod fix;
 mod function;
 mod generate;
 mod graph;
+mod impact;
 mod init;
 mod install;
 mod lint;
@@ -22,6 +26,7 @@ mod man;
 #[cfg(feature = "serve")]
 mod migrate;
 mod new;
+mod outcome_traces;
 mod render;
 #[cfg(feature = "serve")]
 mod rescue;
@@ -68,6 +73,9 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
         CliCommand::Fix(arguments) => fix::run_fix(&arguments, color),
+        CliCommand::Diff(arguments) => diff::run_diff(&arguments, color),
+        CliCommand::Impact(arguments) => impact::run_impact(&arguments, color),
+        CliCommand::Bench(arguments) => bench::run_bench(&arguments, color),
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),

@@ -8,6 +8,9 @@ mod fields;
 mod fixtures;
 #[cfg(feature = "serve")]
 mod live;
+#[cfg(feature = "serve")]
+mod live_objects;
+mod manifest_inputs;
 mod output;
 mod pattern_inputs;
 mod progress;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest_word};
-use kubewright_files::{self as files, ObjectFilter};
+use kubewright_files::{self as files, FoundFiles, ObjectFilter};
 use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_report::suppression::matches_name;
@@ -15,14 +15,13 @@ use kubewright_report::{FilePosition, FindingContext, shipped_source};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Value};
 
-use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
+use crate::arguments::InputArguments;
+use crate::codes::{self, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::CommandFailure;
+use crate::manifest_inputs::find_inputs;
 use crate::progress::ProgressBar;
 use crate::rule_inputs::no_objects;
 use kubewright_value::CompactSort as _;
-
-/// How many documents that are not objects have a diagnostic each.
-const MAX_NOT_OBJECT_DIAGNOSTICS: usize = 3;
 
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,6 +33,8 @@ pub(crate) struct PatternSources<'a> {
     pub(crate) references: &'a [String],
     /// Files with objects.
     pub(crate) resources: &'a [String],
+    /// How charts, pipes and clusters are read.
+    pub(crate) inputs: Option<&'a InputArguments>,
     /// Whether a warning about a pattern is an error.
     pub(crate) is_strict: bool,
     /// Whether nothing is looked for, so that no pattern is needed.
@@ -59,8 +60,13 @@ impl PatternInputs {
     ///
     /// # Errors
     /// When standard input is named twice.
-    pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, CommandFailure> {
-        Self::read(PatternSources { patterns: paths, resources, ..PatternSources::default() })
+    pub(crate) fn open(
+        paths: &[String],
+        resources: &[String],
+        inputs: &InputArguments,
+    ) -> Result<Self, CommandFailure> {
+        let inputs = Some(inputs);
+        Self::read(PatternSources { patterns: paths, resources, inputs, ..PatternSources::default() })
     }
 
     /// Reads patterns and objects, and builds the graph.
@@ -68,7 +74,7 @@ impl PatternInputs {
     /// # Errors
     /// When standard input is named twice.
     pub(crate) fn read(sources: PatternSources<'_>) -> Result<Self, CommandFailure> {
-        let PatternSources { patterns: paths, references, resources, is_strict, is_without_patterns } =
+        let PatternSources { patterns: paths, references, resources, is_strict, is_without_patterns, .. } =
             sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
@@ -103,7 +109,9 @@ impl PatternInputs {
         if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
             diagnostics.push(no_patterns(paths));
         }
-        let objects = read_objects(resources, &mut diagnostics)?;
+        let inputs = sources.inputs.cloned().unwrap_or_default();
+        let found = find_inputs(resources, &inputs, None)?;
+        let objects = read_objects(resources, found, &mut diagnostics)?;
         let (graph, positions) = build_graph(objects, &known);
         diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
@@ -213,9 +221,9 @@ fn no_patterns(paths: &[String]) -> Diagnostic {
 /// Reads the objects of `paths`, each with its place.
 fn read_objects(
     paths: &[String],
+    found: FoundFiles,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<(Value, FilePosition)>, CommandFailure> {
-    let found = files::find_manifests(paths);
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, FilePosition)> = Vec::new();
     let mut bar = ProgressBar::new();
@@ -234,29 +242,11 @@ fn read_objects(
         },
     )?;
     bar.clear();
-    diagnostics.extend(merge_not_objects(problems));
+    diagnostics.extend(problems);
     if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.push(no_objects(paths));
     }
     Ok(objects)
-}
-
-/// Returns `problems` with one in place of very many documents that are no objects.
-fn merge_not_objects(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let is_not_object = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
-    let count = problems.iter().filter(|problem| is_not_object(problem)).count();
-    if count <= MAX_NOT_OBJECT_DIAGNOSTICS {
-        return problems;
-    }
-    let mut is_first = true;
-    let mut shown: Vec<Diagnostic> = problems;
-    shown.retain(|problem| !is_not_object(problem) || std::mem::take(&mut is_first));
-    if let Some(problem) = shown.iter_mut().find(|problem| is_not_object(problem)) {
-        let documents = plural(count, "document");
-        problem.message =
-            format!("{documents} are no Kubernetes objects and are left out; this is the first");
-    }
-    shown
 }
 
 /// Builds the graph of `objects`, and returns where each object in it was read.

@@ -50,7 +50,8 @@ impl Reviewer<'_> {
         request
     }
 
-    fn decide(&self, request: &AdmissionRequest) -> Decision {
+    /// Decides `request`.
+    pub(crate) fn decide(&self, request: &AdmissionRequest) -> Decision {
         let settings = DecisionSettings {
             is_traced: self.columns.trace,
             evaluation_mode: self.evaluation_mode,

@@ -12,6 +12,7 @@ use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
+use crate::manifest_inputs::{CLUSTER_PREFIX, find_inputs};
 use crate::output::{Columns, DiagnosticCounts, Paint, print_stderr, snippet};
 use crate::review::Reviewer;
 use crate::rules;
@@ -69,7 +70,7 @@ impl RuleInputs {
         let engine = Engine::new(chosen);
         let mut values = read_values_fixture(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
-        let world = read_world(&objects.world, values, &mut diagnostics);
+        let world = read_any_world(objects, values, &mut diagnostics)?;
         let user = fixtures::read_fixture_file(
             objects.userinfo.as_deref(),
             fixtures::read_user_info,
@@ -78,7 +79,7 @@ impl RuleInputs {
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let old = OldObjects::read(&objects.old, &namespace, &mut diagnostics);
         let (fixed_paths, opened_with) = (files::watched_paths(), diagnostics.clone());
-        let mut found = files::find_manifests(&judged);
+        let mut found = find_inputs(&judged, &objects.inputs, objects.namespace.as_deref())?;
         diagnostics.extend(found.problems);
         let folders = searched_folders(&fixed_paths);
         let world = world.with(&found.inputs, &namespace).asking(&objects.allow_registry)?;
@@ -124,7 +125,7 @@ impl RuleInputs {
             return Ok(());
         }
         let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
-        let mut found = files::find_manifests(&judged);
+        let mut found = find_inputs(&judged, &objects.inputs, objects.namespace.as_deref())?;
         self.diagnostics = [self.opened_with.clone(), found.problems].concat();
         self.folders = searched_folders(&self.fixed_paths);
         self.world.set_manifests(&found.inputs);
@@ -133,6 +134,20 @@ impl RuleInputs {
         }
         self.manifests = found.inputs;
         Ok(())
+    }
+
+    /// Loads other rules for the same manifests and fixtures.
+    ///
+    /// # Errors
+    /// When a rule is asked for by name that is not there.
+    pub(crate) fn load_other(
+        &mut self,
+        rules: &RuleArguments,
+        objects: &ObjectArguments,
+    ) -> Result<Engine, CommandFailure> {
+        let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
+        self.diagnostics.extend(loaded.diagnostics);
+        Ok(Engine::new(rules::choose_rules(loaded.rules, &objects.only, &objects.selection)?))
     }
 
     /// Returns which documents the rules are about.
@@ -189,6 +204,29 @@ fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArgu
     let further = within_rules.chain(within_resources).filter(|path| *path != "-").cloned().collect();
     rules.further_exceptions = further;
     rules
+}
+
+/// Reads what rules may look up, in files and in the cluster.
+fn read_any_world(
+    arguments: &ObjectArguments,
+    values: FixtureValues,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<FileWorld, CommandFailure> {
+    let (live, written): (Vec<String>, Vec<String>) =
+        arguments.world.iter().cloned().partition(|path| path.starts_with(CLUSTER_PREFIX));
+    if live.is_empty() {
+        return Ok(read_world(&written, values, diagnostics));
+    }
+    let found = find_inputs(&live, &arguments.inputs, arguments.namespace.as_deref())?;
+    diagnostics.extend(found.problems);
+    let mut inputs = found.inputs;
+    let named = files::find_files(&written);
+    diagnostics.extend(named.problems);
+    inputs.extend(named.inputs);
+    let documents = files::read_documents(&inputs, diagnostics);
+    let mut answers = FixtureAnswers::default();
+    let objects = fixtures::fixture_objects(documents, &mut answers, diagnostics);
+    Ok(FileWorld::new(objects, answers, values))
 }
 
 /// Reads what rules may look up.

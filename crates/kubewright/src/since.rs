@@ -10,7 +10,8 @@ use kubewright_files::Input;
 
 use crate::failure::CommandFailure;
 
-/// Keeps the inputs in files that differ from `reference`, or that git does not know. Standard input is kept.
+/// Keeps the inputs in files that differ from `reference`, or that git does not know. Standard input, rendered charts and
+/// objects of a cluster are kept: git does not say whether they changed.
 ///
 /// # Errors
 /// When there is no git, no repository, or no such commit.
@@ -18,7 +19,7 @@ pub(crate) fn keep_changed(inputs: &mut Vec<Input>, reference: &str) -> Result<(
     let changed = changed_files(reference)?;
     inputs.retain(|input| match input {
         Input::File(path) => fs::canonicalize(path).is_ok_and(|real| changed.contains(&real)),
-        Input::Standard => true,
+        Input::Standard | Input::Text(_) | Input::Objects(_) => true,
     });
     Ok(())
 }

@@ -30,8 +30,8 @@ pub use findings::{
 };
 pub use kubewright_patterns::suppression;
 pub use objects::{
-    FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, OutcomeSuppression, SuppressionOrigin,
-    path_text,
+    FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, OutcomeSuppression, RenderedPlace,
+    SuppressionOrigin, path_text,
 };
 pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};

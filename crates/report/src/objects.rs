@@ -1,6 +1,7 @@
 //! One object and what the rules said about it, as small as the renderers allow.
 
 mod outcome;
+mod rendered;
 mod suppress;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use crate::{Annotation, AnnotationLevel, Columns};
 
 pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
+pub use rendered::RenderedPlace;
 pub use suppress::{OutcomeSuppression, SuppressionOrigin};
 
 /// A decided request, from which the row of its object is made.
@@ -74,7 +76,8 @@ impl FilePosition {
     /// Returns where `document` starts.
     #[must_use]
     pub fn of(document: &Document) -> Self {
-        Self { file: Text::new(&document.source.name), position: document.locate(&[]).position }
+        let location = document.locate(&[]);
+        Self { file: Text::new(&location.source.name), position: location.position }
     }
 }
 
@@ -143,6 +146,23 @@ impl ObjectRow {
         FilePosition { file: self.location.file.clone(), position: outcome.position }
     }
 
+    /// Returns where the part that an outcome is about was read, and its line in the rendered text, if it was rendered.
+    pub(crate) fn place_text(&self, outcome: &OutcomeRow) -> String {
+        let place = self.place_of(outcome);
+        match &outcome.rendered {
+            Some(rendered) => format!("{place} ({rendered})"),
+            None => place.to_string(),
+        }
+    }
+
+    /// Returns the object that an outcome is about, and the line in the rendered text, if it was rendered.
+    pub(crate) fn subject_of(&self, outcome: &OutcomeRow) -> String {
+        match &outcome.rendered {
+            Some(rendered) => format!("{} ({rendered})", self.subject),
+            None => self.subject.clone(),
+        }
+    }
+
     /// Frees the JSON Patches. A worker does it once every renderer has prepared the row, because freeing them on
     /// another thread would make the two threads compete for the allocator.
     pub fn drop_patches(&mut self) {
@@ -183,7 +203,7 @@ impl ObjectRow {
                 file: self.location.file.as_str().into(),
                 position: row.position,
                 title: row.rule.to_string(),
-                text: format!("{}: {}", self.subject, row.text()),
+                text: format!("{}: {}", self.subject_of(row), row.text()),
             })
         })
     }

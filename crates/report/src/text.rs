@@ -34,7 +34,11 @@ pub fn elapsed_text(elapsed: Duration) -> String {
 /// Returns all of `paths`, each in backticks.
 #[must_use]
 pub fn listed_paths(paths: &[String]) -> String {
-    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+    let name = |path: &String| match path.as_str() {
+        "-" => "standard input".to_owned(),
+        path => format!("`{path}`"),
+    };
+    paths.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

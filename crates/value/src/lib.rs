@@ -30,8 +30,8 @@ pub use meter::{StepCounter, StepMeter};
 pub use number::Number;
 pub use smol_str::SmolStr as Text;
 pub use source::{
-    Document, Location, ParseProblem, ParseProblemKind, ParsedStream, Position, PositionIndex, Positions,
-    Source, Step,
+    Document, LineOrigin, Location, ParseProblem, ParseProblemKind, ParsedStream, Position, PositionIndex,
+    Positions, Source, SourceOrigins, Step, ValueOrigin,
 };
 pub use value::{Value, ValueKind};
 

@@ -7,11 +7,13 @@
 //! of a thousand parts do not walk it a thousand times.
 
 mod children;
+mod origin;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use children::ChildPositions;
+pub use origin::{LineOrigin, SourceOrigins, ValueOrigin};
 
 use crate::{Text, Value};
 
@@ -24,6 +26,8 @@ pub struct Source {
     pub text: String,
     // Where each line starts; computed for the first line that is requested.
     lines: OnceLock<Vec<usize>>,
+    // What the text was made from, if a program wrote it.
+    origins: Option<Box<SourceOrigins>>,
 }
 
 /// Up to which column the length of a number or a boolean is looked for in its line.
@@ -33,7 +37,28 @@ impl Source {
     /// Returns a shared source.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), text: text.into(), lines: OnceLock::new() })
+        Arc::new(Self { name: name.into(), text: text.into(), lines: OnceLock::new(), origins: None })
+    }
+
+    /// Returns this source, whose lines come from `origins`.
+    #[must_use]
+    pub fn made_from(mut self: Arc<Self>, origins: SourceOrigins) -> Arc<Self> {
+        match Arc::get_mut(&mut self) {
+            Some(source) => {
+                source.origins = Some(Box::new(origins));
+                self
+            }
+            None => {
+                let (name, text) = (self.name.clone(), self.text.clone());
+                Arc::new(Self { name, text, lines: OnceLock::new(), origins: Some(Box::new(origins)) })
+            }
+        }
+    }
+
+    /// Returns what line `number` was made from, if a program wrote this text.
+    #[must_use]
+    pub fn origin(&self, number: u32) -> Option<&LineOrigin> {
+        self.origins.as_ref()?.of_line(number)
     }
 
     /// Returns line `number`, counted from 1, without its line break.
@@ -265,6 +290,14 @@ impl Document {
         self.location(path, true)
     }
 
+    /// Returns what the value at `path` was made from and its line in the rendered text, if a program wrote this document.
+    #[must_use]
+    pub fn origin(&self, path: &[Step]) -> Option<(u32, &LineOrigin)> {
+        let line = self.rendered_location(path, false).position.line;
+        let origin = self.source.origin(line)?;
+        (!self.source.text.is_empty()).then_some((line, origin))
+    }
+
     /// Returns the part of this document at `path`, positions included.
     #[must_use]
     pub fn part(&self, path: &[Step]) -> Option<Document> {
@@ -312,6 +345,15 @@ impl Document {
     }
 
     fn location(&self, path: &[Step], key: bool) -> Location {
+        let location = self.rendered_location(path, key);
+        match self.source.origin(location.position.line) {
+            Some(origin) => origin.location(),
+            None => location,
+        }
+    }
+
+    /// Returns the location in the text that was read, whatever that was made from.
+    fn rendered_location(&self, path: &[Step], key: bool) -> Location {
         let mut known = path.len();
         let found = loop {
             match self.walk(path.get(..known).unwrap_or_default()) {

@@ -4,6 +4,7 @@
 //! JSON makes of it (`1.0` is an integer, keys are text). Plain block style takes a fast path; whatever that
 //! does not surely understand is read by the full parser, and the two always agree.
 
+mod cause;
 mod encoding;
 mod fast;
 mod mapping;
@@ -196,6 +197,7 @@ fn add_document(source: &Arc<Source>, parsed: ParsedYaml, reading: &mut ParsedSt
 }
 
 fn yaml_problem(source: &Arc<Source>, error: YamlError) -> ParseProblem {
+    let error = cause::likely_cause(error, source);
     let location = Location { source: Arc::clone(source), position: error.position, length: 1 };
     ParseProblem { kind: error.kind, message: error.message, location }
 }

@@ -64,6 +64,11 @@ fn empty_on_error(outcome: CallResult) -> CallResult {
     }
 }
 
+/// Returns an item as JSON on one line.
+pub(super) fn item_to_raw_json(call: &mut FunctionCall<'_>, item: &TemplateItem) -> CallResult {
+    item_to_json(call, item, RAW)
+}
+
 fn item_to_json(call: &mut FunctionCall<'_>, item: &TemplateItem, style: JsonStyle) -> CallResult {
     let mut writer = StyledJsonWriter { out: String::new(), style, level: 0 };
     writer.write(call, item)?;

@@ -5,7 +5,7 @@ use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
-use super::ProjectArguments;
+use super::{InputArguments, ProjectArguments};
 use crate::output::{Output, ReportContent, finding_output, output_help};
 
 /// Finds patterns and smells in a set of objects.
@@ -40,6 +40,9 @@ pub(crate) struct DetectArguments {
     /// References of custom kinds, in addition to those among PATTERNS: a file or folder; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) references: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
 
     #[arg(
         short,

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
-use super::ProjectArguments;
+use super::{InputArguments, ProjectArguments};
 use crate::commands::Drawing;
 use crate::output::ChosenFormat;
 
@@ -82,6 +82,9 @@ pub(crate) struct GraphArguments {
     /// References of custom kinds: a file, folder or pattern; may be repeated
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) references: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
 
     /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]

@@ -36,6 +36,7 @@ pub(crate) fn run_detect(
         patterns: &arguments.patterns,
         references: &arguments.references,
         resources: if arguments.list { &[] } else { &arguments.resources },
+        inputs: Some(&arguments.inputs),
         is_strict: arguments.strict,
         is_without_patterns: false,
     })?;

@@ -35,6 +35,7 @@ pub(crate) fn run_graph(
         patterns: &patterns,
         references: &arguments.references,
         resources: &arguments.resources,
+        inputs: Some(&arguments.inputs),
         is_strict: false,
         is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
     };

@@ -212,7 +212,7 @@ fn file_result(file: String, trace_arguments: String, results: Vec<TestCaseResul
 fn folder(input: &Input) -> PathBuf {
     match input {
         Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
-        Input::Standard => PathBuf::new(),
+        _ => PathBuf::new(),
     }
 }
 

@@ -254,13 +254,81 @@ fn manifests_that_are_left_out_of_a_folder_are_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_out_of_a_folder_is_told() {
+fn a_link_that_leads_out_of_a_folder_is_followed_once() {
+    use std::os::unix::fs::symlink;
     let folder = project("linked");
     let manifests = folder.join("manifests");
     fs::create_dir_all(&manifests).expect("a folder");
     fs::write(manifests.join("other.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
         .expect("a file");
-    std::os::unix::fs::symlink("../pod.yaml", manifests.join("web.yaml")).expect("a link");
+    symlink("../pod.yaml", manifests.join("web.yaml")).expect("a link");
+    symlink("../pod.yaml", manifests.join("web-again.yaml")).expect("a link");
+    symlink("../manifests", manifests.join("circle")).expect("a link");
+    symlink("..", manifests.join("up")).expect("a link");
     let output = kubewright_in(&folder, "apply rule.yaml -r manifests", "");
-    assert!(said(&output).contains("KW-F008") && said(&output).contains("web.yaml"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("2 objects, 1 outcome: 1 fail"), "{}", said(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_are_counted() {
+    let folder = project("broken-links");
+    let manifests = folder.join("manifests");
+    fs::create_dir_all(&manifests).expect("a folder");
+    fs::copy(folder.join("pod.yaml"), manifests.join("pod.yaml")).expect("a copy");
+    for name in ["a.yaml", "b.yaml"] {
+        std::os::unix::fs::symlink("nowhere.yaml", manifests.join(name)).expect("a link");
+    }
+    let output = kubewright_in(&folder, "apply rule.yaml -r manifests", "");
+    assert!(said(&output).contains("KW-F009"), "{}", said(&output));
+    assert!(said(&output).contains("`manifests/a.yaml` and 1 other link"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    // Named itself it is an error, and its own name is no suggestion.
+    let output = kubewright_in(&folder, "apply rule.yaml -r manifests/a.yaml", "");
+    assert!(said(&output).contains("it is a link to `nowhere.yaml`"), "{}", said(&output));
+    assert!(!said(&output).contains("did you mean"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_folders_that_a_test_names_stay_in_the_project() {
+    let folder = lonely("linked-folder");
+    fs::write(folder.with_file_name("outside.yaml"), RULE).expect("a file");
+    fs::create_dir_all(folder.join("rules")).expect("a folder");
+    fs::copy(folder.join("rule.yaml"), folder.join("rules/rule.yaml")).expect("a copy");
+    std::os::unix::fs::symlink("../../outside.yaml", folder.join("rules/link.yaml")).expect("a link");
+    std::os::unix::fs::symlink("../rules", folder.join("rules/circle")).expect("a link");
+    let output = tested(&folder, "rules", "");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
+fn an_item_of_a_list_without_a_type_is_an_error() {
+    let list = "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata: {name: a}\n- apiVersion: v1\n  metadata: {name: b}\n";
+    let folder = project("untyped-items");
+    fs::write(folder.join("list.yaml"), format!("{list}- {}", POD.replace('\n', "\n  "))).expect("a file");
+    let output = kubewright_in(&folder, "apply rule.yaml -r list.yaml", "");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    for part in
+        ["is a Pod, but has no apiVersion", "list.yaml:4:3", "has an apiVersion, but no kind", "1 fail"]
+    {
+        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+    }
+}
+
+#[test]
+fn namespaces_of_standard_input_are_selected_by_their_labels() {
+    let folder = project("namespaces");
+    let rule =
+        RULE.replace("kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {env: production}}");
+    fs::write(folder.join("rule.yaml"), rule).expect("a file");
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {env: production}}\n";
+    let output = kubewright_in(
+        &folder,
+        "apply rule.yaml -r - --stdin-name k8s/all.yaml -o github",
+        &format!("{POD}---\n{namespace}"),
+    );
+    assert!(said(&output).contains("::error file=k8s/all.yaml,line=3"), "{}", said(&output));
 }

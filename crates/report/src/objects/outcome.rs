@@ -9,7 +9,7 @@ use kubewright_patch as patch;
 use kubewright_value::text::{self, PathStyle};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::OutcomeSuppression;
+use super::{OutcomeSuppression, RenderedPlace};
 use crate::text::plural;
 
 /// What one rule said about one object.
@@ -32,6 +32,8 @@ pub struct OutcomeRow {
     pub rule_location: Option<Location>,
     /// The position in the manifest.
     pub position: Position,
+    /// Its line in the rendered text, if a program rendered the manifest.
+    pub rendered: Option<RenderedPlace>,
     /// How many operations changed something.
     pub changes: usize,
     /// These operations, until [`ObjectRow::drop_patches`](super::ObjectRow::drop_patches).
@@ -86,6 +88,7 @@ impl OutcomeRow {
     pub(super) fn new(outcome: RuleOutcome, document: &Document, is_scored: bool) -> Self {
         Self {
             position: document.locate(&outcome.path).position,
+            rendered: RenderedPlace::of(document, &outcome.path),
             is_there: document.value.follow(&outcome.path).is_some(),
             item: last_item_name(&outcome.path, &document.value),
             path: path_text(&outcome.path),

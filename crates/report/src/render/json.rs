@@ -128,6 +128,9 @@ fn outcome_value(row: &OutcomeRow, object: &ObjectRow) -> Value {
         ("line", u64::from(row.position.line).into()),
         ("patch", patch_value(&row.patch)),
     ]);
+    if let Some(rendered) = &row.rendered {
+        rendered.write_to(&mut outcome);
+    }
     let about = &row.metadata;
     for (key, text) in [("severity", &about.severity), ("category", &about.category)] {
         if !text.is_empty() {

@@ -105,7 +105,7 @@ fn write_diagnostics_suite(out: &mut ReportWriter, diagnostics: &[Diagnostic]) -
 }
 
 fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
-    let mut places = report.place_of(row).to_string();
+    let mut places = report.place_text(row);
     if !row.path.is_empty() {
         places.push_str(&format!("  {}", row.path));
     }

@@ -116,7 +116,7 @@ fn sarif_level(level: AnnotationLevel) -> &'static str {
 }
 
 fn sarif_outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Value {
-    let text = format!("{}: {}", object.subject, row.text());
+    let text = format!("{}: {}", object.subject_of(row), row.text());
     let mut place = Map::from([("physicalLocation", physical_location(&object.location.file, row.position))]);
     if !row.path.is_empty() {
         let name = Map::from([("fullyQualifiedName", Value::from(row.path.as_str()))]);

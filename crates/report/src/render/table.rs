@@ -59,8 +59,8 @@ impl TableRenderer {
             return Ok(());
         }
         // The resource of a cluster is in the line above the objects.
-        let is_file = row.position.line > 0;
-        let place = if is_file { object.place_of(row).to_string() } else { String::new() };
+        let is_file = row.position.line > 0 || row.rendered.is_some();
+        let place = if is_file { object.place_text(row) } else { String::new() };
         let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
         match row.part().as_str() {
             "" if !is_file => {}

@@ -150,7 +150,8 @@ impl<'a> YamlScanner<'a> {
             b'|' | b'>' if !flow => self.block_scalar(byte == b'|'),
             b'\'' | b'"' => self.quoted(byte),
             b'-' | b'?' | b':' => self.plain(),
-            b'#' | b'|' | b'>' | b'%' | b'@' | b'`' | b'\t' | b' ' => {
+            b'\t' => Err(self.wrong("found a tab, and YAML allows only spaces for indentation")),
+            b'#' | b'|' | b'>' | b'%' | b'@' | b'`' | b' ' => {
                 let character = char::from(byte);
                 Err(self.wrong(&format!("found `{}`, which cannot start a value", character.escape_debug())))
             }
@@ -378,10 +379,14 @@ impl<'a> YamlScanner<'a> {
 
     /// Returns a syntax error at the place reached.
     fn wrong(&self, message: &str) -> YamlFailure {
+        Self::wrong_at(self.mark, message)
+    }
+
+    fn wrong_at(mark: YamlMark, message: &str) -> YamlFailure {
         Box::new(YamlError {
             kind: ParseProblemKind::Syntax,
             message: message.to_owned(),
-            position: self.mark.position(),
+            position: mark.position(),
         })
     }
 

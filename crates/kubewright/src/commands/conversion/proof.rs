@@ -118,7 +118,7 @@ impl ConversionProver<'_> {
     fn test(&self, input: &Input) -> Vec<ProofFinding> {
         let folder = match input {
             Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
-            Input::Standard => PathBuf::new(),
+            _ => PathBuf::new(),
         };
         let setup = CaseSetup {
             folder: &folder,

@@ -1,13 +1,11 @@
 //! An object that a policy and its result judge differently, with the traces of both.
 
-use kubewright_engine::Decision;
 use kubewright_k8s::AdmissionRequest;
-use kubewright_report::trace::outcome_trace;
-use kubewright_report::{FilePosition, ObjectReview, ObjectRow};
+use kubewright_report::FilePosition;
 use kubewright_value::{Document, Map, Value};
 
 use super::super::conversion::PairDecision;
-use crate::output::{Columns, Paint, trace_tree, visible};
+use super::super::outcome_traces::OutcomeTraces;
 
 /// An object that both judge differently.
 #[derive(Debug)]
@@ -20,14 +18,6 @@ pub(super) struct ObjectDifference {
     pub(super) source: OutcomeTraces,
     /// Why the result says so.
     pub(super) converted: OutcomeTraces,
-}
-
-/// The traces of all rules of one side.
-#[derive(Debug)]
-pub(super) struct OutcomeTraces {
-    /// For a person.
-    pub(super) text: String,
-    values: Vec<Value>,
 }
 
 impl ObjectDifference {
@@ -55,28 +45,5 @@ impl ObjectDifference {
             ("converted", self.converted.values.clone().into()),
         ])
         .into()
-    }
-}
-
-impl OutcomeTraces {
-    fn new(document: &Document, request: &AdmissionRequest, decision: Decision) -> Self {
-        let columns = Columns { all_outcomes: true, trace: true, ..Columns::default() };
-        let review = ObjectReview { document, request, decision, changed: None, is_lenient: false };
-        let row = ObjectRow::new(review, columns);
-        let mut text = String::new();
-        for outcome in &row.outcomes {
-            let rule = outcome.rule.to_string();
-            text.push_str(&format!("{}: {}\n", visible(&rule), outcome.status));
-            let children = outcome.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
-            text.push_str(&trace_tree(children, 1, Paint::OFF));
-            if !outcome.message.is_empty() {
-                text.push_str(&format!("  → {}\n", visible(&outcome.message)));
-            }
-        }
-        if text.is_empty() {
-            text.push_str("does not match\n");
-        }
-        let values = row.outcomes.iter().map(|outcome| outcome_trace(outcome, &row)).collect();
-        Self { text, values }
     }
 }

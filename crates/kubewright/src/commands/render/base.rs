@@ -32,7 +32,7 @@ pub(super) fn read_base(
     let others = resolved_files(others);
     let is_manifest = |input: &Input| match input {
         Input::File(path) => fs::canonicalize(path).map_or(true, |path| !others.contains(&path)),
-        Input::Standard => true,
+        _ => true,
     };
     let inputs: Vec<Input> = found.inputs.into_iter().filter(is_manifest).collect();
     let mut documents = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn base_paths(arguments: &RenderArguments) -> Result<Vec<String>, Com
 fn resolved_files(inputs: &[Input]) -> HashSet<PathBuf> {
     let files = inputs.iter().filter_map(|input| match input {
         Input::File(path) => fs::canonicalize(path).ok(),
-        Input::Standard => None,
+        _ => None,
     });
     files.collect()
 }

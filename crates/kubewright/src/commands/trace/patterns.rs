@@ -56,7 +56,8 @@ pub(super) fn trace_patterns(
     arguments: &TraceArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
-    let mut inputs = PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources)?;
+    let mut inputs =
+        PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources, &arguments.objects.inputs)?;
     inputs.only(&arguments.objects.only)?;
     let named = arguments
         .named

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::YamlFailure;
-use super::super::token::YamlTokenKind;
+use super::super::token::{YamlMark, YamlTokenKind};
 use super::YamlScanner;
 
 /// The line breaks between two lines of a scalar, which fold into a space when there is only one.
@@ -135,21 +135,21 @@ impl<'a> YamlScanner<'a> {
         while self.is_break_or_end(0) && out.ends_with([' ', '\t']) {
             out.pop();
         }
-        self.quoted_lines(quote, &mut out)?;
+        self.quoted_lines(quote, start_mark, &mut out)?;
         self.skip();
         self.push(YamlTokenKind::Scalar { text: Cow::Owned(out), plain: false }, start_mark);
         Ok(())
     }
 
     /// Reads on to the closing quote.
-    fn quoted_lines(&mut self, quote: u8, out: &mut String) -> Result<(), YamlFailure> {
+    fn quoted_lines(&mut self, quote: u8, opened: YamlMark, out: &mut String) -> Result<(), YamlFailure> {
         let mut breaks = LineBreaks::default();
         loop {
             if self.mark.column == 0 && self.is_marker() {
-                return Err(self.wrong("found the start or end of a document inside quotes"));
+                return Err(Self::wrong_at(opened, "this quote is not closed before the document ends"));
             }
             if self.byte(0) == 0 {
-                return Err(self.wrong("the text ends inside quotes"));
+                return Err(Self::wrong_at(opened, "this quote is not closed"));
             }
             let mut on_new_line = false;
             while !self.is_blank_or_end(0) {

@@ -111,3 +111,44 @@ fn bytes_are_decoded_by_their_mark() {
     assert_eq!(text(b"\xff\xfea\0b"), Err("Encoding 1:2".to_owned()));
     assert_eq!(text(b"\xff\xfe\x3d\xd8a\0"), Err("Encoding 1:1".to_owned()));
 }
+
+/// Checks the first problem of `text`, with its place.
+#[track_caller]
+fn caused(text: &str, want: &str) {
+    let reading = read(&Source::new("a.yaml", text));
+    let first = reading.problems.first().map(|problem| {
+        let position = problem.location.position;
+        format!("{}:{} {}", position.line, position.column, problem.message)
+    });
+    assert_eq!(first.as_deref(), Some(want), "{text}");
+}
+
+#[test]
+fn a_wrong_indentation_is_named_with_the_line_that_it_does_not_fit() {
+    caused(
+        "metadata:\n  name: web\n   namespace: shop\n",
+        "3:4 this line is indented by 3 spaces, and `name` in line 2 by 2",
+    );
+    caused(
+        "metadata:\n    name: web\n  namespace: shop\n",
+        "3:3 this line is indented by 2 spaces, and the lines above it by 0, 4",
+    );
+    caused(
+        "a: 1\n---\ncontainers:\n- name: a\n   image: b\n",
+        "5:4 this line is indented by 3 spaces, and `name` in line 4 by 2",
+    );
+    caused(
+        "a:\n  - b: 1\n - c: 2\n",
+        "3:2 this line is indented by 1 space, and the lines above it by 0, 2, 4",
+    );
+    caused("note: a: b\n", "1:8 `:` cannot stand here; a text with `: ` in it needs quotes");
+    caused("a:\n  note: a: b\n", "2:10 `:` cannot stand here; a text with `: ` in it needs quotes");
+    caused("a:\n\tb: 1\n", "2:1 found a tab, and YAML allows only spaces for indentation");
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_named_where_it_opens() {
+    caused("a: 1\nb:\n  c: \"x\n  d: 2\n", "3:6 this quote is not closed");
+    caused("a: 'x\nb: 2\n---\nc: 1\n", "1:4 this quote is not closed");
+    caused("a: \"x\nb: \"y\"\n", "1:4 this quote is not closed in its line, and the next one is in line 2");
+}

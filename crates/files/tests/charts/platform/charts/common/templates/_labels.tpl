@@ -1,0 +1,4 @@
+{{- define "common.labels" -}}
+app: {{ .Chart.Name }}
+release: {{ .Release.Name }}
+{{- end -}}
