@@ -72,7 +72,9 @@ impl<'a> ReasonNotes<'a> {
             Ok(Val::Bool(true)) => (self.outcome(reason, true), TraceVerdict::Yes),
             Ok(Val::Bool(false)) => (self.outcome(reason, false), TraceVerdict::No),
             Ok(value) => (shown(value), TraceVerdict::Done),
-            Err(error) => (self.missing(reason).unwrap_or_else(|| error.message.clone()), TraceVerdict::Error),
+            Err(error) => {
+                (self.missing(reason).unwrap_or_else(|| error.message.clone()), TraceVerdict::Error)
+            }
         };
         let what = match &reason.element {
             Some(element) => {
@@ -84,7 +86,12 @@ impl<'a> ReasonNotes<'a> {
             form if reason.is_missing() && !form.is_empty() => format!("write `{form}`"),
             _ => String::new(),
         };
-        TraceNote { found, help, subject: self.subject(reason), ..TraceNote::new(what, verdict, self.at.to_vec()) }
+        TraceNote {
+            found,
+            help,
+            subject: self.subject(reason),
+            ..TraceNote::new(what, verdict, self.at.to_vec())
+        }
     }
 
     /// Returns the result of a part, and what is special about it.
@@ -98,9 +105,8 @@ impl<'a> ReasonNotes<'a> {
 
     /// Returns `a is 1, b is 2` for the parts that are values.
     fn values(&self, reason: &CelReason<'_>) -> String {
-        let is_value = |child: &&CelReason<'_>| {
-            !child.is_constant && !matches!(child.value, Ok(Val::Bool(_)) | Err(_))
-        };
+        let is_value =
+            |child: &&CelReason<'_>| !child.is_constant && !matches!(child.value, Ok(Val::Bool(_)) | Err(_));
         let one = |child: &CelReason<'_>| {
             let Ok(value) = &child.value else { return child.text.clone() };
             format!("{} is {}{}", child.text, shown(value), self.left_out(child))
@@ -132,7 +138,11 @@ impl<'a> ReasonNotes<'a> {
         let path = find_part(self.object, anchor)?;
         match path.is_empty() {
             true => Some(format!("the object has no `{first}`")),
-            false => Some(format!("`{}`{} has no `{first}`", path_text(&path, PathStyle::Quoted), named(anchor))),
+            false => {
+                let name =
+                    if matches!(path.last(), Some(Step::Index(_))) { named(anchor) } else { String::new() };
+                Some(format!("{}{name} has no `{first}`", path_text(&path, PathStyle::Quoted)))
+            }
         }
     }
 
@@ -151,14 +161,14 @@ impl<'a> ReasonNotes<'a> {
 
     /// Returns the path in the object of what was read.
     fn subject(&self, reason: &CelReason<'_>) -> Vec<Step> {
-        let read = reason.place.as_ref().or_else(|| reason.children.iter().find_map(|one| one.place.as_ref()));
-        let of_element = || reason.element.as_ref().and_then(|one| find_part(self.object, &one.value));
-        let found = read.and_then(|(anchor, below)| {
+        let own = reason.place.as_ref().and_then(|(anchor, below)| {
             let mut path = find_part(self.object, anchor)?;
             path.extend(below.iter().cloned());
             Some(path)
         });
-        found.filter(|path| !path.is_empty()).or_else(of_element).unwrap_or_default()
+        let of_element = || reason.element.as_ref().and_then(|one| find_part(self.object, &one.value));
+        let below = || reason.children.iter().map(|one| self.subject(one)).find(|path| !path.is_empty());
+        own.filter(|path| !path.is_empty()).or_else(of_element).or_else(below).unwrap_or_default()
     }
 }
 
@@ -175,7 +185,9 @@ fn shown(value: &Val<'_>) -> String {
     match value {
         Val::Optional(None) => "not set".to_owned(),
         Val::Optional(Some(value)) => shown(value),
-        value => value.to_value().map_or_else(|_| TraceNode::show_debug(value), |value| TraceNode::show(&value)),
+        value => {
+            value.to_value().map_or_else(|_| TraceNode::show_debug(value), |value| TraceNode::show(&value))
+        }
     }
 }
 

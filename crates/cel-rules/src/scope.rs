@@ -181,8 +181,11 @@ impl<'a> ExpressionScope<'a> {
     ) -> Result<Val<'a>, ExpressionFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(expression);
-        self.note_reasons(expression, &result);
-        self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
+        let is_explained = self.note_reasons(expression, &result);
+        self.notes.borrow_mut().close(|| {
+            let note = expression_note(expression, what(), &result);
+            if is_explained { TraceNote { help: String::new(), ..note } } else { note }
+        });
         result.map_err(|error| self.stopped(expression, &error))
     }
 
@@ -230,15 +233,20 @@ impl<'a> ExpressionScope<'a> {
         result
     }
 
-    /// Adds why the result is what it is, where a trace was requested. What this costs is not charged to the rule.
-    fn note_reasons(&'a self, expression: &'a CelExpression, result: &Result<Val<'a>, cel::CelError>) {
+    /// Adds why the result is what it is, where a trace was requested, and returns whether there is a reason. What this
+    /// costs is not charged to the rule.
+    fn note_reasons(
+        &'a self,
+        expression: &'a CelExpression,
+        result: &Result<Val<'a>, cel::CelError>,
+    ) -> bool {
         let is_asked = match result {
             Ok(Val::Bool(holds)) => !holds,
             Ok(_) => false,
             Err(error) => !matches!(error.kind, CelErrorKind::Limit | CelErrorKind::Host(_)),
         };
         if !is_asked || !self.notes.borrow().is_on() {
-            return;
+            return false;
         }
         let (spent, generated) = (self.spent.get(), self.generated.borrow().len());
         let bindings = CelBindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
@@ -247,7 +255,9 @@ impl<'a> ExpressionScope<'a> {
         self.generated.borrow_mut().truncate(generated);
         self.spent.set(spent);
         let reasons = ReasonNotes::of(&reason, self.object.get(), &expression.path);
+        let is_explained = !reasons.is_empty();
         reasons.into_iter().for_each(|note| self.notes.borrow_mut().say(|| note));
+        is_explained
     }
 
     /// Runs `make` with the bytes that the rule has left.

@@ -7,6 +7,7 @@ mod text;
 
 use kubewright_value::{Step, Text};
 
+use crate::CelProgram;
 use crate::ast::{CelExpr, CelNode};
 use crate::bindings::CelBindings;
 use crate::cost::CelCost;
@@ -14,8 +15,7 @@ use crate::error::{CelError, CelErrorKind, CelFailure};
 use crate::eval::CelEvaluator;
 use crate::plan::{CelPlan, FoldKind, PlannedFold, PlannedPath, PlannedStep, PlannedStepKind};
 use crate::val::{MapVal, Val};
-use crate::CelProgram;
-use text::expression_text;
+pub(super) use text::expression_text;
 
 /// The elements that are shown of a loop that more than one element decided.
 const MAX_SHOWN_ELEMENTS: usize = 3;

@@ -245,8 +245,22 @@ fn similar_sibling(path: &Path) -> Option<String> {
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    let near = kubewright_engine::nearest_word(name, names.iter().map(String::as_str))?;
+    let near = nearest_file_name(name, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).to_string_lossy().into_owned())
+}
+
+/// Returns the nearest of `names`, which is not `name` itself. Only what stands before the extension is compared.
+fn nearest_file_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    fn stem(name: &str) -> &str {
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
+    let (own, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let others: Vec<&str> = names.filter(|other| *other != name).collect();
+    let near = kubewright_engine::nearest_word(own, others.iter().copied().map(stem))
+        .or_else(|| others.iter().copied().map(stem).find(|other| *other == own))?;
+    let is_it = |other: &&&str| stem(other) == near;
+    let same = others.iter().filter(is_it).find(|other| other.ends_with(extension));
+    same.or_else(|| others.iter().find(is_it)).copied()
 }
 
 /// A walk through a folder. Links that lead out of it are not followed.

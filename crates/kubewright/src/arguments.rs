@@ -16,6 +16,7 @@ mod selector;
 #[cfg(feature = "serve")]
 mod serve;
 mod shared;
+mod why;
 
 use std::path::PathBuf;
 
@@ -47,6 +48,7 @@ pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
+pub(crate) use why::{TraceChoice, WhyArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,6 +100,8 @@ pub(crate) enum CliCommand {
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
     Trace(Box<TraceArguments>),
+    /// Show what every rule says about one object, and why
+    Why(Box<WhyArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
     Generate(GenerateArguments),
     /// Write policies in CEL that are equivalent to ClusterPolicies
@@ -302,6 +306,10 @@ pub(crate) struct ApplyArguments {
     /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// Show the messages of rules in the table as their rule language words them
+    #[arg(long)]
+    pub(crate) verbatim: bool,
 }
 
 /// Runs the cases of test files.
@@ -432,9 +440,12 @@ pub(crate) struct TraceArguments {
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
 
-    /// Only this object, whether or not it is a leader: `Kind/namespace/name` or `Kind/name`; may be repeated
-    #[arg(long = "object", value_name = "OBJECT", help_heading = "Options for patterns")]
+    /// Only this object: `Kind/namespace/name` or `Kind/name`, for rules also with `*` and `?`; may be repeated
+    #[arg(long = "object", value_name = "OBJECT")]
     pub(crate) named: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: TraceChoice,
 
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) values: TraitValues,

@@ -28,6 +28,7 @@ mod serve;
 mod sign;
 mod test;
 mod trace;
+mod why;
 
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
@@ -45,6 +46,7 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),
+        CliCommand::Why(arguments) => why::run_why(&arguments, color),
         #[cfg(feature = "serve")]
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),

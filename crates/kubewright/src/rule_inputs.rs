@@ -1,6 +1,8 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
-use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
+use std::sync::Arc;
+
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Rule};
 use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
 use kubewright_report::text::listed_paths;
@@ -96,9 +98,16 @@ impl RuleInputs {
             user: &self.user,
             is_lenient: false,
             evaluation_mode: self.evaluation_mode,
+            written_rules: count_written_rules(self.engine.rules()),
             columns,
         }
     }
+}
+
+/// Returns how many rules there are, those at one place counted once: autogen derives several from one.
+pub(crate) fn count_written_rules(rules: &[Arc<Rule>]) -> usize {
+    let places = rules.iter().map(|rule| (&rule.location.source.name, rule.location.position));
+    places.collect::<std::collections::HashSet<_>>().len()
 }
 
 /// Returns `rules` with all places that exceptions are read from. Standard input can be read only once.

@@ -19,6 +19,7 @@ mod report;
 mod severity;
 pub mod text;
 pub mod trace;
+mod why;
 
 pub use annotation::{Annotation, AnnotationLevel};
 pub use cases::{CaseRule, CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
@@ -27,11 +28,14 @@ pub use findings::{
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use kubewright_patterns::suppression;
-pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
-pub use paint::{Paint, shorten_visible, visible};
+pub use objects::{
+    FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, UnmatchedRules, path_text,
+};
+pub use paint::{Paint, shorten_visible, status_mark, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
+pub use why::{shell_word, why_command};
 
 // The example of the README is a test.
 #[cfg(doctest)]

@@ -16,14 +16,16 @@ fn line(reason: &CelReason<'_>) -> String {
     format!("{element}{}={value}{below}", reason.text)
 }
 
-const OBJECT: &str = r#"{"a": 1, "name": "x", "tags": [1], "list": [{"name": "one", "limits": {"cpu": 1}}, {"name": "two"}]}"#;
+const OBJECT: &str =
+    r#"{"a": 1, "name": "x", "tags": [1], "list": [{"name": "one", "limits": {"cpu": 1}}, {"name": "two"}]}"#;
 
 #[track_caller]
 fn check(text: &str, want: &str, optional: &str) {
     let object = json::parse(OBJECT).unwrap();
     let all = library::EXTENSIONS.iter();
-    let environment =
-        all.fold(CelEnvironment::standard(), |environment, library| environment.with(library)).variable("object");
+    let environment = all
+        .fold(CelEnvironment::standard(), |environment, library| environment.with(library))
+        .variable("object");
     let program = CelProgram::compile(text, &environment).unwrap();
     let bindings = CelBindings::new().with("object", &object);
     let reason = program.explain(&bindings, &mut CelCost::new(100_000));
@@ -61,8 +63,16 @@ fn the_element_that_decides_is_named() {
 
 #[test]
 fn a_missing_key_has_an_optional_form() {
-    check("object.b.c == 'x'", "object.b.c == 'x'=no such key: b [object.b.c=no such key: b]", "object.?b.?c.orValue('')");
-    check("object.b['k'] > 1", "object.b['k'] > 1=no such key: b [object.b['k']=no such key: b]", "object.?b[?'k'].orValue(0)");
+    check(
+        "object.b.c == 'x'",
+        "object.b.c == 'x'=no such key: b [object.b.c=no such key: b]",
+        "object.?b.?c.orValue('')",
+    );
+    check(
+        "object.b['k'] > 1",
+        "object.b['k'] > 1=no such key: b [object.b['k']=no such key: b]",
+        "object.?b[?'k'].orValue(0)",
+    );
     let missing = "no such key: limits";
     let want = format!("object.list.all(c, …)={missing} [object.list[1]: has(c.limits.cpu)={missing}]");
     check("object.list.all(c, has(c.limits.cpu))", &want, "c.?limits.?cpu.hasValue()");

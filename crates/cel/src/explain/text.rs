@@ -6,7 +6,7 @@ use crate::ast::{CelElement, CelExpr, CelNode};
 use crate::val::Val;
 
 /// Returns the text of `expr`; the body of a macro is `…` where `is_short`.
-pub(super) fn expression_text(expr: &CelExpr, is_short: bool) -> String {
+pub(crate) fn expression_text(expr: &CelExpr, is_short: bool) -> String {
     let mut text = String::new();
     // Writing to a `String` does not fail.
     let _ = ExpressionText { is_short }.write(&mut text, expr);
@@ -19,8 +19,17 @@ struct ExpressionText {
 
 /// The macros with variables, whose body is their last argument.
 const MACROS: [&str; 11] = [
-    "all", "exists", "exists_one", "existsOne", "filter", "map", "sortBy", "transformList", "transformMap",
-    "optMap", "optFlatMap",
+    "all",
+    "exists",
+    "exists_one",
+    "existsOne",
+    "filter",
+    "map",
+    "sortBy",
+    "transformList",
+    "transformMap",
+    "optMap",
+    "optFlatMap",
 ];
 
 impl ExpressionText {

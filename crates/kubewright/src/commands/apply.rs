@@ -1,5 +1,7 @@
 //! `apply`: runs rules on manifests and shows outcomes and changes.
 
+mod hint;
+
 use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
@@ -16,6 +18,7 @@ use crate::output::{
 use crate::progress::ProgressBar;
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
+use hint::WhyHint;
 
 /// Runs the command.
 ///
@@ -33,14 +36,21 @@ pub(crate) fn run_apply(
     let reviewer = inputs.reviewer(columns(arguments, &outputs));
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = ProgressBar::new();
-    let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    let (mut objects, mut counts, mut hint) = (0, OutcomeCounts::default(), WhyHint::default());
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| review(&reviewer, document, &outputs),
+        |document| {
+            let (mut row, prepared) = review(&reviewer, document, &outputs);
+            if arguments.verbatim {
+                row.outcomes.iter_mut().for_each(|outcome| outcome.reason = None);
+            }
+            (row, prepared)
+        },
         |(row, prepared), progress| {
             objects += 1;
             counts += row.counts;
+            hint.see(&row);
             bar.show(progress);
             // Renderers that `-o` does not open have no prepared rows.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -60,6 +70,7 @@ pub(crate) fn run_apply(
     };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
     let is_incomplete = print_diagnostics(&inputs.diagnostics, color.paint_errors());
+    hint.print(arguments, &outputs, is_incomplete);
     Ok(match (is_incomplete, counts.has_violations()) {
         (true, _) => ExitStatus::BadInput,
         (false, true) => ExitStatus::Violations,

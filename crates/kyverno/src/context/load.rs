@@ -144,9 +144,13 @@ impl VariableContext<'_> {
                 let made = Map::from([("data", field("data")), ("metadata", field("metadata"))]);
                 Ok(Sourced::own(made.into()))
             }
-            QueryAnswer::Absent => Err(Unresolved::Error(EvalError::new(format!(
-                "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
-            )))),
+            QueryAnswer::Absent => {
+                let message =
+                    format!("failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found");
+                let help = format!("`--world FILE` with that ConfigMap, or `--set {entry}.data.KEY=VALUE`");
+                let cause = format!("ConfigMap {namespace}/{name} is not given");
+                Err(Unresolved::Error(EvalError::new(message).because(cause, help)))
+            }
             QueryAnswer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
@@ -385,7 +389,9 @@ fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     let message = format!(
         "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
     );
-    Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
+    let (cause, help) =
+        (format!("{asked} is not known here"), format!("give `{entry}` a value in the values file, {how}"));
+    Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) }.because(cause, help))
 }
 
 /// How far the size of an entry is counted. More is too much, however much it is.

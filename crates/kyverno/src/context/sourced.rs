@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::EvalError;
-use kubewright_value::{Exhausted, Text, Value};
+use kubewright_engine::{EvalError, OutcomeReason};
+use kubewright_value::{Exhausted, Step, Text, Value};
 
 use super::super::tainted::{Tainted, join_parts};
 
@@ -20,7 +20,7 @@ pub(in super::super) struct Sourced {
 #[derive(Debug, Clone)]
 pub(in super::super) enum Unresolved {
     /// An object lacks a key; the message names it.
-    Missing(String),
+    Missing(EvalError),
     Error(EvalError),
 }
 
@@ -84,11 +84,46 @@ impl Unresolved {
     /// Returns the same with `prefix` before its message.
     #[must_use]
     pub(in super::super) fn within(self, prefix: &str) -> Self {
-        match self {
-            Self::Missing(message) => Self::Missing(format!("{prefix}{message}")),
-            Self::Error(error) => {
-                Self::Error(EvalError { message: format!("{prefix}{}", error.message), ..error })
+        self.changed(|error| {
+            // The innermost message is the cause.
+            let cause = error.message.clone();
+            EvalError { message: format!("{prefix}{cause}"), ..error }.because(cause, "")
+        })
+    }
+
+    /// Returns the same with better words for its cause.
+    #[must_use]
+    pub(in super::super) fn explained(self, better: impl FnOnce(OutcomeReason) -> OutcomeReason) -> Self {
+        self.changed(|mut error| {
+            let reason = error.reason.take().map(|reason| *reason).unwrap_or_default();
+            EvalError { reason: Some(Box::new(better(reason))), ..error }
+        })
+    }
+
+    /// Returns the same at `path` of the rule's document, of which it knows only the rest.
+    #[must_use]
+    pub(in super::super) fn below(self, path: &[Step]) -> Self {
+        self.changed(|mut error| {
+            if let Some(reason) = &mut error.reason {
+                reason.at = path.iter().chain(&reason.at).cloned().collect();
             }
+            error
+        })
+    }
+
+    fn changed(self, change: impl FnOnce(EvalError) -> EvalError) -> Self {
+        match self {
+            Self::Missing(error) => Self::Missing(change(error)),
+            Self::Error(error) => Self::Error(change(error)),
+        }
+    }
+
+    /// Returns the cause in plain words, and what to do about it.
+    pub(in super::super) fn cause(&self) -> (&str, &str) {
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        match &error.reason {
+            Some(reason) if !reason.text.is_empty() => (&reason.text, &reason.help),
+            _ => (&error.message, ""),
         }
     }
 
@@ -97,12 +132,17 @@ impl Unresolved {
         self.within(&format!("{step}: ")).into()
     }
 
+    /// Returns the path in the object of what is missing; empty where it is not known.
+    pub(in super::super) fn subject(&self) -> Vec<Step> {
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        error.reason.as_ref().map(|reason| reason.path.clone()).unwrap_or_default()
+    }
+
     /// Returns the message.
+    #[cfg(test)]
     pub(in super::super) fn message(&self) -> &str {
-        match self {
-            Self::Missing(message) => message,
-            Self::Error(error) => &error.message,
-        }
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        &error.message
     }
 
     /// Returns whether a default may take its place: no limit was reached, and no query is open.
@@ -123,8 +163,7 @@ impl From<Exhausted> for Unresolved {
 impl From<Unresolved> for EvalError {
     fn from(unresolved: Unresolved) -> Self {
         match unresolved {
-            Unresolved::Missing(message) => Self::new(message),
-            Unresolved::Error(error) => error,
+            Unresolved::Missing(error) | Unresolved::Error(error) => error,
         }
     }
 }

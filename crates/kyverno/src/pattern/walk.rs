@@ -6,6 +6,7 @@
 mod entry;
 
 use kubewright_engine::{TraceNode, TraceVerdict};
+use kubewright_value::text::{PathStyle, path_text};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::compile;
@@ -250,11 +251,12 @@ impl PatternComparison<'_> {
         // Other stops are told by their anchors.
         if kind == StopKind::Mismatch {
             self.notes.say(|| TraceNote {
-                what: place.text(),
+                what: path_text(&told.path, PathStyle::Quoted),
                 found: told.found.clone(),
-                wanted: told.wanted.clone(),
+                wanted: format!("wanted {}", told.wanted),
                 verdict: TraceVerdict::No,
                 at: told.at.clone(),
+                subject: told.path.clone(),
                 ..TraceNote::default()
             });
         }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kubewright_engine::EvalError;
+use crate::conditions;
+use kubewright_engine::{EvalError, OutcomeReason};
 use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseErrorKind, PathRoots};
 use kubewright_value::{Position, Text, Value};
 
@@ -147,7 +148,9 @@ impl TemplateVariable {
         };
         found.map_err(|unresolved| {
             let text = if is_deletion { on_deletion(&text) } else { Cow::Borrowed(text.as_str()) };
-            unresolved.within(&format!("failed to resolve {text} at path {}: ", self.place.text))
+            unresolved
+                .explained(|reason| explain_missing(reason, &text))
+                .within(&format!("failed to resolve {text} at path {}: ", self.place.text))
         })
     }
 
@@ -203,5 +206,19 @@ fn on_deletion(text: &str) -> Cow<'_, str> {
         Cow::Owned(text.replace("request.object", "request.oldObject"))
     } else {
         Cow::Borrowed(text)
+    }
+}
+
+/// Returns why the expression `text` has no value, with its remedy where none is known.
+fn explain_missing(reason: OutcomeReason, text: &str) -> OutcomeReason {
+    if reason.text.is_empty() || !reason.help.is_empty() {
+        return reason;
+    }
+    let read = conditions::LookedAt::of(text).filter(|read| !read.is_element);
+    OutcomeReason {
+        text: format!("`{{{{ {text} }}}}` has no value: {}", reason.text),
+        help: format!("write `{{{{ {text} || '' }}}}` where it may be missing"),
+        path: read.map(|read| read.path).unwrap_or_default(),
+        ..reason
     }
 }
