@@ -1,6 +1,6 @@
 //! Why an expression has its value: the parts that decided, each with the value it has.
 //!
-//! The expression is evaluated again part by part, with a cost of its own, and only where somebody asks why. Evaluation
+//! The expression is evaluated again part by part, with a cost of its own, and only where a reason is asked for. Evaluation
 //! itself records nothing. The walk follows the syntax tree, which has the names, and the plan, which has the slots.
 
 mod text;

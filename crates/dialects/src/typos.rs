@@ -194,8 +194,8 @@ mod tests {
         check(
             "kind: ClusterPolicy\napiVersion: kyverno.io/v1\nspec: {rules: [{match: {any: [{resources: {kinds: [Deploymnet, apps/v1/StatfulSet, Pod/exec, MyThing]}}]}}]}",
             &[
-                "KW-L008 3:65: no kind `Deploymnet` is known; did you mean `Deployment`?",
-                "KW-L008 3:77: no kind `StatfulSet` is known; did you mean `StatefulSet`?",
+                "KW-L008 3:52: no kind `Deploymnet` is known; did you mean `Deployment`?",
+                "KW-L008 3:64: no kind `StatfulSet` is known; did you mean `StatefulSet`?",
             ],
         );
         check(

@@ -388,7 +388,7 @@ impl CompiledCondition {
         }
         let Some(operator) = self.operator else {
             let message = format!("unknown operator `{}`", self.written.operator);
-            return Err(Unresolved::Error(EvalError::new(message)));
+            return Err(Unresolved::error(EvalError::new(message)));
         };
         let (mut of_key, mut of_value) = (None, None);
         let key = self.key.operand(key, &mut of_key);

@@ -18,7 +18,10 @@ pub(super) fn foreach_element_note(
     let (found, seen) = match verdict {
         CheckVerdict::Pass(_) => (String::new(), Seen::Yes),
         CheckVerdict::Skip(reason) | CheckVerdict::Nothing(reason) => (reason.to_string(), Seen::No),
-        CheckVerdict::Fail(failure) => (failure.message.clone(), Seen::No),
+        CheckVerdict::Fail(failure) => {
+            let reason = failure.reason.as_ref().map(|reason| reason.text.as_str());
+            (reason.unwrap_or(&failure.message).to_owned(), Seen::No)
+        }
         CheckVerdict::Error(error) => {
             let reason = error.reason.as_ref().filter(|reason| !reason.text.is_empty());
             (reason.map_or_else(|| error.message.clone(), |reason| reason.text.clone()), Seen::Error)

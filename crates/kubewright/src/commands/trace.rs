@@ -263,7 +263,8 @@ impl RuleTraceWriter {
         if !reason.help.is_empty() {
             text.push_str(&format!("      = help: {}\n", visible(&reason.help)));
         }
-        if is_message {
+        // The words that a rule language adds to its author's are in `-o json`.
+        if is_message || row.status != RuleStatus::Error {
             return text;
         }
         text.push_str(&self.paint.dim(&format!("    message: {}", visible(&row.message))));

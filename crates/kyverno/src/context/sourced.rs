@@ -20,8 +20,9 @@ pub(in super::super) struct Sourced {
 #[derive(Debug, Clone)]
 pub(in super::super) enum Unresolved {
     /// An object lacks a key; the message names it.
-    Missing(EvalError),
-    Error(EvalError),
+    Missing(Box<EvalError>),
+    // Boxed, because results of this type are on the stack of every level of nested entries.
+    Error(Box<EvalError>),
 }
 
 impl Sourced {
@@ -81,41 +82,53 @@ impl From<Tainted> for Sourced {
 }
 
 impl Unresolved {
+    /// Returns that a key is missing.
+    pub(in super::super) fn missing(error: EvalError) -> Self {
+        Self::Missing(Box::new(error))
+    }
+
+    /// Returns another error.
+    pub(in super::super) fn error(error: EvalError) -> Self {
+        Self::Error(Box::new(error))
+    }
+
     /// Returns the same with `prefix` before its message.
     #[must_use]
     pub(in super::super) fn within(self, prefix: &str) -> Self {
         self.changed(|error| {
+            let message = format!("{prefix}{}", error.message);
             // The innermost message is the cause.
-            let cause = error.message.clone();
-            EvalError { message: format!("{prefix}{cause}"), ..error }.because(cause, "")
+            if error.reason.is_none() {
+                let text = std::mem::take(&mut error.message);
+                error.reason = Some(Box::new(OutcomeReason { text, ..OutcomeReason::default() }));
+            }
+            error.message = message;
         })
     }
 
     /// Returns the same with better words for its cause.
     #[must_use]
     pub(in super::super) fn explained(self, better: impl FnOnce(OutcomeReason) -> OutcomeReason) -> Self {
-        self.changed(|mut error| {
+        self.changed(|error| {
             let reason = error.reason.take().map(|reason| *reason).unwrap_or_default();
-            EvalError { reason: Some(Box::new(better(reason))), ..error }
+            error.reason = Some(Box::new(better(reason)));
         })
     }
 
     /// Returns the same at `path` of the rule's document, of which it knows only the rest.
     #[must_use]
     pub(in super::super) fn below(self, path: &[Step]) -> Self {
-        self.changed(|mut error| {
+        self.changed(|error| {
             if let Some(reason) = &mut error.reason {
                 reason.at = path.iter().chain(&reason.at).cloned().collect();
             }
-            error
         })
     }
 
-    fn changed(self, change: impl FnOnce(EvalError) -> EvalError) -> Self {
-        match self {
-            Self::Missing(error) => Self::Missing(change(error)),
-            Self::Error(error) => Self::Error(change(error)),
-        }
+    fn changed(mut self, change: impl FnOnce(&mut EvalError)) -> Self {
+        let (Self::Missing(error) | Self::Error(error)) = &mut self;
+        change(error);
+        self
     }
 
     /// Returns the cause in plain words, and what to do about it.
@@ -156,14 +169,14 @@ impl Unresolved {
 
 impl From<Exhausted> for Unresolved {
     fn from(exhausted: Exhausted) -> Self {
-        Self::Error(exhausted.into())
+        Self::error(exhausted.into())
     }
 }
 
 impl From<Unresolved> for EvalError {
     fn from(unresolved: Unresolved) -> Self {
         match unresolved {
-            Unresolved::Missing(error) | Unresolved::Error(error) => error,
+            Unresolved::Missing(error) | Unresolved::Error(error) => *error,
         }
     }
 }

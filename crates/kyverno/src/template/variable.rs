@@ -139,7 +139,7 @@ impl TemplateVariable {
                 (Cow::Borrowed(&self.text), context.search(compiled, is_deletion))
             }
             VariableBody::Broken(reason) => {
-                (Cow::Borrowed(&self.text), Err(Unresolved::Error(EvalError::new(reason.as_str()))))
+                (Cow::Borrowed(&self.text), Err(Unresolved::error(EvalError::new(reason.as_str()))))
             }
             VariableBody::Composed(composed) => {
                 let (text, found) = composed.search(context, is_deletion)?;
@@ -158,7 +158,7 @@ impl TemplateVariable {
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         match &self.body {
             VariableBody::Fixed(compiled) => context.search(compiled, false),
-            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Broken(reason) => Err(Unresolved::error(EvalError::new(reason.as_str()))),
             VariableBody::Composed(composed) => composed.search(context, false)?.1,
         }
     }
@@ -169,7 +169,7 @@ impl TemplateVariable {
         let Some(variable) = composed.sole_variable() else { return Ok(()) };
         match variable.find(context)?.value {
             Value::String(_) => Ok(()),
-            _ => Err(Unresolved::Error(EvalError::new("jmespath value must be a string"))),
+            _ => Err(Unresolved::error(EvalError::new("jmespath value must be a string"))),
         }
     }
 
@@ -181,7 +181,7 @@ impl TemplateVariable {
     ) -> Result<Sourced, Unresolved> {
         match &self.body {
             VariableBody::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
-            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Broken(reason) => Err(Unresolved::error(EvalError::new(reason.as_str()))),
             VariableBody::Composed(composed) => {
                 let rendered = composed.render(context)?.1?;
                 let found = context.search_in(&rendered.compiled.usual.whole, value)?;

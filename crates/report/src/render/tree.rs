@@ -10,7 +10,7 @@ const MAX_COLUMN_WIDTH: usize = 60;
 /// The widest group that is written on one line.
 const MAX_LINE_WIDTH: usize = 240;
 /// How much of a value is shown.
-const MAX_VALUE_CHARACTERS: usize = 100;
+const MAX_VALUE_CHARACTERS: usize = 200;
 /// How much of a value is shown in a group where it is as wanted.
 const MAX_REMINDER_CHARACTERS: usize = 200;
 /// How deep a tree is shown.
