@@ -50,6 +50,25 @@ impl ConstraintsMatcher {
         }
     }
 
+    /// Returns which resources are named, and which one the request is about.
+    fn named_others(&self, resource: &str, request: &AdmissionRequest) -> String {
+        let one = |rule: &ResourceRule| {
+            let resources: Vec<&str> = rule.resources.iter().map(|one| one.value.as_str()).collect();
+            let group = |group: &Text| if group.is_empty() { "\"\"".to_owned() } else { group.to_string() };
+            let groups: Vec<String> = rule.groups.iter().map(group).collect();
+            format!("`{}` of {} {}", resources.join(", "), groups.join(", "), rule.versions.join(", "))
+        };
+        let named: Vec<String> = self.rules.iter().map(one).collect();
+        let kind = request.addressed();
+        let api = if kind.group.is_empty() { String::new() } else { format!("{}/", kind.group) };
+        format!(
+            "resourceRules name other resources or operations: {}; this is {} of `{resource}` of {api}{}",
+            named.join(" and "),
+            request.operation,
+            kind.version
+        )
+    }
+
     /// Returns nothing when the request is one of those, otherwise why it is not.
     pub(super) fn matches(
         &self,
@@ -61,7 +80,10 @@ impl ConstraintsMatcher {
         if !self.rules.is_empty()
             && !self.rules.iter().any(|rule| matches_resource_rule(rule, resource, request))
         {
-            return Ok(Some("resourceRules name other resources or operations".into()));
+            return Ok(Some(match evaluation.tracer.is_on() {
+                true => self.named_others(resource, request).into(),
+                false => "resourceRules name other resources or operations".into(),
+            }));
         }
         if self.exclude.iter().any(|rule| matches_resource_rule(rule, resource, request)) {
             return Ok(Some("excludeResourceRules exclude it".into()));

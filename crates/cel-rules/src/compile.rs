@@ -419,11 +419,16 @@ fn compile_problem(
     let mut problem = ExpressionProblem {
         code: code_of(error.kind),
         message: error.message,
-        help: String::new(),
+        help: error.help,
         path: text.path.clone(),
         place: Some((error.position, error.length)),
         upstream_words: None,
     };
+    if error.kind == CelCompileErrorKind::UnknownName
+        && word_at(&text.value, error.position) == Some("params")
+    {
+        problem.help = "set `paramKind` in the spec, and `paramRef` in the binding".to_owned();
+    }
     if let Some(name) = variable_at(&text.value, error.position)
         && error.kind == CelCompileErrorKind::UnknownName
     {
@@ -440,11 +445,25 @@ fn compile_problem(
 
 /// Returns the name behind `variables.` at a place in `text`.
 fn variable_at(text: &str, position: Position) -> Option<&str> {
+    leading_word(text_at(text, position)?.strip_prefix("variables.")?)
+}
+
+/// Returns the name at a place in `text`.
+fn word_at(text: &str, position: Position) -> Option<&str> {
+    leading_word(text_at(text, position)?)
+}
+
+/// Returns the name that `text` starts with.
+fn leading_word(text: &str) -> Option<&str> {
+    let end = text.find(|character: char| !character.is_alphanumeric() && character != '_');
+    text.get(..end.unwrap_or(text.len()))
+}
+
+/// Returns the rest of the line at a place in `text`.
+fn text_at(text: &str, position: Position) -> Option<&str> {
     let line = text.lines().nth(usize::try_from(position.line).ok()?.checked_sub(1)?)?;
     let (start, _) = line.char_indices().nth(usize::try_from(position.column).ok()?.checked_sub(1)?)?;
-    let rest = line.get(start..)?.strip_prefix("variables.")?;
-    let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
-    rest.get(..end.unwrap_or(rest.len()))
+    line.get(start..)
 }
 
 fn code_of(kind: CelCompileErrorKind) -> &'static Code {

@@ -14,6 +14,7 @@ mod judge;
 mod mutate;
 mod params;
 mod paths;
+mod reasons;
 pub mod request;
 mod respond;
 mod scope;

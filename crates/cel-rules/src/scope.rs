@@ -13,6 +13,7 @@ use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::generate::GeneratedObject;
 use super::host::VerifiedImages;
+use super::reasons::ReasonNotes;
 use super::request::resource_value;
 use super::{CelExpression, LazyVariable, request};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -22,6 +23,9 @@ const MAX_EXPRESSION_COST: u64 = 1_000_000;
 
 /// The largest cost of all expressions of a rule together, for one object.
 const MAX_RULE_COST: u64 = 10_000_000;
+
+/// The largest cost of finding out why an expression has its value.
+const MAX_EXPLANATION_COST: u64 = 1_000_000;
 
 /// How much work that costs nothing in a cluster, such as compiling patterns, the expressions of a rule may cause.
 const MAX_RULE_WORK: u64 = 30_000_000;
@@ -177,7 +181,11 @@ impl<'a> ExpressionScope<'a> {
     ) -> Result<Val<'a>, ExpressionFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(expression);
-        self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
+        let is_explained = self.note_reasons(expression, &result);
+        self.notes.borrow_mut().close(|| {
+            let note = expression_note(expression, what(), &result);
+            if is_explained { TraceNote { help: String::new(), ..note } } else { note }
+        });
         result.map_err(|error| self.stopped(expression, &error))
     }
 
@@ -223,6 +231,33 @@ impl<'a> ExpressionScope<'a> {
             ..spent
         });
         result
+    }
+
+    /// Adds why the result is what it is, where a trace was requested, and returns whether there is a reason. What this
+    /// costs is not charged to the rule.
+    fn note_reasons(
+        &'a self,
+        expression: &'a CelExpression,
+        result: &Result<Val<'a>, cel::CelError>,
+    ) -> bool {
+        let is_asked = match result {
+            Ok(Val::Bool(holds)) => !holds,
+            Ok(_) => false,
+            Err(error) => !matches!(error.kind, CelErrorKind::Limit | CelErrorKind::Host(_)),
+        };
+        if !is_asked || !self.notes.borrow().is_on() {
+            return false;
+        }
+        let (spent, generated) = (self.spent.get(), self.generated.borrow().len());
+        let bindings = CelBindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
+        let mut cost = CelCost::new(MAX_EXPLANATION_COST).with_deadline(spent.deadline);
+        let reason = expression.program.explain(&bindings, &mut cost);
+        self.generated.borrow_mut().truncate(generated);
+        self.spent.set(spent);
+        let reasons = ReasonNotes::of(&reason, self.object.get(), &expression.path);
+        let is_explained = !reasons.is_empty();
+        reasons.into_iter().for_each(|note| self.notes.borrow_mut().say(|| note));
+        is_explained
     }
 
     /// Runs `make` with the bytes that the rule has left.

@@ -19,6 +19,8 @@ pub struct CelCompileError {
     pub length: u32,
     /// The kind of error.
     pub kind: CelCompileErrorKind,
+    /// What to write instead; may be empty.
+    pub help: String,
 }
 
 /// The kinds of [`CelCompileError`].
@@ -47,6 +49,7 @@ impl CelCompileError {
             position: Position::of(text, start),
             length: u32::try_from(covered).unwrap_or(u32::MAX).max(1),
             kind,
+            help: String::new(),
         }
     }
 }

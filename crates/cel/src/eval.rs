@@ -18,6 +18,8 @@ use super::function::{CelCallContext, PatternCache};
 use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement, PlannedStructure};
 use super::val::{ListVal, MapEntries, MapVal, Val};
 
+pub(super) use path::read_item;
+
 /// The cost of making a list.
 const LIST_COST: u64 = 10;
 

@@ -115,6 +115,18 @@ impl TraceNotes {
         group.iter_mut().skip(mark).for_each(|note| note.below(path));
     }
 
+    /// Prefixes `path` to the part of the object that the notes of the open group are about.
+    pub fn rebase_subjects(&mut self, path: &[Step]) {
+        let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
+        group.iter_mut().for_each(|note| note.subject_below(path));
+    }
+
+    /// Places every note since `mark` that has no place elsewhere at `location`.
+    pub fn place_elsewhere(&mut self, mark: usize, location: &Location) {
+        let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
+        group.iter_mut().skip(mark).for_each(|note| note.elsewhere_at(location));
+    }
+
     /// Returns how many notes the open group has.
     pub fn mark(&self) -> usize {
         self.open.as_ref().and_then(|open| open.last()).map_or(0, Vec::len)
@@ -140,6 +152,18 @@ impl TraceNote {
             }
         }
         self
+    }
+
+    fn subject_below(&mut self, path: &[Step]) {
+        if !self.subject.is_empty() {
+            self.subject = path.iter().chain(&self.subject).cloned().collect();
+        }
+        self.children.iter_mut().for_each(|child| child.subject_below(path));
+    }
+
+    fn elsewhere_at(&mut self, location: &Location) {
+        self.elsewhere.get_or_insert_with(|| location.clone());
+        self.children.iter_mut().for_each(|child| child.elsewhere_at(location));
     }
 
     fn below(&mut self, path: &[Step]) {

@@ -5,6 +5,7 @@
 
 mod exceptions;
 mod load;
+mod typos;
 
 pub use exceptions::{AdmittedExceptions, admitted_exceptions};
 pub use kubewright_admission::is_missing_binding;

@@ -8,7 +8,7 @@ use kubewright_engine::{Code, Diagnostic, Dialect, Rule, SetProgram, reading_cod
 use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
-use crate::{DialectOptions, all_dialects};
+use crate::{DialectOptions, all_dialects, typos};
 
 kubewright_engine::codes! {
     /// The codes of documents that no dialect reads alone.
@@ -89,6 +89,7 @@ fn sort_by_dialect<'d>(
 pub fn rule_file_codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend(LOADING_CODES);
+    codes.extend(typos::TYPO_CODES);
     codes.extend(bounded::CODES);
     codes.extend(kubewright_cel_rules::diagnostics::CODES);
     codes.extend(all_dialects(&DialectOptions::default()).iter().flat_map(|dialect| dialect.codes()));
@@ -109,6 +110,8 @@ fn compile_one(
         list.push(unclaimed_diagnostic(document));
         return;
     };
+    loaded.diagnostics.extend(typos::check_version(document));
+    loaded.diagnostics.extend(typos::check_kinds(document));
     let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
     let compiled = bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, budget);
     loaded.rules.extend(compiled.rules);
@@ -131,12 +134,14 @@ fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
         }
         ref other => format!("expected a rule, found {}", other.kind()),
     };
+    let meant = typos::meant_kind(document);
     let help = match crate::is_exception_document(document) {
         true => {
             "exceptions are passed with `--exceptions`; `--exceptions-within-policies` takes those among rules"
         }
         false => "resources are passed with `-r`, objects that rules look up with `--world`",
     };
+    let help = meant.unwrap_or_else(|| help.to_owned());
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }
 

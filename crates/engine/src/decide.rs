@@ -142,6 +142,7 @@ impl Engine {
             bytes: 0,
             left: settings.total,
             is_unfinished: false,
+            unreported: 0,
             message_bytes: MAX_MESSAGES_BYTES,
             trace_nodes: MAX_TRACE_NODES,
         };
@@ -163,6 +164,7 @@ impl Engine {
             is_allowed,
             outcomes: run.outcomes,
             object: run.written.unwrap_or(run.object),
+            unreported: run.unreported,
             queries: run.queries,
             is_unfinished: run.is_unfinished,
         }
@@ -203,6 +205,7 @@ struct DecisionRun<'a> {
     // What all rules together may still spend.
     left: Option<u64>,
     is_unfinished: bool,
+    unreported: usize,
     // What messages may still take.
     message_bytes: usize,
     // How many nodes traces may still have.
@@ -377,7 +380,7 @@ impl<'a> DecisionRun<'a> {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
-        let (mut effect, properties) = attempt.evaluate(self, rule, program);
+        let (mut effect, OutcomeAnnotations { properties, reason }) = attempt.evaluate(self, rule, program);
         self.spend(rule, &mut attempt);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
@@ -387,7 +390,10 @@ impl<'a> DecisionRun<'a> {
                 Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
         }
         let effects = match effect {
-            Ok(Effect::NotReported(_)) if !self.settings.is_traced => return Vec::new(),
+            Ok(Effect::NotReported(_)) if !self.settings.is_traced => {
+                self.unreported += 1;
+                return Vec::new();
+            }
             Ok(Effect::Each(effects)) if effects.is_empty() && !self.settings.is_traced => return Vec::new(),
             Ok(Effect::Each(effects)) if effects.is_empty() => {
                 vec![Ok(Effect::NotReported("there is no object to change".into()))]
@@ -397,7 +403,12 @@ impl<'a> DecisionRun<'a> {
         };
         let each = effects.into_iter().map(|effect| self.outcome_of(rule, effect));
         let mut outcomes: Vec<RuleOutcome> = each
-            .map(|outcome| RuleOutcome { is_judged: true, properties: properties.clone(), ..outcome })
+            .map(|outcome| RuleOutcome {
+                is_judged: true,
+                properties: properties.clone(),
+                reason: outcome.reason.or_else(|| reason.clone()),
+                ..outcome
+            })
             .collect();
         if let Some(first) = outcomes.first_mut() {
             *first = attempt.traced(first.clone(), rule);
@@ -469,7 +480,8 @@ impl<'a> DecisionRun<'a> {
         let outcome = rule_outcome(rule, RuleStatus::Error, error.message.into());
         let location = error.location.or(outcome.location);
         let is_refusal = rule.refuses_on_error && !error.is_tolerated;
-        RuleOutcome { location, is_refusal, error: Some(error.kind), ..outcome }
+        let path = error.reason.as_ref().map(|reason| reason.path.clone()).unwrap_or_default();
+        RuleOutcome { location, is_refusal, path, error: Some(error.kind), reason: error.reason, ..outcome }
     }
 }
 
@@ -491,6 +503,7 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         rule: Arc::clone(&rule.id),
         status,
         error: None,
+        reason: None,
         message,
         template: Text::default(),
         path: Vec::new(),
@@ -516,6 +529,12 @@ struct RuleAttempt {
     tracer: Tracer,
 }
 
+/// What a rule says beside its effect.
+struct OutcomeAnnotations {
+    properties: Vec<(Text, Text)>,
+    reason: Option<Box<crate::OutcomeReason>>,
+}
+
 impl RuleAttempt {
     fn new(settings: &DecisionSettings, allowance: Limits, trace_nodes: usize) -> Self {
         let tracer = if settings.is_traced { Tracer::within(trace_nodes) } else { Tracer::off() };
@@ -527,14 +546,14 @@ impl RuleAttempt {
         Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
     }
 
-    /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object. Returns the properties of its
-    /// outcome too.
+    /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object. Returns what it says
+    /// beside the effect too.
     fn evaluate(
         &mut self,
         run: &mut DecisionRun<'_>,
         rule: &Rule,
         program: &dyn RuleProgram,
-    ) -> (Result<Effect, EvalError>, Vec<(Text, Text)>) {
+    ) -> (Result<Effect, EvalError>, OutcomeAnnotations) {
         let mut evaluation = self.evaluation(run, rule);
         let effect = match rule.action {
             RuleAction::Mutate => program.evaluate(&mut run.object, &mut evaluation),
@@ -542,7 +561,7 @@ impl RuleAttempt {
                 program.evaluate(&mut run.object.clone(), &mut evaluation)
             }
         };
-        (effect, evaluation.properties)
+        (effect, OutcomeAnnotations { properties: evaluation.properties, reason: evaluation.reason })
     }
 
     /// Returns `outcome` with the trace of the rule, if traces are kept.

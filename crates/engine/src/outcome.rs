@@ -18,6 +18,8 @@ pub struct RuleOutcome {
     pub status: RuleStatus,
     /// What kind of error it is; only for [`RuleStatus::Error`].
     pub error: Option<EvalErrorKind>,
+    /// The outcome in plain words, if there are better ones than the message.
+    pub reason: Option<Box<OutcomeReason>>,
     /// The message in one line; may be empty.
     pub message: Text,
     /// The message as written in the rule, with its expressions; empty if there is none.
@@ -52,6 +54,21 @@ pub struct RuleOutcome {
     pub properties: Vec<(Text, Text)>,
     /// The trace, if traces are kept.
     pub trace: Option<Box<TraceNode>>,
+}
+
+/// An outcome in plain words, beside the message in the words of the rule language.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutcomeReason {
+    /// What is wrong, in one line, or why the rule has no answer; empty where the message says it.
+    pub text: String,
+    /// What the rule wants at the path; empty where that is not one value.
+    pub wanted: String,
+    /// What to do about it; may be empty.
+    pub help: String,
+    /// The path in the object of what could not be read; empty where no part of the object is missing.
+    pub path: Vec<Step>,
+    /// The place in the document of the rule; empty where it is not known.
+    pub at: Vec<Step>,
 }
 
 /// The status of an outcome.
@@ -101,6 +118,8 @@ pub struct EvalError {
     pub location: Option<Location>,
     /// Whether the request is admitted despite the error, because a violation would only have been reported.
     pub is_tolerated: bool,
+    /// The cause in plain words, if they are better than the message.
+    pub reason: Option<Box<OutcomeReason>>,
 }
 
 /// The kinds of errors of a rule.
@@ -128,13 +147,19 @@ impl EvalError {
     /// Returns an error of the rule itself.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Evaluation, message: message.into(), location: None, is_tolerated: false }
+        Self {
+            kind: EvalErrorKind::Evaluation,
+            message: message.into(),
+            location: None,
+            is_tolerated: false,
+            reason: None,
+        }
     }
 
     /// Returns the error of a rule that reached a limit.
     #[must_use]
     pub fn limit(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: message.into(), location: None, is_tolerated: false }
+        Self { kind: EvalErrorKind::Limit, ..Self::new(message) }
     }
 
     /// Returns the error of a rule whose query is not answered yet.
@@ -145,6 +170,7 @@ impl EvalError {
             kind: EvalErrorKind::Query(Box::new(query)),
             location: None,
             is_tolerated: false,
+            reason: None,
         }
     }
 
@@ -166,6 +192,15 @@ impl EvalError {
         Self::new(format!("{query} may not be looked up: {why}"))
     }
 
+    /// Returns this error with its cause in plain words, unless it has one, and what to do about it.
+    #[must_use]
+    pub fn because(mut self, text: impl Into<String>, help: impl Into<String>) -> Self {
+        self.reason.get_or_insert_with(|| {
+            Box::new(OutcomeReason { text: text.into(), help: help.into(), ..OutcomeReason::default() })
+        });
+        self
+    }
+
     /// Returns this error, placed at `location`.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {
@@ -176,7 +211,7 @@ impl EvalError {
 
 impl From<Exhausted> for EvalError {
     fn from(limit: Exhausted) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: limit.to_string(), location: None, is_tolerated: false }
+        Self::limit(limit.to_string())
     }
 }
 
@@ -189,6 +224,8 @@ pub struct Decision {
     pub outcomes: Vec<RuleOutcome>,
     /// The object after all changes.
     pub object: Value,
+    /// How many rules apply and have nothing to report, because the object has nothing that they check.
+    pub unreported: usize,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
     /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{AdmissionPhase, EvalError, Query, QueryAnswer, RuleScope, Tracer, WorldView};
+use crate::{AdmissionPhase, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope, Tracer, WorldView};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, object_title, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
@@ -228,6 +228,8 @@ pub struct Evaluation<'a> {
     pub(crate) cache: &'a DecisionCache,
     /// Further properties of the outcome for reports, by name; they win over those of the rule.
     pub properties: Vec<(Text, Text)>,
+    /// The outcome in plain words, where the rule fails and has better ones than its message.
+    pub reason: Option<Box<OutcomeReason>>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -240,7 +242,7 @@ impl<'a> Evaluation<'a> {
         tracer: &'a mut Tracer,
         cache: &'a DecisionCache,
     ) -> Self {
-        Self { request, world, budget, tracer, cache, properties: Vec::new() }
+        Self { request, world, budget, tracer, cache, properties: Vec::new(), reason: None }
     }
 
     /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.

@@ -256,14 +256,28 @@ fn similar_sibling(path: &Path) -> Option<String> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let (name, stem) = (path.file_name()?, path.file_stem()?.to_str()?);
-    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| PathBuf::from(entry.file_name()));
-    let others: Vec<PathBuf> = entries.filter(|other| other.as_os_str() != name).collect();
-    let stem_of = |other: &PathBuf| other.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
-    let stems: Vec<String> = others.iter().filter_map(stem_of).collect();
-    let near = kubewright_engine::nearest_word(stem, stems.iter().map(String::as_str))?;
-    let near = others.iter().find(|other| stem_of(other).as_deref() == Some(near))?;
+    let name = path.file_name()?.to_str()?;
+    let names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let near = nearest_file_name(name, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).to_string_lossy().into_owned())
+}
+
+/// Returns the nearest of `names`, which is not `name` itself. Only what stands before the extension is compared.
+fn nearest_file_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    fn stem(name: &str) -> &str {
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
+    let (own, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let others: Vec<&str> = names.filter(|other| *other != name).collect();
+    let near = kubewright_engine::nearest_word(own, others.iter().copied().map(stem))
+        .or_else(|| others.iter().copied().map(stem).find(|other| *other == own))?;
+    let is_it = |other: &&&str| stem(other) == near;
+    let same = others.iter().filter(is_it).find(|other| other.ends_with(extension));
+    same.or_else(|| others.iter().find(is_it)).copied()
 }
 
 /// A walk through a folder. Each file and folder is read once, by whichever link it is reached first.

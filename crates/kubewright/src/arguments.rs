@@ -21,6 +21,7 @@ mod selector;
 #[cfg(feature = "serve")]
 mod serve;
 mod shared;
+mod why;
 
 use std::path::PathBuf;
 
@@ -56,6 +57,7 @@ pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
+pub(crate) use why::{TraceChoice, WhyArguments};
 
 const EXAMPLES: &str = "\
 Without a command, the repository of a kubewright.yaml is checked: lint, apply and test.
@@ -126,6 +128,8 @@ pub(crate) enum CliCommand {
     Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
     Trace(Box<TraceArguments>),
+    /// Show what every rule says about one object, and why
+    Why(Box<WhyArguments>),
     /// Show the objects on which two sets of rules differ
     Diff(Box<DiffArguments>),
     /// Show what rules would newly refuse, warn of and change
@@ -396,6 +400,10 @@ pub(crate) struct ApplyArguments {
     /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// Show the messages of rules in the table as their rule language words them
+    #[arg(long)]
+    pub(crate) verbatim: bool,
 }
 
 /// Runs the cases of test files.
@@ -550,9 +558,12 @@ pub(crate) struct TraceArguments {
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
 
-    /// Only this object, whether or not it is a leader: `Kind/namespace/name` or `Kind/name`; may be repeated
-    #[arg(long = "object", value_name = "OBJECT", help_heading = "Options for patterns")]
+    /// Only this object: `Kind/namespace/name` or `Kind/name`, for rules also with `*` and `?`; may be repeated
+    #[arg(long = "object", value_name = "OBJECT")]
     pub(crate) named: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: TraceChoice,
 
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) values: TraitValues,

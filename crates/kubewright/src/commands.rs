@@ -37,6 +37,7 @@ mod serve;
 mod sign;
 mod test;
 mod trace;
+mod why;
 
 use clap::Parser as _;
 
@@ -79,6 +80,7 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
         CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
         CliCommand::Explain(arguments) => explain::run_explain(&arguments),
         CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),
+        CliCommand::Why(arguments) => why::run_why(&arguments, color),
         #[cfg(feature = "serve")]
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),

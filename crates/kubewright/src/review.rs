@@ -2,7 +2,7 @@
 
 use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
-use kubewright_report::{Columns, ObjectReview, ObjectRow};
+use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
 use kubewright_value::Document;
 
 use crate::fixtures::{FileWorld, OldObjects};
@@ -29,6 +29,8 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) is_lenient: bool,
     /// Why objects are reviewed; without it every rule is evaluated.
     pub(crate) evaluation_mode: Option<EvaluationMode>,
+    /// How many rules there are as their authors wrote them, without those that are derived from them.
+    pub(crate) written_rules: usize,
     /// What the outputs need to know.
     pub(crate) columns: Columns,
 }
@@ -79,7 +81,11 @@ impl Reviewer<'_> {
         });
         let review =
             ObjectReview { document, request: &request, decision, changed, is_lenient: self.is_lenient };
-        ObjectRow::new(review, self.columns)
+        let unmatched = UnmatchedRules {
+            out_of_scope: self.written_rules.saturating_sub(review.decision.unreported),
+            empty: review.decision.unreported,
+        };
+        ObjectRow { unmatched, ..ObjectRow::new(review, self.columns) }
     }
 }
 

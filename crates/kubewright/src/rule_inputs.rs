@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Rule};
 use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
 use kubewright_report::text::listed_paths;
@@ -166,6 +167,7 @@ impl RuleInputs {
             user: &self.user,
             is_lenient: false,
             evaluation_mode: self.evaluation_mode,
+            written_rules: count_written_rules(self.engine.rules()),
             columns,
         }
     }
@@ -194,6 +196,12 @@ pub(crate) fn require_manifests(resources: &[String]) -> Result<(), CommandFailu
             .help("name them with `-r`, or write `resources` into kubewright.yaml"));
     }
     Ok(())
+}
+
+/// Returns how many rules there are, those at one place counted once: autogen derives several from one.
+pub(crate) fn count_written_rules(rules: &[Arc<Rule>]) -> usize {
+    let places = rules.iter().map(|rule| (&rule.location.source.name, rule.location.position));
+    places.collect::<HashSet<_>>().len()
 }
 
 /// Returns `rules` with all places that exceptions are read from. Standard input can be read only once.

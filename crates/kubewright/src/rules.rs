@@ -10,13 +10,13 @@ use kubewright_engine::{
 };
 use kubewright_files as files;
 use kubewright_graph::References;
-use kubewright_k8s::AdmissionRequest;
+use kubewright_k8s::{AdmissionRequest, BUILT_IN_KINDS};
 use kubewright_modrule::ModRuleOptions;
 use kubewright_report::ignores::fits_rule;
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
-use kubewright_value::suggest::did_you_mean;
+use kubewright_value::suggest::{did_you_mean, nearest_misspelling};
 use kubewright_value::{Document, Text};
 
 use crate::arguments::{RuleArguments, RuleOptions, RuleSelection, severity_of_rule};
@@ -232,8 +232,12 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)
     {
-        let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-        return format!("it is about kind {} only", kinds.join(", "));
+        let names: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+        let misspelt =
+            kinds.iter().find_map(|kind| misspelt_kind(kind, &request.kind.kind).map(|near| (kind, near)));
+        let place = written_at(rule, misspelt.as_ref().map(|(kind, _)| *kind).or(kinds.first()));
+        let near = misspelt.map_or_else(String::new, |(_, near)| format!("; {}", did_you_mean(near)));
+        return format!("it is about kind {} only{place}{near}", names.join(", "));
     }
     if !scope.operations.contains(request.operation) {
         return format!("it is not about the operation {}", request.operation);
@@ -253,6 +257,29 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
             format!("it is about {} only", names.join(" and "))
         }
         NamespaceScope::Any => "it is about other objects".to_owned(),
+    }
+}
+
+/// Returns the kind that `kind` is a misspelling of: that of the object, or one that is known; nothing for a known kind.
+fn misspelt_kind(kind: &str, of_object: &str) -> Option<String> {
+    let known = BUILT_IN_KINDS.iter().flat_map(|(.., kinds)| kinds.iter().copied());
+    nearest_misspelling(kind, known.chain([of_object])).map(str::to_owned)
+}
+
+/// The lines of a rule in which a kind is looked for.
+const MAX_RULE_LINES: u32 = 200;
+
+/// Returns ` (FILE:LINE:COLUMN)` of the first line of a rule that has `kind` in it; empty where none has.
+fn written_at(rule: &Rule, kind: Option<&Text>) -> String {
+    let (source, start) = (&rule.location.source, rule.location.position.line);
+    let Some(kind) = kind else { return String::new() };
+    let find = |line: u32| {
+        let text = source.line(line)?;
+        Some((line, text.get(..text.find(kind.as_str())?)?.chars().count() + 1))
+    };
+    match (start..start.saturating_add(MAX_RULE_LINES)).find_map(find) {
+        Some((line, column)) => format!(" ({}:{line}:{column})", source.name),
+        None => String::new(),
     }
 }
 

@@ -43,6 +43,8 @@ mod scan;
 mod trace_schema;
 #[path = "cli/traits.rs"]
 mod traits;
+#[path = "cli/why.rs"]
+mod why;
 
 use std::fs;
 use std::io::Write as _;

@@ -179,9 +179,7 @@ impl ConditionVerdict<'_> {
 
     /// Returns the path that the deciding condition reads, where it is one.
     pub(super) fn looked_at(&self) -> Option<LookedAt> {
-        let variables = self.decided?.key.template.variables();
-        let [only] = variables.as_slice() else { return None };
-        LookedAt::of(only.text())
+        self.decided?.looked_at()
     }
 
     /// Returns the messages as they are written, joined.
@@ -210,7 +208,7 @@ pub(super) struct LookedAt {
 
 impl LookedAt {
     /// Returns the path that an expression reads first: `spec.replicas` for `request.object.spec.replicas || `1``.
-    fn of(expression: &str) -> Option<Self> {
+    pub(super) fn of(expression: &str) -> Option<Self> {
         let roots = [("request.object.", false), ("request.oldObject.", false), ("element.", true)];
         let (path, is_element) = roots
             .into_iter()
@@ -321,6 +319,13 @@ fn evaluate_until<'c>(
 }
 
 impl CompiledCondition {
+    /// Returns the path that the key reads, where it is one.
+    fn looked_at(&self) -> Option<LookedAt> {
+        let variables = self.key.template.variables();
+        let [only] = variables.as_slice() else { return None };
+        LookedAt::of(only.text())
+    }
+
     fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
@@ -329,12 +334,43 @@ impl CompiledCondition {
         let (mut found, mut wanted) = (String::new(), String::new());
         let shown = notes.is_on().then_some((&mut found, &mut wanted));
         let outcome = self.compare(context, shown);
-        notes.say(|| TraceNote {
-            found: outcome.as_ref().map_or_else(|error| error.message().to_owned(), |_| found),
-            wanted,
-            ..TraceNote::new(self.written.what.clone(), looked(&outcome), self.at.clone())
+        let outcome = outcome.map_err(|unresolved| unresolved.below(&self.at));
+        notes.say(|| {
+            let (cause, help) = outcome.as_ref().err().map(Unresolved::cause).unwrap_or_default();
+            let subject = match &outcome {
+                Ok(_) => self
+                    .looked_at()
+                    .filter(|found| !found.is_element)
+                    .map(|found| found.path)
+                    .unwrap_or_default(),
+                Err(unresolved) => unresolved.subject(),
+            };
+            TraceNote {
+                found: if cause.is_empty() { found } else { cause.to_owned() },
+                wanted: match &outcome {
+                    Ok(true) => format!("holds: {wanted}"),
+                    Ok(false) => format!("does not hold: {wanted}"),
+                    Err(_) => String::new(),
+                },
+                subject,
+                help: help.to_owned(),
+                ..TraceNote::new(self.written.what.clone(), looked(&outcome), self.at.clone())
+            }
         });
         outcome
+    }
+
+    /// Returns both sides for a trace, with their types where text is compared with a number or a boolean.
+    fn shown(&self, key: Option<&Tainted>, value: Option<&Tainted>) -> (String, String) {
+        let (key, value) = (self.key.plain(key), self.value.plain(value));
+        let (found, wanted) = (TraceNode::show(&key), TraceNode::show(&value));
+        let operator = &self.written.operator;
+        match (scalar_type(&key), scalar_type(&value)) {
+            (Some(one), Some(other)) if one != other => {
+                (format!("{found} ({one})"), format!("{operator} {wanted} ({other})"))
+            }
+            _ => (found, format!("{operator} {wanted}")),
+        }
     }
 
     fn compare(
@@ -348,12 +384,11 @@ impl CompiledCondition {
         let key = self.key.resolve(context).map_err(of_key)?;
         let value = self.value.resolve(context).map_err(of_value)?;
         if let Some((found, wanted)) = shown {
-            *found = self.key.shown(key.as_ref());
-            *wanted = self.value.shown(value.as_ref());
+            (*found, *wanted) = self.shown(key.as_ref(), value.as_ref());
         }
         let Some(operator) = self.operator else {
             let message = format!("unknown operator `{}`", self.written.operator);
-            return Err(Unresolved::Error(EvalError::new(message)));
+            return Err(Unresolved::error(EvalError::new(message)));
         };
         let (mut of_key, mut of_value) = (None, None);
         let key = self.key.operand(key, &mut of_key);
@@ -385,10 +420,10 @@ impl ConditionOperand {
         }
     }
 
-    fn shown(&self, resolved: Option<&Tainted>) -> String {
-        match (resolved, self.template.constant()) {
-            (Some(mixed), _) => TraceNode::show(&mixed.plain()),
-            (None, constant) => constant.map(TraceNode::show).unwrap_or_default(),
+    fn plain(&self, resolved: Option<&Tainted>) -> Value {
+        match resolved {
+            Some(mixed) => mixed.plain().into_owned(),
+            None => self.template.constant().cloned().unwrap_or_default(),
         }
     }
 }
@@ -445,6 +480,16 @@ impl ConditionReader<'_> {
             ..problem
         }));
         template
+    }
+}
+
+/// Returns the type of a value that is neither a list nor an object, nor null.
+fn scalar_type(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::String(_) => Some("a string"),
+        Value::Bool(_) => Some("a boolean"),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        _ => Some("a number"),
     }
 }
 

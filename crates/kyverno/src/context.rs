@@ -455,12 +455,13 @@ fn evaluate_jmespath(
     match expression.find(root, budget) {
         Ok(JmesPathLookup::Value(value)) => Ok(value.into_owned()),
         Ok(JmesPathLookup::Missing(key)) => {
-            Err(Unresolved::Missing(format!("Unknown key \"{key}\" in path")))
+            let message = format!("Unknown key \"{key}\" in path");
+            Err(Unresolved::missing(EvalError::new(message).because(format!("there is no key `{key}`"), "")))
         }
         Err(error) if error.kind == JmesPathErrorKind::Limit => {
-            Err(Unresolved::Error(EvalError::limit(error.message)))
+            Err(Unresolved::error(EvalError::limit(error.message)))
         }
-        Err(error) => Err(Unresolved::Error(EvalError::new(error.message))),
+        Err(error) => Err(Unresolved::error(EvalError::new(error.message))),
     }
 }
 

@@ -11,7 +11,9 @@ pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleBranch, RuleId, RuleProgram};
+use kubewright_engine::{
+    Applies, Effect, EvalError, Evaluation, OutcomeReason, RuleBranch, RuleId, RuleProgram,
+};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Location, Step, Text, Value};
 
@@ -96,6 +98,7 @@ pub(super) struct FailureActions {
 /// An exception from the rule.
 pub(super) struct CompiledException {
     pub(super) key: Text,
+    pub(super) location: Location,
     pub(super) matcher: MatchExclude,
     pub(super) conditions: Option<ConditionSet>,
     /// The exclusions from the Pod Security Standards; without any, the whole rule is skipped.
@@ -156,6 +159,8 @@ pub(super) struct RuleViolation {
     pub(super) at: Vec<Step>,
     /// Properties of the row in reports.
     pub(super) properties: Vec<(Text, Text)>,
+    /// The violation in plain words.
+    pub(super) reason: Option<Box<OutcomeReason>>,
 }
 
 /// Where the path of a failure starts.
@@ -178,6 +183,7 @@ impl RuleViolation {
             from: PathOrigin::Element,
             at: Vec::new(),
             properties: Vec::new(),
+            reason: None,
         }
     }
 }
@@ -426,10 +432,12 @@ impl ValidateRule {
         let (mark, path) = (notes.mark(), &conditions.path);
         notes.open();
         let result = conditions.value.evaluate(context, notes);
-        notes.close(|| trace::conditions_note("deny", &result));
+        notes.close(|| trace::deny_note(&result));
         notes.rebase(mark, path);
         match result {
-            Err(unresolved) => CheckVerdict::Error(step_error("failed to check deny conditions", unresolved)),
+            Err(unresolved) => {
+                CheckVerdict::Error(step_error("failed to check deny conditions", unresolved.below(path)))
+            }
             Ok(verdict) if !verdict.holds => CheckVerdict::Pass(self.message.passed.clone()),
             Ok(verdict) => {
                 let message = self.message.denied(Some(&verdict), context);
@@ -441,7 +449,16 @@ impl ValidateRule {
                     _ => PathOrigin::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                CheckVerdict::Fail(RuleViolation { template, path, from, at, ..RuleViolation::new(message) })
+                let text = message.clone();
+                let reason = Some(Box::new(OutcomeReason { text, ..OutcomeReason::default() }));
+                CheckVerdict::Fail(RuleViolation {
+                    template,
+                    path,
+                    from,
+                    at,
+                    reason,
+                    ..RuleViolation::new(message)
+                })
             }
         }
     }
@@ -462,10 +479,12 @@ impl ValidateRule {
             notes.say(|| near.note());
         }
         for exception in &self.exceptions {
+            let mark = notes.mark();
             notes.open();
             let reason = exception.matcher.matches(object, operation, evaluation, notes);
             let is_about = matches!(reason, Ok(None));
             notes.close(|| trace::exception_note(&exception.key, is_about));
+            notes.place_elsewhere(mark, &exception.location);
             reason?;
             if is_about {
                 found.push(exception);
@@ -479,9 +498,17 @@ impl ValidateRule {
             CheckVerdict::Pass(message) => Effect::Pass(message),
             CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
-            CheckVerdict::Error(error) => return Err(error),
-            CheckVerdict::Fail(RuleViolation { message, template, path, at, properties, .. }) => {
+            CheckVerdict::Error(error) => {
+                let at = error.reason.as_ref().map(|reason| reason.at.as_slice()).unwrap_or_default();
+                let location = (!at.is_empty()).then(|| self.document.locate(at));
+                return Err(match location {
+                    Some(location) => error.at(location),
+                    None => error,
+                });
+            }
+            CheckVerdict::Fail(RuleViolation { message, template, path, at, properties, reason, .. }) => {
                 evaluation.properties.extend(properties);
+                evaluation.reason = reason;
                 let template = if template.is_empty() { self.message.text().into() } else { template };
                 let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
@@ -513,6 +540,11 @@ impl RuleBody {
 }
 
 impl ValidateCheck {
+    /// Returns whether it compares with one or several patterns.
+    fn is_pattern(&self) -> bool {
+        matches!(self, Self::Pattern(_) | Self::AnyPattern(_))
+    }
+
     fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
         match self {
             ValidateCheck::Both(both) => both.iter().for_each(|one| one.branches(into)),
@@ -581,7 +613,9 @@ pub(super) fn evaluate_preconditions(
     let result = conditions.value.evaluate(context, notes);
     notes.close(|| trace::conditions_note("preconditions", &result));
     notes.rebase(mark, &conditions.path);
-    let verdict = result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
+    let verdict = result.map_err(|unresolved| {
+        step_error("failed to evaluate preconditions", unresolved.below(&conditions.path))
+    })?;
     Ok(match (verdict.holds, verdict.text().as_str()) {
         (true, _) => None,
         (false, "") => Some("preconditions not met".into()),

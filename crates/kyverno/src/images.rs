@@ -133,5 +133,5 @@ pub(super) fn bad_image(image: &str, bad: ImageReferenceError) -> Unresolved {
 }
 
 fn image_error(message: impl Into<String>) -> Unresolved {
-    Unresolved::Error(EvalError::new(message))
+    Unresolved::error(EvalError::new(message))
 }

@@ -47,8 +47,12 @@ impl RuleMessage {
         }
     }
 
-    /// Returns the message for an object that violates a pattern.
-    pub(super) fn violated(&self, outcome: &PatternOutcome<'_>, context: &mut VariableContext<'_>) -> String {
+    /// Returns the message for an object that violates a pattern, and the author's part of it, which may be empty.
+    pub(super) fn violated(
+        &self,
+        outcome: &PatternOutcome<'_>,
+        context: &mut VariableContext<'_>,
+    ) -> (String, String) {
         let rule = &self.rule;
         let what = match outcome {
             PatternOutcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
@@ -56,17 +60,20 @@ impl RuleMessage {
             PatternOutcome::Each(failures) => failures.join(" "),
         };
         if self.written.is_empty() {
-            return format!("validation error: {what}");
+            return (format!("validation error: {what}"), String::new());
         }
         if let Ok(text) = self.template.resolve_text(context) {
             let stop = if text.ends_with('.') { "" } else { "." };
-            return format!("validation error: {text}{stop} {what}");
+            return (format!("validation error: {text}{stop} {what}"), text.to_string());
         }
         let reason = match outcome {
             PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => reason,
             PatternOutcome::Each(_) => what.as_str(),
         };
-        format!("validation error: variables substitution error in rule {rule} execution error: {reason}")
+        let full = format!(
+            "validation error: variables substitution error in rule {rule} execution error: {reason}"
+        );
+        (full, String::new())
     }
 
     /// Returns the message for a denied object; `conditions` are those that denied it. A message with an unresolved

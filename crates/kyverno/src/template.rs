@@ -466,7 +466,7 @@ impl TemplateTree {
             Self::Constant(value) => Ok(Tainted::Trusted(value.clone())),
             Self::Whole(variable) => variable.resolve(context).map(Sourced::into_mixed),
             Self::Text(pieces) => resolve_pieces(pieces, context),
-            Self::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            Self::Broken(reason) => Err(Unresolved::error(EvalError::new(reason.as_str()))),
             Self::List(nodes) => {
                 let items: Result<Vec<Tainted>, _> = nodes.iter().map(|node| node.resolve(context)).collect();
                 Ok(tainted_list(items?))
@@ -499,7 +499,7 @@ impl TemplateTree {
             return Ok(own(key));
         }
         let message = format!("expected string after substituting variables in key \"{key}\"");
-        Err(Unresolved::Error(EvalError::new(message)))
+        Err(Unresolved::error(EvalError::new(message)))
     }
 
     fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {

@@ -12,21 +12,32 @@ use kubewright_dialect_kit::notes::TraceNote;
 pub(super) fn foreach_element_note(
     one: &ForeachLoop,
     index: usize,
-    element: &Value,
+    (element, subject): (&Value, Vec<Step>),
     verdict: &CheckVerdict,
 ) -> TraceNote {
     let (found, seen) = match verdict {
         CheckVerdict::Pass(_) => (String::new(), Seen::Yes),
         CheckVerdict::Skip(reason) | CheckVerdict::Nothing(reason) => (reason.to_string(), Seen::No),
-        CheckVerdict::Fail(failure) => (failure.message.clone(), Seen::No),
-        CheckVerdict::Error(error) => (error.message.clone(), Seen::Error),
+        CheckVerdict::Fail(failure) => {
+            let reason = failure.reason.as_ref().map(|reason| reason.text.as_str());
+            (reason.unwrap_or(&failure.message).to_owned(), Seen::No)
+        }
+        CheckVerdict::Error(error) => {
+            let reason = error.reason.as_ref().filter(|reason| !reason.text.is_empty());
+            (reason.map_or_else(|| error.message.clone(), |reason| reason.text.clone()), Seen::Error)
+        }
+    };
+    let name = match element.get("name").and_then(Value::as_str) {
+        Some(name) => format!(" `{name}`"),
+        None if element.as_object().is_some() || element.as_array().is_some() => String::new(),
+        None => format!(" {}", TraceNode::show(element)),
     };
     TraceNote {
-        what: format!("element {index} of {}", one.list.text()),
-        found: TraceNode::show(element),
-        wanted: found,
+        what: format!("element {index}{name} of {}", one.list.text()),
+        found,
         verdict: seen,
         at: one.path.clone(),
+        subject,
         ..TraceNote::default()
     }
 }
@@ -51,7 +62,7 @@ pub(super) fn conditions_note(
 ) -> TraceNote {
     let (found, verdict) = match result {
         Ok(verdict) => (String::new(), if verdict.holds { Seen::Yes } else { Seen::No }),
-        Err(unresolved) => (unresolved.message().to_owned(), Seen::Error),
+        Err(unresolved) => (unresolved.cause().0.to_owned(), Seen::Error),
     };
     TraceNote { found, verdict, ..plain_note(what.to_owned()) }
 }
@@ -79,6 +90,21 @@ impl NearException {
             help: format!("add `{}` to its `ruleNames`{others}", self.rule),
             ..TraceNote::default()
         }
+    }
+}
+
+/// Returns the trace text of `deny`: that its conditions hold is what is wrong.
+pub(super) fn deny_note(result: &Result<conditions::ConditionVerdict<'_>, Unresolved>) -> TraceNote {
+    let note = conditions_note("deny", result);
+    match note.verdict {
+        Seen::Yes => {
+            TraceNote { found: "it holds, so the object is denied".to_owned(), verdict: Seen::No, ..note }
+        }
+        Seen::No => {
+            let found = "it does not hold, so nothing is denied".to_owned();
+            TraceNote { found, verdict: Seen::Yes, ..note }
+        }
+        _ => note,
     }
 }
 

@@ -213,19 +213,23 @@ impl CompiledCriterion {
     }
 
     fn wanted(&self, finding: &CriterionResult<'_>) -> String {
-        let not = if self.is_negated { "not " } else { "" };
+        let is_met = finding.is_met || finding.error.is_some();
+        // What is not as wanted is said as it is.
+        let not = if self.is_negated == is_met { "not " } else { "" };
         if is_single_boolean(&finding.found, self.unwraps_booleans) {
             return format!("is {not}true");
         }
         if self.tests.is_empty() {
             return format!("is {not}there");
         }
-        let which = match self.match_for {
-            MatchFor::Any => "any",
-            MatchFor::All => "every one",
+        let (which, join) = match (self.match_for, not.is_empty()) {
+            (MatchFor::Any, true) => ("any", " or "),
+            (MatchFor::Any, false) => ("none", " and "),
+            (MatchFor::All, true) => ("every one", " or "),
+            (MatchFor::All, false) => ("not every one", " and "),
         };
         let tests: Vec<String> = self.tests.iter().map(|test| format!("{which} {test}")).collect();
-        format!("{not}{}", tests.join(" or "))
+        tests.join(join)
     }
 }
 

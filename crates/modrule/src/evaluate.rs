@@ -1,11 +1,13 @@
 //! The evaluation of a compiled ModRule for a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram, TraceNode, TraceVerdict};
+use kubewright_engine::{
+    Applies, Effect, EvalError, Evaluation, OutcomeReason, RuleProgram, TraceNode, TraceVerdict,
+};
 use kubewright_golib::regex::Regex;
 use kubewright_gotemplate::{GoTemplate, Inputs};
 use kubewright_jsonpath::{JsonPathErrorKind, JsonPathSelector, SelectedValue};
 use kubewright_k8s::AdmissionRequest;
-use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchOptions};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchOptions, Pointer};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
@@ -219,7 +221,13 @@ impl ModRuleProgram {
                 PatchErrorKind::Limit => EvalError::limit(error.to_string()),
                 _ => EvalError::new(error.to_string()),
             };
-            origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
+            let path = rendered.get(error.operation).map(|operation| pointer_steps(operation.path()));
+            let reason = OutcomeReason { path: path.unwrap_or_default(), ..OutcomeReason::default() };
+            let failed = EvalError { reason: Some(Box::new(reason)), ..failed };
+            match origins.get(error.operation) {
+                Some(origin) => failed.at(origin.location.clone()),
+                None => failed,
+            }
         })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
             evaluation
@@ -287,6 +295,10 @@ impl ModRuleProgram {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
+        if message.contains(NO_VALUE) {
+            let help = NO_VALUE_HELP.to_owned();
+            evaluation.reason = Some(Box::new(OutcomeReason { help, ..OutcomeReason::default() }));
+        }
         let template = template.map_or(REJECTED_MESSAGE, GoTemplate::text).into();
         Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
@@ -426,6 +438,15 @@ fn skipped_criteria_node(count: usize) -> TraceNode {
 /// What a template writes in the place of a key that is not there.
 const NO_VALUE: &str = "<no value>";
 
+/// What to do about a key that is not there.
+const NO_VALUE_HELP: &str = "the template reads a key that is not there; `default` of Sprig gives it a value";
+
+/// Returns the steps of a pointer; a number is taken for an index.
+fn pointer_steps(pointer: &Pointer) -> Vec<Step> {
+    let step = |token: &Text| token.parse().map_or_else(|_| Step::Key(token.clone()), Step::Index);
+    pointer.tokens().iter().map(step).collect()
+}
+
 fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
     let value = match operation {
         JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. } => {
@@ -435,12 +456,8 @@ fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is
     };
     let has_no_value = value.contains(NO_VALUE);
     TraceNode {
-        help: match has_no_value {
-            true => {
-                "the template reads a key that is not there; `default` of Sprig gives it a value".to_owned()
-            }
-            false => String::new(),
-        },
+        help: if has_no_value { NO_VALUE_HELP.to_owned() } else { String::new() },
+        subject: if has_no_value { pointer_steps(operation.path()) } else { Vec::new() },
         what: format!("{} {}", operation.name(), operation.path()),
         found: value,
         wanted: if is_change { String::new() } else { "is so already".to_owned() },

@@ -21,6 +21,7 @@ mod report;
 mod severity;
 pub mod text;
 pub mod trace;
+mod why;
 
 pub use annotation::{Annotation, AnnotationLevel};
 pub use cases::{CaseRule, CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
@@ -31,12 +32,13 @@ pub use findings::{
 pub use kubewright_patterns::suppression;
 pub use objects::{
     FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, OutcomeSuppression, RenderedPlace,
-    SuppressionOrigin, path_text,
+    SuppressionOrigin, UnmatchedRules, path_text,
 };
-pub use paint::{Paint, shorten_visible, visible};
+pub use paint::{Paint, shorten_visible, status_mark, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
+pub use why::{shell_word, why_command};
 
 // The example of the README is a test.
 #[cfg(doctest)]

@@ -55,10 +55,21 @@ pub struct ObjectRow {
     pub outcomes: Vec<OutcomeRow>,
     /// All outcomes, counted.
     pub counts: OutcomeCounts,
+    /// The rules without an outcome.
+    pub unmatched: UnmatchedRules,
     /// What all rules together changed, when a renderer asks for it.
     pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
+}
+
+/// How many rules have no outcome for an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnmatchedRules {
+    /// Those that are not about the object.
+    pub out_of_scope: usize,
+    /// Those that are, and find nothing to check in it.
+    pub empty: usize,
 }
 
 /// A position in a file, without the file's text. Sorts by file, then by line. Line 0 is the file as a whole, or a
@@ -130,6 +141,7 @@ impl ObjectRow {
                 })
                 .collect(),
             counts,
+            unmatched: UnmatchedRules::default(),
             patch,
             objects,
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use kubewright_engine::RuleStatus;
 use kubewright_value::display::is_hidden;
 use kubewright_value::text::{TextLimit, shorten_text};
 
@@ -57,6 +58,18 @@ impl Paint {
 
     fn with(self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Returns the mark of a status, the same in every command.
+#[must_use]
+pub fn status_mark(status: RuleStatus, paint: Paint) -> String {
+    match status {
+        RuleStatus::Fail => paint.red("✗"),
+        RuleStatus::Error => paint.red("!"),
+        RuleStatus::Warn => paint.yellow("⚠"),
+        RuleStatus::Pass => paint.yellow("~"),
+        RuleStatus::Skip => paint.dim("·"),
     }
 }
 

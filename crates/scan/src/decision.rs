@@ -84,6 +84,7 @@ fn nothing_decided() -> Decision {
         is_allowed: true,
         outcomes: Vec::new(),
         object: Value::Null,
+        unreported: 0,
         queries: Vec::new(),
         is_unfinished: false,
     }
@@ -139,6 +140,7 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         rule: Arc::clone(&rule.id),
         status: RuleStatus::Error,
         error: None,
+        reason: None,
         message: "the rule could not be evaluated: internal error (panic)".into(),
         template: Text::default(),
         path: Vec::new(),

@@ -21,6 +21,26 @@ pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns the one of `known` that `word` is a misspelling of; nothing when it is one of them, or none is so near that
+/// hardly anything else can be meant: at most two letters differ, and the first is the same.
+#[must_use]
+pub fn nearest_misspelling<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let initial = |text: &str| text.chars().next().map(|first| first.to_ascii_lowercase());
+    let mut near: Vec<&str> = Vec::new();
+    for candidate in known {
+        if candidate == word {
+            return None;
+        }
+        if initial(candidate) == initial(word) {
+            near.push(candidate);
+        }
+    }
+    let length = word.chars().count();
+    let allowed = if length < 6 { 1 } else { 2 };
+    let near = nearest_word(word, near).filter(|_| length > 2)?;
+    (edit_distance(&word.to_lowercase(), &near.to_lowercase()) <= allowed).then_some(near)
+}
+
 /// Returns the question whether `word` was meant, as the help of a diagnostic asks it.
 #[must_use]
 pub fn did_you_mean(word: impl fmt::Display) -> String {

@@ -44,6 +44,25 @@ impl<'a> CelEvaluator<'_, 'a> {
         }
     }
 
+    /// Sets the variables of a macro to the element of `range` at `index` and returns it, or the key of an entry.
+    pub(crate) fn enter_element(
+        &mut self,
+        fold: &'a PlannedFold,
+        range: &Val<'a>,
+        index: usize,
+    ) -> Option<Val<'a>> {
+        let range = match range {
+            Val::List(list) => FoldRange::List(list.clone()),
+            Val::Map(map) => FoldRange::Map(map.clone()),
+            _ => return None,
+        };
+        self.take(fold, &range, index).ok()?;
+        Some(match (&range, fold.second) {
+            (FoldRange::List(_), Some(second)) => self.local(second),
+            _ => self.local(fold.first),
+        })
+    }
+
     fn decide_all(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>, decisive: bool) -> CelResult<'a> {
         let mut failed = None;
         // The API server evaluates the loop condition before each element.

@@ -9,6 +9,7 @@ use super::{
 use crate::ast::{CelExpr, CelNode, CelSpan};
 use crate::environment::{CelType, ShorthandArguments};
 use crate::error::CelCompileErrorKind;
+use crate::explain::expression_text;
 use crate::val::{CelKind, Val};
 
 impl Planner<'_> {
@@ -81,11 +82,18 @@ impl Planner<'_> {
 
     fn has(&mut self, field: &CelExpr) -> (CelPlan, CelType) {
         let CelNode::Select { operand, field: name, is_optional } = &field.node else {
-            return self.unknown(
+            let failed = self.unknown(
                 "`has` needs a field, such as `has(a.b)`".to_owned(),
                 field.span,
                 CelCompileErrorKind::Syntax,
             );
+            if let (CelNode::Index { operand, index, .. }, Some(error)) =
+                (&field.node, self.errors.last_mut())
+            {
+                let [key, map] = [index, operand].map(|part| expression_text(part, true));
+                error.help = format!("write `{key} in {map}`");
+            }
+            return failed;
         };
         if self.is_field_of_nothing(operand)
             && self.qualified(field).is_some_and(|full| self.is_variable(&full))

@@ -65,6 +65,8 @@ fn conceal_outcome(
             conceal_texts(outcome, template, rule, request);
         }
     }
+    // It is made of the same values, and the message is enough.
+    outcome.reason = None;
     let own_place = || rule.map(|rule| rule.location.clone());
     outcome.location = alike.and_then(|(one, two)| same_place(one, two)).or_else(own_place);
     outcome.exceptions = alike

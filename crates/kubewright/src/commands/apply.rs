@@ -1,5 +1,6 @@
 //! `apply`: runs rules on manifests and shows outcomes and changes.
 
+mod hint;
 mod kept;
 
 use std::time::Instant;
@@ -21,6 +22,7 @@ use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
 use crate::suppressions::Suppressions;
 use crate::suppressions::baseline::NewBaseline;
+use hint::WhyHint;
 use kept::KeptReviews;
 
 /// Runs the command.
@@ -44,16 +46,17 @@ pub(crate) fn run_apply(
     let reviewer = inputs.reviewer(columns(arguments, &outputs));
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = ProgressBar::new();
-    let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    let (mut objects, mut counts, mut hint) = (0, OutcomeCounts::default(), WhyHint::default());
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| review((&reviewer, &suppressions), document, &outputs),
+        |document| review((&reviewer, &suppressions), document, (&outputs, arguments.verbatim)),
         |(row, prepared), progress| {
             objects += 1;
             counts += row.counts;
             failures += row.outcomes.iter().filter(|outcome| is_failure(arguments, outcome)).count();
             baseline.add(&row);
+            hint.see(&row);
             bar.show(progress);
             // Renderers that `-o` does not open have no prepared rows.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -77,6 +80,7 @@ pub(crate) fn run_apply(
         print_stderr(format_args!("{} written to `{file}`", plural(count, "known failure")));
         return Ok(if is_incomplete { ExitStatus::BadInput } else { ExitStatus::Clean });
     }
+    hint.print(arguments, &outputs, is_incomplete);
     Ok(match (is_incomplete, failures > 0) {
         (true, _) => ExitStatus::BadInput,
         (false, true) => ExitStatus::Violations,
@@ -96,7 +100,7 @@ fn run_watched(arguments: &ApplyArguments, color: ColorChoice) -> Result<ExitSta
             let reviewer = inputs.reviewer(columns(arguments, &outputs));
             Reviewer { is_lenient: arguments.audit_warn, ..reviewer }
         },
-        &outputs,
+        (&outputs, arguments.verbatim),
     )?;
     let mut renderers = open_renderers(arguments, &outputs, color)?;
     let (mut objects, mut counts) = (0, OutcomeCounts::default());
@@ -153,12 +157,15 @@ fn apply_outputs(arguments: &ApplyArguments) -> Result<Vec<Output>, CommandFailu
 fn review(
     (reviewer, suppressions): (&Reviewer<'_>, &Suppressions),
     document: &Document,
-    outputs: &[Output],
+    (outputs, is_verbatim): (&[Output], bool),
 ) -> (ObjectRow, Vec<String>) {
     let mut row = reviewer.review(document);
     suppressions.apply(document, &mut row);
     let prepared = outputs.iter().map(|output| (output.format.prepare)(&row)).collect();
     row.drop_patches();
+    if is_verbatim {
+        row.outcomes.iter_mut().for_each(|outcome| outcome.reason = None);
+    }
     (row, prepared)
 }
 

@@ -44,6 +44,7 @@ impl PolicyCompiler<'_> {
         };
         CompiledException {
             key: exception.key.clone(),
+            location: exception.location.clone(),
             matcher: MatchExclude::of_exception(&exception.matching),
             conditions: exception.conditions.as_ref().map(compile),
             pod_security: exception.pod_security.iter().map(CompiledExclusion::compile).collect(),

@@ -170,11 +170,11 @@ fn notes_say_what_was_compared_and_what_was_not_looked_at() {
         }
     }
     let want = "any yes
- {{ request.object.spec.num }} Equals 4 | 5 | 4 | no 2
- a AnyIn [\"a\"] | \"a\" | [\"a\"] | yes 2
+ {{ request.object.spec.num }} Equals 4 | 5 | does not hold: Equals 4 | no 2
+ a AnyIn [\"a\"] | \"a\" | holds: AnyIn [\"a\"] | yes 2
  1 Equals 1 |  |  | not looked at 2
 all error
- {{ request.object.spec.none }} Equals \"\" | failed to substitute variables in condition key: failed to resolve request.object.spec.none at path : JMESPath query failed: Unknown key \"none\" in path |  | error 2
+ {{ request.object.spec.none }} Equals \"\" | `{{ request.object.spec.none }}` has no value: there is no key `none` |  | error 2
 ";
     assert_eq!(found, want);
 }

@@ -61,7 +61,7 @@ impl VariableContext<'_> {
         self.budget.step(size as u64 / 16)?;
         self.loaded = self.loaded.saturating_add(size);
         if self.loaded > MAX_LOADED {
-            return Err(Unresolved::Error(EvalError::limit(format!(
+            return Err(Unresolved::error(EvalError::limit(format!(
                 "context size limit exceeded: {} bytes exceeds limit of {MAX_LOADED} bytes",
                 self.loaded
             ))));
@@ -110,7 +110,7 @@ impl VariableContext<'_> {
         found.filter(|found| !found.value.is_null()).ok_or_else(|| {
             let message =
                 format!("failed to add context entry for variable {name} since it evaluated to nil");
-            Unresolved::Error(EvalError::new(message))
+            Unresolved::error(EvalError::new(message))
         })
     }
 
@@ -144,14 +144,18 @@ impl VariableContext<'_> {
                 let made = Map::from([("data", field("data")), ("metadata", field("metadata"))]);
                 Ok(Sourced::own(made.into()))
             }
-            QueryAnswer::Absent => Err(Unresolved::Error(EvalError::new(format!(
-                "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
-            )))),
-            QueryAnswer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
+            QueryAnswer::Absent => {
+                let message =
+                    format!("failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found");
+                let help = format!("`--world FILE` with that ConfigMap, or `--set {entry}.data.KEY=VALUE`");
+                let cause = format!("ConfigMap {namespace}/{name} is not given");
+                Err(Unresolved::error(EvalError::new(message).because(cause, help)))
+            }
+            QueryAnswer::Failed(why) => Err(Unresolved::error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
             QueryAnswer::Refused(why) => {
-                Err(Unresolved::Error(EvalError::new(format!("context entry {entry}: configMap {why}"))))
+                Err(Unresolved::error(EvalError::new(format!("context entry {entry}: configMap {why}"))))
             }
             QueryAnswer::Unknown => {
                 Err(unanswered(entry, asked, "or put the ConfigMap among the known objects"))
@@ -173,7 +177,7 @@ impl VariableContext<'_> {
             Value::String(text) => Ok(text.clone()),
             other => {
                 let message = format!("{}expected string, got {}", prefix(), go_type(other));
-                Err(Unresolved::Error(EvalError::new(message)))
+                Err(Unresolved::error(EvalError::new(message)))
             }
         }
     }
@@ -187,18 +191,18 @@ impl VariableContext<'_> {
                 return Ok(Sourced::own(call.default.clone().unwrap_or_default()));
             }
             QueryAnswer::Absent if call.path.is_none() => {
-                return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
+                return Err(Unresolved::error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
             }
             QueryAnswer::Absent => {
                 let message = unfetched(&asked, "the server could not find the requested resource");
-                return Err(Unresolved::Error(EvalError::new(message)));
+                return Err(Unresolved::error(EvalError::new(message)));
             }
             QueryAnswer::Failed(why) => {
-                return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
+                return Err(Unresolved::error(EvalError::failed_lookup(unfetched(&asked, &why))));
             }
             // A default replaces a missing answer, not a forbidden one.
             QueryAnswer::Refused(why) => {
-                return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}"))));
+                return Err(Unresolved::error(EvalError::new(format!("{FETCH}{why}"))));
             }
             QueryAnswer::Unknown => {
                 let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
@@ -256,7 +260,7 @@ impl VariableContext<'_> {
         let Value::String(reference) = reference.plain().into_owned() else {
             let shown = compact_text(&reference.plain(), self.budget)?;
             let message = format!("invalid image reference {shown}, image reference must be a string");
-            return Err(Unresolved::Error(EvalError::new(message)));
+            return Err(Unresolved::error(EvalError::new(message)));
         };
         let asked = Asked::Image(ImageLookup {
             reference: reference.clone(),
@@ -269,15 +273,15 @@ impl VariableContext<'_> {
             QueryAnswer::Found(answer) => Sourced::foreign(answer),
             QueryAnswer::Absent => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
-                return Err(Unresolved::Error(EvalError::new(message)));
+                return Err(Unresolved::error(EvalError::new(message)));
             }
             QueryAnswer::Failed(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
-                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
+                return Err(Unresolved::error(EvalError::failed_lookup(message)));
             }
             QueryAnswer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
-                return Err(Unresolved::Error(EvalError::new(message)));
+                return Err(Unresolved::error(EvalError::new(message)));
             }
             QueryAnswer::Unknown => {
                 return Err(unanswered(
@@ -302,7 +306,7 @@ impl VariableContext<'_> {
         name: &VariableTemplate,
         query: Option<&VariableQuery>,
     ) -> Result<Sourced, Unresolved> {
-        let error = |message: String| Unresolved::Error(EvalError::new(message));
+        let error = |message: String| Unresolved::error(EvalError::new(message));
         let prefix = format!("failed to marshal APICall data for context entry {entry}: ");
         let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
         let mut parts = name.split('.');
@@ -320,7 +324,7 @@ impl VariableContext<'_> {
             QueryAnswer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
             QueryAnswer::Failed(why) => {
                 let message = format!("{prefix}failed to fetch entry key={shared}: {why}");
-                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
+                return Err(Unresolved::error(EvalError::failed_lookup(message)));
             }
             QueryAnswer::Refused(why) => {
                 return Err(error(format!(
@@ -385,7 +389,9 @@ fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     let message = format!(
         "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
     );
-    Unresolved::Error(EvalError { message, ..EvalError::unanswered(asked) })
+    let (cause, help) =
+        (format!("{asked} is not known here"), format!("give `{entry}` a value in the values file, {how}"));
+    Unresolved::error(EvalError { message, ..EvalError::unanswered(asked) }.because(cause, help))
 }
 
 /// How far the size of an entry is counted. More is too much, however much it is.

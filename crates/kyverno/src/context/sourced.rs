@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::EvalError;
-use kubewright_value::{Exhausted, Text, Value};
+use kubewright_engine::{EvalError, OutcomeReason};
+use kubewright_value::{Exhausted, Step, Text, Value};
 
 use super::super::tainted::{Tainted, join_parts};
 
@@ -20,8 +20,9 @@ pub(in super::super) struct Sourced {
 #[derive(Debug, Clone)]
 pub(in super::super) enum Unresolved {
     /// An object lacks a key; the message names it.
-    Missing(String),
-    Error(EvalError),
+    Missing(Box<EvalError>),
+    // Boxed, because results of this type are on the stack of every level of nested entries.
+    Error(Box<EvalError>),
 }
 
 impl Sourced {
@@ -81,14 +82,61 @@ impl From<Tainted> for Sourced {
 }
 
 impl Unresolved {
+    /// Returns that a key is missing.
+    pub(in super::super) fn missing(error: EvalError) -> Self {
+        Self::Missing(Box::new(error))
+    }
+
+    /// Returns another error.
+    pub(in super::super) fn error(error: EvalError) -> Self {
+        Self::Error(Box::new(error))
+    }
+
     /// Returns the same with `prefix` before its message.
     #[must_use]
     pub(in super::super) fn within(self, prefix: &str) -> Self {
-        match self {
-            Self::Missing(message) => Self::Missing(format!("{prefix}{message}")),
-            Self::Error(error) => {
-                Self::Error(EvalError { message: format!("{prefix}{}", error.message), ..error })
+        self.changed(|error| {
+            let message = format!("{prefix}{}", error.message);
+            // The innermost message is the cause.
+            if error.reason.is_none() {
+                let text = std::mem::take(&mut error.message);
+                error.reason = Some(Box::new(OutcomeReason { text, ..OutcomeReason::default() }));
             }
+            error.message = message;
+        })
+    }
+
+    /// Returns the same with better words for its cause.
+    #[must_use]
+    pub(in super::super) fn explained(self, better: impl FnOnce(OutcomeReason) -> OutcomeReason) -> Self {
+        self.changed(|error| {
+            let reason = error.reason.take().map(|reason| *reason).unwrap_or_default();
+            error.reason = Some(Box::new(better(reason)));
+        })
+    }
+
+    /// Returns the same at `path` of the rule's document, of which it knows only the rest.
+    #[must_use]
+    pub(in super::super) fn below(self, path: &[Step]) -> Self {
+        self.changed(|error| {
+            if let Some(reason) = &mut error.reason {
+                reason.at = path.iter().chain(&reason.at).cloned().collect();
+            }
+        })
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut EvalError)) -> Self {
+        let (Self::Missing(error) | Self::Error(error)) = &mut self;
+        change(error);
+        self
+    }
+
+    /// Returns the cause in plain words, and what to do about it.
+    pub(in super::super) fn cause(&self) -> (&str, &str) {
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        match &error.reason {
+            Some(reason) if !reason.text.is_empty() => (&reason.text, &reason.help),
+            _ => (&error.message, ""),
         }
     }
 
@@ -97,12 +145,17 @@ impl Unresolved {
         self.within(&format!("{step}: ")).into()
     }
 
+    /// Returns the path in the object of what is missing; empty where it is not known.
+    pub(in super::super) fn subject(&self) -> Vec<Step> {
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        error.reason.as_ref().map(|reason| reason.path.clone()).unwrap_or_default()
+    }
+
     /// Returns the message.
+    #[cfg(test)]
     pub(in super::super) fn message(&self) -> &str {
-        match self {
-            Self::Missing(message) => message,
-            Self::Error(error) => &error.message,
-        }
+        let (Self::Missing(error) | Self::Error(error)) = self;
+        &error.message
     }
 
     /// Returns whether a default may take its place: no limit was reached, and no query is open.
@@ -116,15 +169,14 @@ impl Unresolved {
 
 impl From<Exhausted> for Unresolved {
     fn from(exhausted: Exhausted) -> Self {
-        Self::Error(exhausted.into())
+        Self::error(exhausted.into())
     }
 }
 
 impl From<Unresolved> for EvalError {
     fn from(unresolved: Unresolved) -> Self {
         match unresolved {
-            Unresolved::Missing(message) => Self::new(message),
-            Unresolved::Error(error) => error,
+            Unresolved::Missing(error) | Unresolved::Error(error) => *error,
         }
     }
 }

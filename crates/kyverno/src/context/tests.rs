@@ -149,7 +149,7 @@ fn shown(text: &str, context: &mut VariableContext<'_>) -> String {
     match template.resolve(context) {
         Ok(Tainted::Trusted(value)) => value.to_string(),
         Ok(mixed) => format!("foreign {}", mixed.plain()),
-        Err(Unresolved::Missing(message)) => format!("missing: {message}"),
+        Err(Unresolved::Missing(error)) => format!("missing: {}", error.message),
         Err(Unresolved::Error(error)) => format!("error: {}", error.message),
     }
 }

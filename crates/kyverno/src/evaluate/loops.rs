@@ -63,7 +63,16 @@ impl ValidateRule {
                 context.checkpoint();
                 notes.open();
                 let verdict = self.element(one, (element, index), subject, context, notes);
-                notes.close(|| trace::foreach_element_note(one, index, &element.value, &verdict));
+                if notes.is_on() && one.is_scoped(&element.value) && one.body.check.is_pattern() {
+                    let place = one.place_of(index, &element.value, &elements.value, subject.object);
+                    let place = place.map(|place| place.and(Vec::new())).unwrap_or_default();
+                    notes.rebase_subjects(&place);
+                }
+                notes.close(|| {
+                    let place = one.place_of(index, &element.value, &elements.value, subject.object);
+                    let place = place.map(|place| place.and(Vec::new())).unwrap_or_default();
+                    trace::foreach_element_note(one, index, (&element.value, place), &verdict)
+                });
                 context.restore();
                 match verdict {
                     CheckVerdict::Pass(_) => applied += 1,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kubewright_engine::EvalError;
+use kubewright_engine::{EvalError, OutcomeReason};
 use kubewright_value::{Exhausted, Step, Value};
 
 use super::{CheckVerdict, RuleViolation, step_error};
@@ -34,6 +34,9 @@ pub(crate) enum PatternSource {
     Variable { template: VariableTemplate, workload: PodTemplatePath, is_entry: bool },
 }
 
+/// What is said of an object that differs from a pattern without a message.
+const NO_MATCH: &str = "the object does not match the pattern";
+
 /// Compiles a pattern, alone or as one of several.
 pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePattern {
     if is_entry { ValidatePattern::compile_entry(source) } else { ValidatePattern::compile(source) }
@@ -52,7 +55,7 @@ impl OnePattern {
             Ok(pattern::PatternVerdict::Pass) => CheckVerdict::Pass(message.passed.clone()),
             Ok(pattern::PatternVerdict::Skip { message, .. }) => CheckVerdict::Skip(message.into()),
             Ok(pattern::PatternVerdict::Error { message: error, .. }) => CheckVerdict::Error(EvalError::new(
-                message.violated(&PatternOutcome::Execution(&error), context),
+                message.violated(&PatternOutcome::Execution(&error), context).0,
             )),
             Ok(pattern::PatternVerdict::Fail(mismatch)) => {
                 let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
@@ -62,8 +65,12 @@ impl OnePattern {
         }
     }
 
-    fn failure(&self, message: String, mismatch: Mismatch) -> RuleViolation {
+    /// Returns the violation with a message, and with one without the words that Kyverno adds.
+    fn failure(&self, (message, plain): (String, String), mismatch: Mismatch) -> RuleViolation {
+        let wanted = mismatch.wanted;
+        let plain = if plain.is_empty() { NO_MATCH.to_owned() } else { plain };
         RuleViolation {
+            reason: Some(Box::new(OutcomeReason { text: plain, wanted, ..OutcomeReason::default() })),
             path: mismatch.path,
             at: [self.path.as_slice(), &mismatch.at].concat(),
             ..RuleViolation::new(message)
@@ -144,7 +151,7 @@ impl AnyPattern {
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         CheckVerdict::Fail(match failed {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch),
-            None => RuleViolation::new(text),
+            None => RuleViolation::new(text.0),
         })
     }
 
@@ -164,7 +171,9 @@ fn any_pattern_note(
     let (found, verdict) = match compared {
         Ok(pattern::PatternVerdict::Pass) => (String::new(), Seen::Yes),
         Ok(pattern::PatternVerdict::Skip { message, .. }) => (message.clone(), Seen::No),
-        Ok(pattern::PatternVerdict::Fail(mismatch)) => (format!("fails at {}", mismatch.text_path), Seen::No),
+        Ok(pattern::PatternVerdict::Fail(mismatch)) => {
+            (format!("differs at {}", mismatch.text_path), Seen::No)
+        }
         Ok(pattern::PatternVerdict::Error { message, .. }) => (message.clone(), Seen::Error),
         Err(error) => (error.message.clone(), Seen::Error),
     };

@@ -288,7 +288,7 @@ fn resolve_pointer(
             is_own: matches!(resolved, Tainted::Trusted(_)),
         }],
     };
-    pointer_of(&parts).map_err(|message| Unresolved::Error(EvalError::new(message)))
+    pointer_of(&parts).map_err(|message| Unresolved::error(EvalError::new(message)))
 }
 
 /// Returns the pointer that the parts of a path make. Only the author's `/` separate segments, unless all of a path,

@@ -6,7 +6,8 @@
 mod entry;
 
 use kubewright_engine::{TraceNode, TraceVerdict};
-use kubewright_value::{Budget, Exhausted, Map, Text, Value};
+use kubewright_value::text::{PathStyle, path_text};
+use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::compile;
 use super::leaf::Leaf;
@@ -250,11 +251,12 @@ impl PatternComparison<'_> {
         // Other stops are told by their anchors.
         if kind == StopKind::Mismatch {
             self.notes.say(|| TraceNote {
-                what: place.text(),
+                what: shown_place(place, &told.path),
                 found: told.found.clone(),
-                wanted: told.wanted.clone(),
+                wanted: format!("wanted {}", told.wanted),
                 verdict: TraceVerdict::No,
                 at: told.at.clone(),
+                subject: told.path.clone(),
                 ..TraceNote::default()
             });
         }
@@ -265,6 +267,15 @@ impl PatternComparison<'_> {
 /// Returns a stop without explanation.
 fn silent(kind: StopKind) -> Halt {
     Halt::Stop(ComparisonStop { kind, told: None })
+}
+
+/// Returns the path of a mismatch for people; that of Kyverno where it ends at a key that the object does not have.
+fn shown_place(place: &ComparedPath<'_>, path: &[Step]) -> String {
+    let text = place.text();
+    match text.split('/').filter(|key| !key.is_empty()).count() == path.len() {
+        true => path_text(path, PathStyle::Quoted),
+        false => text,
+    }
 }
 
 /// Returns a value for people.

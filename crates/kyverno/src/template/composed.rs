@@ -134,7 +134,7 @@ impl Composed {
                 })
                 .map_err(|error| {
                     let message = format!("incorrect query {}: {}", writer.out, error.message);
-                    Unresolved::Error(EvalError::new(message))
+                    Unresolved::error(EvalError::new(message))
                 });
         Ok((writer.out.into(), rendered))
     }

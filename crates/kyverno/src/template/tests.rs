@@ -57,7 +57,7 @@ fn show(mixed: &Tainted) -> String {
 fn resolve(template: &VariableTemplate, operation: Operation) -> String {
     with_context(&request(operation), &ClosedWorld::default(), |context| match template.resolve(context) {
         Ok(mixed) => show(&mixed),
-        Err(Unresolved::Missing(message)) => format!("missing: {message}"),
+        Err(Unresolved::Missing(error)) => format!("missing: {}", error.message),
         Err(Unresolved::Error(error)) => format!("error: {}", error.message),
     })
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kubewright_engine::EvalError;
+use crate::conditions;
+use kubewright_engine::{EvalError, OutcomeReason};
 use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseErrorKind, PathRoots};
 use kubewright_value::{Position, Text, Value};
 
@@ -138,7 +139,7 @@ impl TemplateVariable {
                 (Cow::Borrowed(&self.text), context.search(compiled, is_deletion))
             }
             VariableBody::Broken(reason) => {
-                (Cow::Borrowed(&self.text), Err(Unresolved::Error(EvalError::new(reason.as_str()))))
+                (Cow::Borrowed(&self.text), Err(Unresolved::error(EvalError::new(reason.as_str()))))
             }
             VariableBody::Composed(composed) => {
                 let (text, found) = composed.search(context, is_deletion)?;
@@ -147,7 +148,9 @@ impl TemplateVariable {
         };
         found.map_err(|unresolved| {
             let text = if is_deletion { on_deletion(&text) } else { Cow::Borrowed(text.as_str()) };
-            unresolved.within(&format!("failed to resolve {text} at path {}: ", self.place.text))
+            unresolved
+                .explained(|reason| explain_missing(reason, &text))
+                .within(&format!("failed to resolve {text} at path {}: ", self.place.text))
         })
     }
 
@@ -155,7 +158,7 @@ impl TemplateVariable {
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         match &self.body {
             VariableBody::Fixed(compiled) => context.search(compiled, false),
-            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Broken(reason) => Err(Unresolved::error(EvalError::new(reason.as_str()))),
             VariableBody::Composed(composed) => composed.search(context, false)?.1,
         }
     }
@@ -166,7 +169,7 @@ impl TemplateVariable {
         let Some(variable) = composed.sole_variable() else { return Ok(()) };
         match variable.find(context)?.value {
             Value::String(_) => Ok(()),
-            _ => Err(Unresolved::Error(EvalError::new("jmespath value must be a string"))),
+            _ => Err(Unresolved::error(EvalError::new("jmespath value must be a string"))),
         }
     }
 
@@ -178,7 +181,7 @@ impl TemplateVariable {
     ) -> Result<Sourced, Unresolved> {
         match &self.body {
             VariableBody::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
-            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Broken(reason) => Err(Unresolved::error(EvalError::new(reason.as_str()))),
             VariableBody::Composed(composed) => {
                 let rendered = composed.render(context)?.1?;
                 let found = context.search_in(&rendered.compiled.usual.whole, value)?;
@@ -203,5 +206,19 @@ fn on_deletion(text: &str) -> Cow<'_, str> {
         Cow::Owned(text.replace("request.object", "request.oldObject"))
     } else {
         Cow::Borrowed(text)
+    }
+}
+
+/// Returns why the expression `text` has no value, with its remedy where none is known.
+fn explain_missing(reason: OutcomeReason, text: &str) -> OutcomeReason {
+    if reason.text.is_empty() || !reason.help.is_empty() {
+        return reason;
+    }
+    let read = conditions::LookedAt::of(text).filter(|read| !read.is_element);
+    OutcomeReason {
+        text: format!("`{{{{ {text} }}}}` has no value: {}", reason.text),
+        help: format!("write `{{{{ {text} || '' }}}}` where it may be missing"),
+        path: read.map(|read| read.path).unwrap_or_default(),
+        ..reason
     }
 }

@@ -4,10 +4,12 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use kubewright_engine::{ObjectWrite, RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode};
+use kubewright_engine::{
+    ObjectWrite, OutcomeReason, RuleId, RuleMetadata, RuleOutcome, RuleStatus, TraceNode,
+};
 use kubewright_patch as patch;
 use kubewright_value::text::{self, PathStyle};
-use kubewright_value::{Document, Location, Position, Step, Text, Value};
+use kubewright_value::{Document, Location, Position, Step, Text, Value, bounded};
 
 use super::{OutcomeSuppression, RenderedPlace};
 use crate::text::plural;
@@ -26,8 +28,13 @@ pub struct OutcomeRow {
     pub path: String,
     /// Whether the object has that part.
     pub is_there: bool,
-    /// The name of the list item that the path goes through last; mostly a container.
-    pub item: Option<Text>,
+    /// What the object has there, if it is one value and may be shown.
+    pub found: Option<String>,
+    /// The outcome in plain words, where there are better ones than the message.
+    pub reason: Option<Box<OutcomeReason>>,
+    /// The named list item that the path goes through last, mostly a container, and the path below it:
+    /// `spec.containers[1] \`sidecar\`` and `image`.
+    pub item: Option<(String, String)>,
     /// The location in the rule file.
     pub rule_location: Option<Location>,
     /// The position in the manifest.
@@ -90,8 +97,10 @@ impl OutcomeRow {
             position: document.locate(&outcome.path).position,
             rendered: RenderedPlace::of(document, &outcome.path),
             is_there: document.value.follow(&outcome.path).is_some(),
-            item: last_item_name(&outcome.path, &document.value),
+            found: shown_part(document, &outcome.path),
+            item: last_item(&outcome.path, &document.value),
             path: path_text(&outcome.path),
+            reason: outcome.reason.or_else(|| excepted_reason(outcome.status, &outcome.exceptions)),
             rule: outcome.rule,
             status: outcome.status,
             message: outcome.message,
@@ -132,9 +141,16 @@ impl OutcomeRow {
         if self.path.is_empty() {
             return String::new();
         }
-        let item = self.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
-        let end = if self.is_there { "" } else { " is not set" };
-        format!("{}{item}{end}", self.path)
+        let end = match &self.found {
+            Some(found) => format!(" is {found}"),
+            None if self.is_there => String::new(),
+            None => " is not set".to_owned(),
+        };
+        match &self.item {
+            Some((item, rest)) if rest.is_empty() => format!("{item}{end}"),
+            Some((item, rest)) => format!("{item}: {rest}{end}"),
+            None => format!("{}{end}", self.path),
+        }
     }
 
     /// Returns the message, or the best there is where the rule gave none.
@@ -236,17 +252,41 @@ impl AddAssign for OutcomeCounts {
     }
 }
 
-/// Returns the name of the last list item on the way along `path`.
-fn last_item_name(path: &[Step], object: &Value) -> Option<Text> {
-    let (mut value, mut name) = (object, None);
-    for step in path {
+/// Returns the last named list item on the way along `path`, and the path below it.
+fn last_item(path: &[Step], object: &Value) -> Option<(String, String)> {
+    let (mut value, mut item) = (object, None);
+    for (index, step) in path.iter().enumerate() {
         let Some(next) = value.follow(std::slice::from_ref(step)) else { break };
-        if let (Step::Index(_), Some(Value::String(found))) = (step, next.get("name")) {
-            name = Some(found.clone());
+        if let (Step::Index(_), Some(Value::String(name))) = (step, next.get("name")) {
+            let (above, below) = path.split_at(index + 1);
+            item = Some((format!("{} `{name}`", path_text(above)), path_text(below)));
         }
         value = next;
     }
-    name
+    item
+}
+
+/// How much of a found value is shown.
+const MAX_FOUND_CHARACTERS: usize = 80;
+
+/// Returns the value at `path`, if it is neither a list nor an object with entries, nor a part of a Secret.
+fn shown_part(document: &Document, path: &[Step]) -> Option<String> {
+    let value = document.value.follow(path).filter(|_| !path.is_empty())?;
+    let is_long = match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => false,
+    };
+    let is_secret = document.value.str_at(&["kind"]) == "Secret";
+    (!is_long && !is_secret).then(|| bounded::shortened_json(value, MAX_FOUND_CHARACTERS))
+}
+
+/// Returns the reason of a rule that is skipped because of exceptions.
+fn excepted_reason(status: RuleStatus, exceptions: &[Text]) -> Option<Box<OutcomeReason>> {
+    let is_excepted = status == RuleStatus::Skip && !exceptions.is_empty();
+    is_excepted.then(|| {
+        Box::new(OutcomeReason { text: "an exception applies".to_owned(), ..OutcomeReason::default() })
+    })
 }
 
 /// Returns a path as a person writes it: `spec.containers[1].image`.

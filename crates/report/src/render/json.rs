@@ -11,7 +11,7 @@ use kubewright_patch as patch;
 use kubewright_value::{Location, Map, Value, json};
 
 use super::{DiagnosticCounts, Renderer, ReportWriter};
-use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals};
+use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals, why_command};
 
 pub(super) use cases::cases_value;
 pub use findings::pattern_value;
@@ -148,6 +148,12 @@ fn outcome_value(row: &OutcomeRow, object: &ObjectRow) -> Value {
     }
     if !row.writes.is_empty() {
         outcome.insert("writes".into(), Value::array(row.writes.iter().map(write_value).collect()));
+    }
+    if let Some(reason) = row.reason.as_ref().filter(|reason| !reason.text.is_empty()) {
+        outcome.insert("reason".into(), reason.text.as_str().into());
+    }
+    if let Some(why) = why_command(row, object) {
+        outcome.insert("why".into(), why.into());
     }
     if let Some(denial) = &row.denial {
         outcome.insert("denial".into(), denial.as_str().into());

@@ -10,6 +10,7 @@ use kubewright_value::{Map, Position, Value, json};
 use super::{Renderer, ReportWriter};
 use crate::{
     Annotation, AnnotationLevel, ObjectRow, OutcomeRow, Report, ReportedFindings, Results, Severity,
+    why_command,
 };
 use kubewright_value::CompactSort as _;
 
@@ -137,6 +138,9 @@ fn sarif_outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Va
             ("message", sarif_message("the rule")),
         ]);
         result.insert("relatedLocations".into(), vec![related].into());
+    }
+    if let Some(why) = why_command(row, object) {
+        result.insert("properties".into(), Map::from([("why", Value::from(why))]).into());
     }
     result.into()
 }

@@ -2,6 +2,7 @@
 
 mod cases;
 mod findings;
+mod outcome;
 
 use std::io::{self, Write as _};
 
@@ -11,7 +12,9 @@ use kubewright_value::Text;
 use super::diff::object_difference;
 use super::{DiagnosticCounts, Renderer, ReportWriter, TableOptions, snippet};
 use crate::text::{elapsed_text, grouped_digits, plural};
-use crate::{LintTotals, ObjectRow, OutcomeCounts, OutcomeRow, Paint, Report, Results, Totals, visible};
+use crate::{
+    LintTotals, ObjectRow, OutcomeCounts, OutcomeRow, Paint, Report, Results, Totals, UnmatchedRules, visible,
+};
 use kubewright_value::CompactSort as _;
 
 pub(super) use findings::findings_totals_text;
@@ -34,44 +37,6 @@ impl TableRenderer {
     pub(super) fn new(out: ReportWriter, options: TableOptions) -> Self {
         let differences = options.has_differences.then(String::new);
         Self { out, paint: options.paint, is_quiet: options.is_quiet, file: None, differences }
-    }
-
-    fn row(&mut self, row: &OutcomeRow, object: &ObjectRow, width: usize) -> io::Result<()> {
-        let paint = self.paint;
-        let text = row.text();
-        let mut lines = text.lines();
-        let first = lines.next().unwrap_or_default();
-        let (mark, first) = match row.status {
-            RuleStatus::Fail => (paint.red("✗"), visible(first).into_owned()),
-            RuleStatus::Error => (paint.red("✗"), format!("{} {}", paint.red("error:"), visible(first))),
-            RuleStatus::Warn => (paint.yellow("!"), visible(first).into_owned()),
-            RuleStatus::Pass => (paint.yellow("~"), visible(first).into_owned()),
-            RuleStatus::Skip => (paint.dim("·"), visible(first).into_owned()),
-        };
-        writeln!(self.out, "    {mark} {:width$}  {first}", visible(&row.rule.to_string()))?;
-        for line in lines {
-            writeln!(self.out, "      {:width$}  {}", "", visible(line))?;
-        }
-        if !row.exceptions.is_empty() {
-            writeln!(self.out, "        exception {}", visible(&row.exceptions.join(", ")))?;
-        }
-        if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
-            return Ok(());
-        }
-        // The resource of a cluster is in the line above the objects.
-        let is_file = row.position.line > 0 || row.rendered.is_some();
-        let place = if is_file { object.place_text(row) } else { String::new() };
-        let rule_place = row.rule_location.as_ref().map(|l| format!("{}:{}", l.source.name, l.position.line));
-        match row.part().as_str() {
-            "" if !is_file => {}
-            part if !is_file => writeln!(self.out, "        {}", visible(part))?,
-            "" => writeln!(self.out, "        {}", paint.cyan(&visible(&place)))?,
-            part => writeln!(self.out, "        {}  {}", paint.cyan(&visible(&place)), visible(part))?,
-        }
-        match rule_place {
-            Some(place) => writeln!(self.out, "        {}", paint.cyan(&visible(&place))),
-            None => Ok(()),
-        }
     }
 
     /// Writes the changes, findings and totals below the rows of objects.
@@ -107,12 +72,12 @@ impl TableRenderer {
     }
 
     /// Writes how many rules have no row of their own.
-    fn rest(&mut self, counts: OutcomeCounts, has_rows: bool) -> io::Result<()> {
+    fn rest(&mut self, counts: OutcomeCounts, has_rows: bool, unmatched: UnmatchedRules) -> io::Result<()> {
         let passed = counts.pass - counts.patched - counts.written;
         let other = if has_rows { "other " } else { "" };
         let text = match (passed, counts.skip) {
             (0, 0) if has_rows => return Ok(()),
-            (0, 0) => return writeln!(self.out, "    {}", self.paint.dim("· no rule is about this object")),
+            (0, 0) => return writeln!(self.out, "    {}", self.paint.dim(&unmatched_text(unmatched))),
             (0, 1) => format!("· 1 {other}rule skips"),
             (0, skip) => format!("· {skip} {other}rules skip"),
             (1, 0) => format!("✓ 1 {other}rule passes"),
@@ -159,11 +124,11 @@ impl Renderer for TableRenderer {
             .unwrap_or(0)
             .min(MAX_RULE_WIDTH);
         for row in &rows {
-            self.row(row, object, width)?;
+            outcome::write_outcome(row, object, (&mut self.out, self.paint), width)?;
         }
         let shown = rows.iter().filter(|row| row.status == RuleStatus::Skip).count();
         let rest = OutcomeCounts { skip: object.counts.skip - shown, ..object.counts };
-        if self.is_quiet { Ok(()) } else { self.rest(rest, !rows.is_empty()) }
+        if self.is_quiet { Ok(()) } else { self.rest(rest, !rows.is_empty(), object.unmatched) }
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
@@ -180,6 +145,20 @@ impl Renderer for TableRenderer {
             }
         }
         self.out.flush()
+    }
+}
+
+/// Returns `· no rule matched (2 out of scope)`.
+fn unmatched_text(unmatched: UnmatchedRules) -> String {
+    let sorts = [(unmatched.out_of_scope, "out of scope"), (unmatched.empty, "with nothing to check in it")];
+    let sorts: Vec<String> = sorts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{} {words}", grouped_digits(*count)))
+        .collect();
+    match sorts.is_empty() {
+        true => "· no rule matched".to_owned(),
+        false => format!("· no rule matched ({})", sorts.join(", ")),
     }
 }
 

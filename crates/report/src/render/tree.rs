@@ -1,23 +1,29 @@
 //! A trace as a tree, one line for each thing that was looked at.
 
 use kubewright_engine::{TraceNode, TraceVerdict};
+use kubewright_value::Location;
 
 use crate::{Paint, shorten_visible, visible};
 
 /// The widest column of the tree.
 const MAX_COLUMN_WIDTH: usize = 60;
 /// The widest group that is written on one line.
-const MAX_LINE_WIDTH: usize = 100;
+const MAX_LINE_WIDTH: usize = 240;
 /// How much of a value is shown.
-const MAX_VALUE_CHARACTERS: usize = 100;
+const MAX_VALUE_CHARACTERS: usize = 200;
 /// How much of a value is shown in a group where it is as wanted.
-const MAX_REMINDER_CHARACTERS: usize = 32;
+const MAX_REMINDER_CHARACTERS: usize = 200;
 /// How deep a tree is shown.
 const MAX_TREE_DEPTH: usize = 16;
 
 /// Returns what was looked at, `depth` levels to the right.
 #[must_use]
 pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
+    tree_within(nodes, depth, None, paint)
+}
+
+/// Returns what was looked at; `around` is the place in the object of what it is a part of.
+fn tree_within(nodes: &[TraceNode], depth: usize, around: Option<&Location>, paint: Paint) -> String {
     let mut text = String::new();
     if depth > MAX_TREE_DEPTH {
         return text;
@@ -28,7 +34,8 @@ pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
     let what = widest_column(&looked, |node| &node.what);
     let found = widest_column(&looked, |node| &node.found);
     for node in &looked {
-        if let Some(line) = on_one_line(node, &indent, what, paint) {
+        let around = node.subject_location.as_ref().or(around);
+        if let Some(line) = on_one_line(node, &indent, (what, around), paint) {
             text.push_str(&line);
             continue;
         }
@@ -52,9 +59,9 @@ pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         let is_wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
         let is_explained = node.children.iter().any(|child| is_wrong(child) && child.location.is_some());
         if (is_wrong(node) && !is_explained) || !node.help.is_empty() {
-            text.push_str(&places_and_help(node, &indent, paint));
+            text.push_str(&places_and_help(node, &indent, around, paint));
         }
-        text.push_str(&trace_tree(&node.children, depth + 1, paint));
+        text.push_str(&tree_within(&node.children, depth + 1, around, paint));
     }
     for node in nodes.iter().filter(|node| node.verdict == TraceVerdict::NotLooked) {
         text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
@@ -63,7 +70,12 @@ pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
 }
 
 /// Returns a group of short things on one line, and below it the location of the first of them that is not as wanted.
-fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Option<String> {
+fn on_one_line(
+    node: &TraceNode,
+    indent: &str,
+    (width, around): (usize, Option<&Location>),
+    paint: Paint,
+) -> Option<String> {
     let is_short = |child: &TraceNode| child.children.is_empty() && child.wanted.is_empty();
     let is_group = node.found.is_empty() && node.wanted.is_empty() && !node.children.is_empty();
     if !is_group || !node.children.iter().all(is_short) {
@@ -90,14 +102,15 @@ fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Op
     let head = format!("{} {:width$}", verdict_mark(node.verdict, paint), visible(&node.what));
     let mut text = format!("{indent}{head}   {}\n", painted.join("   "));
     let wrong = node.children.iter().find(|child| is_wrong(child));
-    text.push_str(&wrong.map(|child| places_and_help(child, indent, paint)).unwrap_or_default());
+    text.push_str(&wrong.map(|child| places_and_help(child, indent, around, paint)).unwrap_or_default());
     Some(text)
 }
 
 /// Returns the places of a step in the rule and in the object, and what to do about it.
-fn places_and_help(node: &TraceNode, indent: &str, paint: Paint) -> String {
+fn places_and_help(node: &TraceNode, indent: &str, around: Option<&Location>, paint: Paint) -> String {
     let mut text = String::new();
-    let places = [&node.location, &node.subject_location];
+    let subject = node.subject_location.as_ref().or_else(|| subject_below(node)).or(around);
+    let places = [node.location.as_ref(), subject];
     let places: Vec<String> =
         places.into_iter().flatten().map(|place| paint.cyan(&visible(&place.to_string()))).collect();
     if !places.is_empty() {
@@ -107,6 +120,11 @@ fn places_and_help(node: &TraceNode, indent: &str, paint: Paint) -> String {
         text.push_str(&format!("{indent}    = help: {}\n", visible(&node.help)));
     }
     text
+}
+
+/// Returns the first place in the object of what was looked at below `node`.
+fn subject_below(node: &TraceNode) -> Option<&Location> {
+    node.children.iter().find_map(|child| child.subject_location.as_ref().or_else(|| subject_below(child)))
 }
 
 fn verdict_mark(verdict: TraceVerdict, paint: Paint) -> String {

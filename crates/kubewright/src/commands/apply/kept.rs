@@ -84,7 +84,7 @@ impl KeptReviews {
     pub(super) fn review_changed(
         &mut self,
         reviewer: impl Fn(&RuleInputs) -> Reviewer<'_>,
-        outputs: &[Output],
+        outputs: (&[Output], bool),
     ) -> io::Result<Vec<Diagnostic>> {
         let stale = self.stale();
         for name in stale.iter().map(Input::name) {

@@ -53,8 +53,14 @@ impl ObjectJudge<'_> {
         let is_patched = outcomes.iter().any(is_patch);
         let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
         let document = Document::made(object, Arc::clone(source));
-        let decision =
-            Decision { is_allowed, outcomes, object: Value::Null, queries: Vec::new(), is_unfinished: false };
+        let decision = Decision {
+            is_allowed,
+            outcomes,
+            object: Value::Null,
+            unreported: 0,
+            queries: Vec::new(),
+            is_unfinished: false,
+        };
         let review = ObjectReview {
             document: &document,
             request: &request,

@@ -49,7 +49,7 @@ fn notes_name_each_anchor_and_the_value_that_does_not_fit() {
         [("(a): \"x\"", Seen::Yes, path(&["(a)"])), ("=(b): {\"c\":\"w\"}", Seen::No, path(&["=(b)"])),]
     );
     let leaf = &notes[1].children[0];
-    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "\"w\""));
+    assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "wanted \"w\""));
     assert_eq!(leaf.at, path(&["=(b)", "c"]));
     assert_eq!(leaf.what, "/b/c/");
 }
@@ -60,7 +60,7 @@ fn notes_name_what_is_missing_under_a_condition_too() {
     let leaf = &notes[0].children[0];
     assert_eq!(
         (leaf.what.as_str(), leaf.found.as_str(), leaf.wanted.as_str()),
-        ("/a/b/", "nothing", "\"*\"")
+        ("/a/b/", "nothing", "wanted \"*\"")
     );
     assert_eq!(leaf.at, path(&["(a)", "b"]));
 }

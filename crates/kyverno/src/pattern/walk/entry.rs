@@ -283,9 +283,9 @@ impl PatternComparison<'_> {
             TraceNote {
                 what: format!("{}: {wanted}", entry.raw),
                 found: shown_value(map.get(key).unwrap_or(&MISSING)),
-                wanted,
                 verdict,
                 at,
+                subject: below.in_object(),
                 ..TraceNote::default()
             }
         });

@@ -1,0 +1,41 @@
+//! The command that says why no rule said anything about an object.
+
+use kubewright_report::{ObjectRow, shell_word};
+
+use crate::arguments::ApplyArguments;
+use crate::output::{Output, print_stderr};
+
+/// Remembers the first object that no rule passed, failed or changed.
+#[derive(Debug, Default)]
+pub(super) struct WhyHint {
+    object: Option<String>,
+}
+
+impl WhyHint {
+    /// Looks at the row of an object.
+    pub(super) fn see(&mut self, row: &ObjectRow) {
+        if row.counts.all() == row.counts.skip && self.object.is_none() {
+            self.object = Some(row.address());
+        }
+    }
+
+    /// Writes the command to standard error, if a table is on standard output.
+    pub(super) fn print(&self, arguments: &ApplyArguments, outputs: &[Output], is_incomplete: bool) {
+        let is_read = outputs.iter().any(|output| output.is_table() && output.file.is_none());
+        let Some(object) = self.object.as_ref().filter(|_| is_read && !arguments.quiet && !is_incomplete)
+        else {
+            return;
+        };
+        let words = |paths: &[String]| paths.iter().map(|path| shell_word(path)).collect::<Vec<_>>();
+        let mut command = vec!["kubewright why".to_owned(), shell_word(object)];
+        command.extend(words(&arguments.rules.rules));
+        for (flag, paths) in [
+            ("-r", &arguments.objects.resources),
+            ("-e", &arguments.rules.exceptions),
+            ("--world", &arguments.objects.world),
+        ] {
+            command.extend(words(paths).into_iter().map(|path| format!("{flag} {path}")));
+        }
+        print_stderr(format_args!("hint: `{}` says why no rule did anything\n", command.join(" ")));
+    }
+}

@@ -1,0 +1,54 @@
+//! The command that shows the reason of an outcome.
+
+use crate::{ObjectRow, OutcomeRow};
+
+/// Returns the command that shows why `row` says what it says about `object`; nothing for an object that was not read
+/// from a file.
+#[must_use]
+pub fn why_command(row: &OutcomeRow, object: &ObjectRow) -> Option<String> {
+    let rules = &row.rule_location.as_ref()?.source.name;
+    let is_file = object.location.position.line > 0 && object.location.file != "-" && *rules != "-";
+    is_file.then(|| {
+        let rule = format!("{}/{}", row.rule.policy, row.rule.rule);
+        format!(
+            "kubewright why {} --rule {} {} -r {}",
+            shell_word(&object.address()),
+            shell_word(rule.trim_matches('/')),
+            shell_word(rules),
+            shell_word(&object.location.file)
+        )
+    })
+}
+
+/// Returns `text` as one word of a shell.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+impl ObjectRow {
+    /// Returns `Kind/namespace/name`, as commands take it.
+    #[must_use]
+    pub fn address(&self) -> String {
+        match self.namespace.as_str() {
+            "" => format!("{}/{}", self.kind, self.name),
+            namespace => format!("{}/{namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn words_of_a_shell_are_quoted_where_they_must_be() {
+        assert_eq!(shell_word("rules/a.yaml"), "rules/a.yaml");
+        assert_eq!(shell_word("my rules/it's.yaml"), "'my rules/it'\\''s.yaml'");
+        assert_eq!(shell_word(""), "''");
+    }
+}
