@@ -17,7 +17,7 @@ use kubewright_value::{Document, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::CommandFailure;
-use crate::progress::ProgressBar;
+use crate::progress::{ProgressBar, show_phase};
 use crate::rule_inputs::no_objects;
 
 /// How many documents that are not objects have a diagnostic each.
@@ -103,7 +103,8 @@ impl PatternInputs {
             diagnostics.push(no_patterns(paths));
         }
         let objects = read_objects(resources, &mut diagnostics)?;
-        let (graph, positions) = build_graph(objects, &known);
+        let text = format!("building the graph of {}", plural(objects.len(), "object"));
+        let (graph, positions) = show_phase(|| (text.clone(), None), || build_graph(objects, &known));
         diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }

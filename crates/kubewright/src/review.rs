@@ -1,5 +1,7 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
+use std::time::Instant;
+
 use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow};
@@ -69,6 +71,7 @@ impl Reviewer<'_> {
 
     /// Decides on `document` and returns its row, with what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectRow {
+        let started = Instant::now();
         let request = self.request(document);
         let mut decision = self.decide(&request);
         let is_patched = decision.outcomes.iter().any(is_patch);
@@ -78,7 +81,9 @@ impl Reviewer<'_> {
         });
         let review =
             ObjectReview { document, request: &request, decision, changed, is_lenient: self.is_lenient };
-        ObjectRow::new(review, self.columns)
+        let mut row = ObjectRow::new(review, self.columns);
+        row.elapsed = started.elapsed();
+        row
     }
 }
 

@@ -20,8 +20,12 @@ mod severity;
 pub mod text;
 pub mod trace;
 
+pub(crate) use annotation::Fingerprints;
 pub use annotation::{Annotation, AnnotationLevel};
-pub use cases::{CaseRule, CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
+pub use cases::{
+    CaseRule, CoverageSummary, CoveredRule, RuleBranchCoverage, TestCaseResult, TestFileResult, TestResults,
+    UncoveredBranch,
+};
 pub use findings::{
     FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
@@ -29,7 +33,9 @@ pub use findings::{
 pub use kubewright_patterns::suppression;
 pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
 pub use paint::{Paint, shorten_visible, visible};
-pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
+pub use render::{
+    Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableDetail, TableOptions,
+};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
 

@@ -3,13 +3,14 @@
 mod outcome;
 
 use std::fmt;
+use std::time::Duration;
 
 use kubewright_engine::{Decision, RuleOutcome, RuleStatus, WriteVerb};
 use kubewright_k8s::{AdmissionRequest, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Position, Text, Value};
 
-use crate::{Annotation, AnnotationLevel, Columns};
+use crate::{Annotation, AnnotationLevel, Columns, Severity};
 
 pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
@@ -55,6 +56,8 @@ pub struct ObjectRow {
     pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
+    /// How long it took to judge, as far as the command measures it.
+    pub elapsed: Duration,
 }
 
 /// A position in a file, without the file's text. Sorts by file, then by line. Line 0 is the file as a whole, or a
@@ -127,6 +130,7 @@ impl ObjectRow {
             counts,
             patch,
             objects,
+            elapsed: Duration::ZERO,
         }
     }
 
@@ -170,19 +174,19 @@ impl ObjectRow {
 
     /// Returns what is wrong with the object.
     pub fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
-        self.outcomes.iter().filter_map(|row| {
-            let level = match row.status {
-                RuleStatus::Fail | RuleStatus::Error => AnnotationLevel::Error,
-                RuleStatus::Warn => AnnotationLevel::Warning,
-                RuleStatus::Pass | RuleStatus::Skip => return None,
-            };
-            Some(Annotation {
-                level,
-                file: self.location.file.as_str().into(),
-                position: row.position,
-                title: row.rule.to_string(),
-                text: format!("{}: {}", self.subject, row.text()),
-            })
+        self.outcomes.iter().filter_map(|row| self.annotation(row))
+    }
+
+    /// Returns what is wrong according to one outcome.
+    pub(crate) fn annotation(&self, row: &OutcomeRow) -> Option<Annotation<'_>> {
+        Some(Annotation {
+            level: AnnotationLevel::of_status(row.status)?,
+            severity: Severity::of_outcome(row.status, &row.metadata),
+            identity: format!("{}\n{}", self.subject, row.path),
+            file: self.location.file.as_str().into(),
+            position: row.position,
+            title: row.rule.to_string(),
+            text: format!("{}: {}", self.subject, row.text()),
         })
     }
 }

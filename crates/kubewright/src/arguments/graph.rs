@@ -3,8 +3,9 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
+use super::listed::{edge_names, kind_names, listed, listed_texts, pattern_names};
 use crate::commands::Drawing;
-use crate::output::ChosenFormat;
+use crate::output::{ChosenFormat, NamedFormat as _};
 
 /// Draws objects and the edges between them.
 #[derive(Debug, Args)]
@@ -23,12 +24,12 @@ Examples:
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
 pub(crate) struct GraphArguments {
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
-    #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
+    /// Objects: a file, folder or pattern; a List is replaced by its items; `-` is standard input; may be repeated
+    #[arg(short, long, alias = "resource", required = true, value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
-    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
+    /// svg, html, dot, mermaid, tree or json, to FILE if given; may be repeated [default: svg, on a terminal tree]
+    #[arg(short, long = "output", value_name = "FORMAT[=FILE]", value_parser = listed(drawing_names, parse_drawing), hide_possible_values = true)]
     pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
 
     /// Only objects near this one
@@ -44,7 +45,7 @@ pub(crate) struct GraphArguments {
     pub(crate) direction: Direction,
 
     /// Only edges of this type, such as EXPOSES, and the objects they connect; may be repeated
-    #[arg(long = "edge", value_name = "TYPE", num_args = 1..)]
+    #[arg(long = "edge", value_name = "TYPE", num_args = 1.., value_parser = listed_texts(edge_names), hide_possible_values = true)]
     pub(crate) edges: Vec<String>,
 
     /// Only objects in this namespace, with their neighbours faded; with patterns, only leaders in it. May be repeated
@@ -52,7 +53,7 @@ pub(crate) struct GraphArguments {
     pub(crate) namespaces: Vec<String>,
 
     /// Only objects of this kind; may be repeated
-    #[arg(long = "kind", value_name = "KIND", num_args = 1..)]
+    #[arg(long = "kind", value_name = "KIND", num_args = 1.., value_parser = listed_texts(kind_names), hide_possible_values = true)]
     pub(crate) kinds: Vec<String>,
 
     /// Also draw edges that say little
@@ -62,6 +63,10 @@ pub(crate) struct GraphArguments {
     /// Draw each replica of a controller as a separate box
     #[arg(long)]
     pub(crate) each: bool,
+
+    /// Above this many boxes, draw one for each application, as the label `app.kubernetes.io/name` and owners say
+    #[arg(long, default_value_t = 150, value_name = "N")]
+    pub(crate) apps_above: usize,
 
     /// The maximum number of boxes; above it, more and more objects share one
     #[arg(long, default_value_t = 1_500, value_name = "N")]
@@ -76,7 +81,7 @@ pub(crate) struct GraphArguments {
     pub(crate) references: Vec<String>,
 
     /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match
-    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
+    #[arg(long, value_name = "PATTERN", value_parser = listed_texts(pattern_names), hide_possible_values = true, conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
     pub(crate) pattern: Option<String>,
 
     /// The patterns: files, folders or globs [default: the built-in ones]
@@ -115,4 +120,12 @@ impl From<Direction> for FollowDirection {
             Direction::Both => Self::Both,
         }
     }
+}
+
+fn drawing_names() -> Vec<&'static str> {
+    Drawing::all().iter().map(Drawing::name).collect()
+}
+
+fn parse_drawing(text: &str) -> Result<ChosenFormat<Drawing>, String> {
+    text.parse()
 }

@@ -194,3 +194,12 @@ fn the_pictures_of_the_pages_are_as_new_as_the_program() {
         assert!(output.stdout == picture, "`make pictures` draws {file} anew");
     }
 }
+
+#[test]
+fn near_miss_of_a_scoring_relationship_is_drawn_between_its_real_ends() {
+    check(
+        "graph-near-score",
+        "graph --pattern graph/near/fragile.yaml -r graph/near/exposed.yaml --near -o json",
+    );
+    check("graph-near-common", "graph --pattern split-sidecar -r graph/near/shipper.yaml --near -o json");
+}
