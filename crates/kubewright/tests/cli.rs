@@ -28,6 +28,8 @@ mod kyverno;
 mod migrate;
 #[path = "cli/modrule.rs"]
 mod modrule;
+#[path = "cli/outputs.rs"]
+mod outputs;
 #[path = "cli/patterns.rs"]
 mod patterns;
 #[path = "cli/render.rs"]

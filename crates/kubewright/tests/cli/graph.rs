@@ -9,7 +9,7 @@ use super::{check, folder, kubewright, kubewright_in};
 
 const SMALL: &str = "graph -r graph/small.yaml";
 const PATTERN: &str = "graph -r graph/small.yaml --patterns graph/patterns.yaml --pattern";
-const FORMATS: [&str; 5] = ["svg", "html", "dot", "mermaid", "json"];
+const FORMATS: [&str; 6] = ["svg", "html", "dot", "mermaid", "tree", "json"];
 
 #[track_caller]
 fn small(name: &str, more: &str) {
