@@ -2,7 +2,7 @@
 
 use kubewright_value::{Document, Map, Text, Value};
 
-/// Returns the annotation of the document whose key is `name` after its domain, as in `policies.kyverno.io/title`;
+/// Returns the annotation of the document whose key is `name` after its domain, as in `policies.example.com/title`;
 /// empty where there is none.
 #[must_use]
 pub fn policy_text(document: &Document, name: &str) -> Text {

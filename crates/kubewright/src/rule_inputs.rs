@@ -156,7 +156,7 @@ fn closing_line(diagnostics: &[Diagnostic]) -> Option<String> {
     let worst = doubtful().find(|diagnostic| diagnostic.is_error()).or_else(|| doubtful().next())?;
     let shown = doubtful().count();
     let more = if shown > MAX_SHOWN_DIAGNOSTICS {
-        format!(", {} of them shown", MAX_SHOWN_DIAGNOSTICS)
+        format!(", {MAX_SHOWN_DIAGNOSTICS} of them shown")
     } else {
         String::new()
     };

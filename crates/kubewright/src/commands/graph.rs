@@ -1,10 +1,10 @@
 //! `graph`: draws objects, the edges between them, and what patterns find.
 
-mod common;
 mod drawing;
 mod finding;
 mod focus;
 mod overlay;
+mod shared_neighbour;
 mod sheet;
 mod whole;
 

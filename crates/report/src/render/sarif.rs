@@ -239,6 +239,7 @@ fn case_descriptor(title: &str) -> Value {
 }
 
 /// The texts about a rule.
+#[derive(Clone, Copy)]
 struct DescriptorTexts<'t> {
     id: &'t str,
     name: &'t str,

@@ -192,7 +192,7 @@ impl Renderer for TableRenderer {
         page.passed = object.counts.pass - shown(RuleStatus::Pass);
         if options.detail == TableDetail::Everything {
             self.has_rows = true;
-            return self.objects.stream(page, &mut self.out, options.paint);
+            return self.objects.stream(&page, &mut self.out, options.paint);
         }
         self.objects.add(page);
         Ok(())

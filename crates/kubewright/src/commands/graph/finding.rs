@@ -14,7 +14,7 @@ use kubewright_value::Text;
 
 use super::overlay::tone;
 use super::sheet::{Sheet, SheetLine};
-use super::{common, focus, words_as_texts};
+use super::{focus, shared_neighbour, words_as_texts};
 use crate::arguments::GraphArguments;
 use crate::failure::CommandFailure;
 use crate::output::print_stderr;
@@ -325,7 +325,7 @@ fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTr
             _ if asked.wanted && asked.rule != "one-of" || step.rule == "one-of" && !step.held => {
                 let is_common = asked.list == RelationshipList::Common;
                 let near = match is_common {
-                    true => common::draw_missing_common(&mut sheet, pattern, (role, leader), &tie),
+                    true => shared_neighbour::draw_missing_common(&mut sheet, pattern, (role, leader), &tie),
                     false => sheet.nearly(pattern, &asked.id, leader, &tie),
                 };
                 match near {

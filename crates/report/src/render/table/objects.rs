@@ -126,11 +126,11 @@ impl ObjectPages {
     /// Writes a page at once.
     pub(super) fn stream(
         &mut self,
-        page: ObjectPage,
+        page: &ObjectPage,
         out: &mut ReportWriter,
         paint: Paint,
     ) -> io::Result<()> {
-        self.write_page(&page, None, out, paint)
+        self.write_page(page, None, out, paint)
     }
 
     /// Keeps a page until the end.

@@ -16,6 +16,9 @@ const MAX_RULE_WIDTH: usize = 70;
 /// How much of a message is shown where the terminal does not say how wide it is.
 const MAX_MESSAGE_CHARACTERS: usize = 90;
 
+/// The heading of a column, and what it counts.
+type SummaryColumn = (&'static str, fn(&OutcomeCounts) -> usize);
+
 /// The outcomes of each rule, counted.
 #[derive(Default)]
 pub(super) struct RuleSummary {
@@ -48,7 +51,7 @@ impl RuleSummary {
         rules.sort_by_key(|(_, rule)| {
             Reverse((rule.counts.fail, rule.counts.error, rule.counts.warn, rule.counts.pass))
         });
-        let columns: [(&str, fn(&OutcomeCounts) -> usize); 5] = [
+        let columns: [SummaryColumn; 5] = [
             ("fail", |counts| counts.fail),
             ("error", |counts| counts.error),
             ("warn", |counts| counts.warn),
