@@ -83,12 +83,28 @@ const cases = {
     assert.equal(await title(page), "");
     return page;
   },
+  async "zooms to what is found, and to a finding"() {
+    const page = await open("zooms", cluster(120), "light", ["--findings"]);
+    const all = await view(page);
+    await page.keyboard.press("/");
+    await page.keyboard.type("app-3");
+    const [near, wide] = [await view(page), Number(all.split(" ")[2])];
+    assert.ok(Number(near.split(" ")[2]) < wide, `${near} in ${all}`);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("0");
+    await page.click("#findings li button >> nth=0");
+    assert.notEqual(await title(page), "");
+    assert.ok(Number((await view(page)).split(" ")[2]) < wide);
+    return page;
+  },
   async "tells fields on hover and both ways on click"() {
     const page = await open("tells", cluster(12));
     const spot = await page.evaluate(() => {
       for (const line of document.querySelectorAll("#view .e .h")) {
-        const at = line.getPointAtLength(line.getTotalLength() * 0.45).matrixTransform(line.getScreenCTM());
-        if (document.elementFromPoint(at.x, at.y) === line) return [at.x, at.y];
+        for (const share of [0.45, 0.3, 0.2, 0.7, 0.8]) {
+          const at = line.getPointAtLength(line.getTotalLength() * share).matrixTransform(line.getScreenCTM());
+          if (document.elementFromPoint(at.x, at.y) === line) return [at.x, at.y];
+        }
       }
       return null;
     });
@@ -127,7 +143,7 @@ const cases = {
     return page;
   },
   async "is ready at once with 2,000 objects"() {
-    const page = await open("many", cluster(2_000));
+    const page = await open("many", cluster(2_000), "light", ["--apps-above", "100000", "--each"]);
     const step = await page.evaluate(async () => {
       const map = document.getElementById("map");
       const begin = performance.now();

@@ -19,6 +19,7 @@ use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Params, Wording,
 };
+use kubewright_dialect_kit::description::policy_text;
 use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
@@ -205,6 +206,8 @@ impl PolicyDraft {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
                 emits_warning: parts.actions.warns,
                 ..RuleMetadata::default()
             }),
@@ -238,6 +241,8 @@ impl PolicyDraft {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
                 reported_rule: Some(policy.name.value.clone()),
                 ..RuleMetadata::default()
             }),

@@ -1,6 +1,7 @@
 //! Parts that the rule languages share: reading fields with diagnostics, compile limits, selectors, and traces.
 
 pub mod bounded;
+pub mod description;
 pub mod fields;
 pub mod notes;
 pub mod secrets;

@@ -7,14 +7,16 @@ use super::layout::{frame_label, lay_out_picture};
 use super::palette::{PICTURE_CSS, Palette};
 use super::scene::{Glyph, Scene, build_scene};
 use super::svg::{svg_heading, write_svg_body};
-use super::{DrawOptions, Picture, legend, text};
+use super::{DrawOptions, Picture, PictureNode, Tone, legend, text};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 const PAGE_SCRIPT: &str = include_str!("html/page.js");
 const PAGE_CSS: &str = include_str!("html/page.css");
 /// The digest of the script, for the policy of the page. A test says the new one when the script changes.
-const PAGE_SCRIPT_DIGEST: &str = "sha256-vcwKx/11ejVfhToG9eYQga125iSbE2QI9Ok2VikHOqc=";
+const PAGE_SCRIPT_DIGEST: &str = "sha256-uIZkH9ZppYDik217XK51di3hov5ut1wdwpvtBFQztWM=";
+/// Findings that are listed.
+const MAX_LISTED_FINDINGS: usize = 500;
 /// Types of lines that can be hidden.
 const MAX_LINE_TYPES: usize = 100;
 /// Names of merged objects that search finds.
@@ -50,6 +52,7 @@ pub fn render_html(picture: &Picture, options: &DrawOptions) -> String {
     let height = legend::draw_legend(&mut foot, picture, &scene, &palette, (4.0, 4.0, 264.0)) + 8.0;
     let _ = writeln!(out, "<svg class=\"key\" width=\"272\" height=\"{height:.0}\">{foot}</svg></details>");
     write_line_types(&mut out, &scene, &palette);
+    write_finding_list(&mut out, &scene);
     write_object_list(&mut out, picture, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(
@@ -91,6 +94,38 @@ fn write_line_types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) 
         );
     }
     out.push_str("</details>\n");
+}
+
+/// The list of findings, the worst first; a button goes to the box.
+fn write_finding_list(out: &mut String, scene: &Scene<'_>) {
+    let mut findings: Vec<(Tone, &str, usize, &PictureNode)> = Vec::new();
+    for (place, glyph) in scene.glyphs.iter().enumerate() {
+        for member in &glyph.members {
+            let badges = member.badges.iter().filter(|badge| badge.tone != Tone::Role);
+            findings.extend(badges.map(|badge| (badge.tone, badge.text.as_str(), place, *member)));
+        }
+    }
+    if findings.is_empty() {
+        return;
+    }
+    findings.sort_by_key(|(tone, text, place, _)| (std::cmp::Reverse(*tone), *text, *place));
+    let count = findings.len();
+    let _ =
+        write!(out, "<details id=\"findings\" open><summary>Findings <small>{count}</small></summary><ul>");
+    for (tone, pattern, place, member) in findings.into_iter().take(MAX_LISTED_FINDINGS) {
+        let class = legend::tone_class(tone);
+        let _ = write!(
+            out,
+            "<li><button data-n=\"{place}\"><b class=\"bd {class}\">{}</b> {} {}</button></li>",
+            text::xml_text(pattern),
+            text::xml_text(&member.kind),
+            text::xml_text(&member.label)
+        );
+    }
+    if count > MAX_LISTED_FINDINGS {
+        let _ = write!(out, "<li>and {} more</li>", count - MAX_LISTED_FINDINGS);
+    }
+    out.push_str("</ul></details>\n");
 }
 
 /// The list of drawn objects, by namespace and kind; a button goes to the box.

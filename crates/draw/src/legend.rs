@@ -67,7 +67,7 @@ pub(super) fn legend_notes(picture: &Picture, scene: &Scene<'_>) -> Vec<String> 
     let mut notes = Vec::new();
     if scene.glyphs.len() < picture.nodes.len() {
         let (all, boxes) = (picture.nodes.len(), scene.glyphs.len());
-        notes.push(format!("{all} objects are drawn as {boxes} boxes; ×n counts the objects of a box."));
+        notes.push(format!("{all} objects are drawn as {boxes} boxes; ×n counts the objects of a box, of a controller its Pods."));
     }
     if scene.left_out > 0 {
         notes.push(format!("{} lines are left out.", scene.left_out));

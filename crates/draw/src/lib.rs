@@ -1,4 +1,4 @@
-//! Pictures of objects and the relationships between them: SVG, HTML, DOT, Mermaid, JSON.
+//! Pictures of objects and the relationships between them: SVG, HTML, DOT, Mermaid, a tree, JSON.
 //!
 //! A [`Picture`] is plain: boxes, lines between them, and words. A whole graph and the
 //! objects of one finding are drawn by the same code. Everything is a pure function to
@@ -8,6 +8,7 @@
 //!
 //! Names come from untrusted manifests. Every writer escapes all of them.
 
+mod application;
 mod component;
 mod dot;
 mod group;
@@ -29,6 +30,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tree;
 mod whole;
 
 pub use dot::render_dot;
@@ -38,6 +40,7 @@ pub use kinds::{kind_layer, short_name};
 pub use mermaid::render_mermaid;
 pub use select::FollowDirection;
 pub use svg::render_svg;
+pub use tree::render_tree;
 pub use whole::{GraphPicture, PictureScope, picture_node};
 
 use kubewright_value::Text;
@@ -75,6 +78,8 @@ pub struct PictureNode {
     pub badges: Vec<Badge>,
     /// How its box is drawn.
     pub class: Class,
+    /// The application that it belongs to, as its labels say; may be empty.
+    pub application: Text,
     /// Sentences for the tooltip.
     pub notes: Vec<Text>,
 }
@@ -170,11 +175,15 @@ pub struct DrawOptions {
     pub lines: usize,
     /// Whether the replicas of one controller are one box, however few boxes there are.
     pub merges: bool,
+    /// Whether a controller and its Pods are one box.
+    pub folds: bool,
+    /// Above this many boxes, each application is one.
+    pub applications_above: usize,
 }
 
 impl Default for DrawOptions {
     fn default() -> Self {
-        Self { glyphs: 1_500, lines: 6_000, merges: true }
+        Self { glyphs: 1_500, lines: 6_000, merges: true, folds: false, applications_above: usize::MAX }
     }
 }
 

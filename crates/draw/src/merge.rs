@@ -1,15 +1,17 @@
 //! Which objects are drawn as one box.
 //!
-//! The copies that one controller makes always are, if that is wanted. Above the limit, in this order and only as
+//! The copies that one controller makes always are, if that is wanted, and so are a controller and its Pods, and above
+//! a limit of their own the objects of an application. Above the limit of boxes, in this order and only as
 //! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
 //! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
 
+use super::application::{applications, folded_places};
 use super::kinds::kind_appearance;
 use super::select::is_ownership;
 use super::slots::IndexedList;
 use super::{Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
 use kubewright_value::CompactSort as _;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The key that nodes of one box share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +20,10 @@ pub(super) enum BoxKey<'p> {
     Replicas(usize),
     Kind(&'p str, &'p str, Class),
     Namespace(&'p str),
+    /// A controller, at this place, and what it made.
+    Folded(usize),
+    /// A namespace and an application.
+    Application(&'p str, &'p str),
     Rest,
 }
 
@@ -26,14 +32,51 @@ pub(super) fn box_keys(picture: &Picture, options: DrawOptions) -> Vec<BoxKey<'_
     let kept = kept_nodes(picture, options.glyphs / 2);
     if options.merges {
         let copies = replica_boxes(picture, &kept, MergeRule::Copies);
-        let is_first = |(place, first): (usize, &usize)| place == *first;
-        if copies.0.iter().enumerate().filter(|one| is_first(*one)).count() <= options.glyphs {
-            return copies.0.into_iter().map(BoxKey::Replicas).collect();
+        let mut keys: Vec<BoxKey<'_>> = copies.0.into_iter().map(BoxKey::Replicas).collect();
+        if options.folds {
+            fold_controllers(picture, &kept, &mut keys);
+        }
+        if box_count(&keys) > options.applications_above {
+            join_applications(picture, &kept, &mut keys);
+        }
+        if box_count(&keys) <= options.glyphs {
+            return keys;
         }
     } else if picture.nodes.len() <= options.glyphs {
         return (0..picture.nodes.len()).map(BoxKey::Alone).collect();
     }
     merge_boxes(picture, &kept, options.glyphs)
+}
+
+fn box_count(keys: &[BoxKey<'_>]) -> usize {
+    keys.iter().collect::<HashSet<_>>().len()
+}
+
+/// Puts each controller and what it made into one box.
+fn fold_controllers(picture: &Picture, kept: &IndexedList<bool>, keys: &mut [BoxKey<'_>]) {
+    let places = folded_places(picture, kept);
+    let folded: HashSet<usize> =
+        places.iter().enumerate().filter(|(place, top)| place != *top).map(|(_, top)| *top).collect();
+    for (key, top) in keys.iter_mut().zip(&places) {
+        if folded.contains(top) {
+            *key = BoxKey::Folded(*top);
+        }
+    }
+}
+
+/// Puts each application of a namespace into one box.
+fn join_applications<'p>(picture: &'p Picture, kept: &IndexedList<bool>, keys: &mut [BoxKey<'p>]) {
+    let names = applications(picture);
+    let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+    for (node, name) in picture.nodes.iter().zip(&names) {
+        *counts.entry((node.frame(), name)).or_default() += 1;
+    }
+    for (place, ((node, name), key)) in picture.nodes.iter().zip(names).zip(keys).enumerate() {
+        let is_several = counts.get(&(node.frame(), name)).is_some_and(|count| *count > 1);
+        if !name.is_empty() && is_several && !kept.at(place) {
+            *key = BoxKey::Application(node.frame(), name);
+        }
+    }
 }
 
 fn merge_boxes<'p>(picture: &'p Picture, kept: &IndexedList<bool>, limit: usize) -> Vec<BoxKey<'p>> {

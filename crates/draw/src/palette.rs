@@ -5,11 +5,11 @@
 
 use super::LineStyle;
 use super::scene::{Scene, SceneLine};
-use kubewright_graph::EdgeTypeSpec;
+use kubewright_graph::EDGE_TYPES;
 use std::collections::BTreeMap;
 
-/// Colours of lines: `e0` to `e7`.
-const LINE_COLOURS: usize = 8;
+/// Colours of lines: `e0` to `e11`. The first is for ownership alone.
+const LINE_COLOURS: usize = 12;
 
 #[derive(Debug)]
 pub(super) struct Palette<'p> {
@@ -24,18 +24,8 @@ impl<'p> Palette<'p> {
                 colours.entry(label).or_insert(LINE_COLOURS);
             }
         }
-        let mut uses = [0_usize; LINE_COLOURS];
         for (label, colour) in &mut colours {
-            if let Some(usual) = EdgeTypeSpec::named(label).and_then(|spec| spec.colour) {
-                *colour = usual;
-                uses.get_mut(usual).into_iter().for_each(|uses| *uses += 1);
-            }
-        }
-        // The others take what is used least; the first is for ownership alone.
-        for colour in colours.values_mut().filter(|colour| **colour == LINE_COLOURS) {
-            let least = [5, 6, 7, 4, 2, 3, 1].into_iter().min_by_key(|one| uses.get(*one).copied());
-            *colour = least.unwrap_or_default();
-            uses.get_mut(*colour).into_iter().for_each(|uses| *uses += 1);
+            *colour = line_colour(label);
         }
         Self { colours }
     }
@@ -64,5 +54,26 @@ impl<'p> Palette<'p> {
     }
 }
 
+/// The colour of a relationship, the same in every picture.
+fn line_colour(label: &str) -> usize {
+    let place = EDGE_TYPES.iter().position(|spec| spec.name == label);
+    let usual = place.and_then(|place| EDGE_TYPES.get(place)).and_then(|spec| spec.colour);
+    // One that is not in the table has the colour of its letters.
+    let number = place.unwrap_or_else(|| label.bytes().map(usize::from).sum());
+    usual.unwrap_or(1 + number % (LINE_COLOURS - 1))
+}
+
 /// The style sheet of a picture, by day and by night.
 pub(super) const PICTURE_CSS: &str = include_str!("picture.css");
+
+#[cfg(test)]
+mod tests {
+    use super::line_colour;
+
+    #[test]
+    fn relationships_have_a_colour_of_their_own_wherever_they_are_drawn() {
+        assert_eq!(line_colour("OWNS"), 0);
+        assert_eq!(line_colour("ROUTES_TO"), line_colour("ROUTES_TO"));
+        assert!((1..12).contains(&line_colour("my-relationship")));
+    }
+}

@@ -103,12 +103,18 @@ fn merge_into_boxes<'p>(picture: &'p Picture, keys: &[BoxKey<'p>]) -> (Vec<Glyph
     });
     for (place, node, key) in nodes {
         let at = *places.entry(*key).or_insert_with(|| {
+            let node = match key {
+                BoxKey::Folded(top) => picture.nodes.get(*top).unwrap_or(node),
+                _ => node,
+            };
             glyphs.push((new_glyph(node, *key), node.id.as_str(), Vec::new()));
             glyphs.len() - 1
         });
         home.set(place, at);
         if let Some((glyph, _, badges)) = glyphs.get_mut(at) {
-            glyph.count += 1;
+            // Of a controller its Pods are counted.
+            let is_counted = !matches!(key, BoxKey::Folded(_)) || node.kind == "Pod";
+            glyph.count += usize::from(is_counted);
             if glyph.members.len() < MAX_MEMBER_NAMES {
                 glyph.members.push(node);
             }
@@ -131,6 +137,7 @@ fn merge_into_boxes<'p>(picture: &'p Picture, keys: &[BoxKey<'p>]) -> (Vec<Glyph
     }
     let settled = |(mut glyph, _, badges): (Glyph<'p>, &str, Vec<&Badge>)| {
         glyph.badges = settle_badges(&badges);
+        glyph.count = glyph.count.max(1);
         if glyph.count > 1 && matches!(glyph.label, Cow::Borrowed(_)) && glyph.kind != "Namespace" {
             glyph.label = Cow::Owned(shared_name(&glyph.members));
         }
@@ -193,6 +200,15 @@ fn new_glyph<'p>(node: &'p PictureNode, key: BoxKey<'p>) -> Glyph<'p> {
             glyph.known.layer = kind_appearance("Deployment").layer;
             glyph
         }
+        BoxKey::Application(frame, name) => {
+            of("Application".into(), Cow::Owned(name.to_owned()), frame, Class::Plain)
+        }
+        BoxKey::Folded(_) => of(
+            node.kind.as_str().into(),
+            Cow::Owned(node.label.as_str().to_owned()),
+            node.frame(),
+            node.class,
+        ),
         BoxKey::Rest => of("Objects".into(), Cow::Owned("everything else".into()), "", Class::Plain),
         BoxKey::Alone(_) | BoxKey::Replicas(_) | BoxKey::Kind(..) => {
             of(node.kind.as_str().into(), node.label.as_str().into(), node.frame(), node.class)

@@ -587,3 +587,66 @@ fn lines_of_different_types_do_not_share_their_way() {
     assert_eq!(ways.len(), 2);
     assert!((ways[0] - ways[1]).abs() > 1.0, "{ways:?}");
 }
+
+/// A picture of `count` applications of three objects each, without labels on the third.
+fn many_applications(count: usize) -> Picture {
+    let mut picture = Picture::default();
+    for number in 0..count {
+        let application: Text = format!("app-{number}").into();
+        for kind in ["Service", "Deployment", "ConfigMap"] {
+            picture.nodes.push(PictureNode {
+                id: format!("{kind}/shop/{application}").into(),
+                label: application.clone(),
+                kind: kind.into(),
+                namespace: "shop".into(),
+                application: if kind == "ConfigMap" { Text::default() } else { application.clone() },
+                ..PictureNode::default()
+            });
+        }
+        let first = number * 3;
+        for (from, to, label) in [(first, first + 1, "EXPOSES"), (first + 1, first + 2, "USES_CONFIG")] {
+            picture.lines.push(PictureLine { from, to, label: label.into(), ..PictureLine::default() });
+        }
+        if number > 0 {
+            let (from, to) = (first + 1, first - 3);
+            picture.lines.push(PictureLine { from, to, label: "CALLS".into(), ..PictureLine::default() });
+        }
+    }
+    picture
+}
+
+#[test]
+fn many_boxes_become_one_for_each_application() {
+    let options = DrawOptions { applications_above: 150, ..DrawOptions::default() };
+    let tree = render_tree(&many_applications(60), &options);
+    assert!((0..60).all(|number| tree.contains(&format!("Application app-{number} ×3"))), "{tree}");
+    assert!(!tree.contains("ConfigMap") && !tree.contains("Deployment"), "{tree}");
+    let few = render_tree(&many_applications(40), &options);
+    assert!(few.contains("ConfigMap app-7") && !few.contains("Application"), "{few}");
+}
+
+#[test]
+fn controller_is_one_box_with_its_pods() {
+    let node = |kind: &str, label: &str| PictureNode {
+        id: format!("{kind}/{label}").into(),
+        label: label.into(),
+        kind: kind.into(),
+        namespace: "shop".into(),
+        ..PictureNode::default()
+    };
+    let line =
+        |from, to, label: &str| PictureLine { from, to, label: label.into(), ..PictureLine::default() };
+    let picture = Picture {
+        nodes: vec![
+            node("StatefulSet", "db"),
+            node("Pod", "db-0"),
+            node("Pod", "db-1"),
+            node("Service", "db"),
+        ],
+        lines: vec![line(0, 1, "OWNS"), line(0, 2, "OWNS"), line(3, 1, "EXPOSES"), line(3, 2, "EXPOSES")],
+        ..Picture::default()
+    };
+    let options = DrawOptions { folds: true, ..DrawOptions::default() };
+    let tree = render_tree(&picture, &options);
+    assert_eq!(tree, "shop\n  Service db\n  └─ EXPOSES → StatefulSet db ×2\n");
+}

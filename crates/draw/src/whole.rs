@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::select::is_hub;
 use super::{Class, LineStyle, Picture, PictureLine, PictureNode};
 use kubewright_graph::{Edge, EdgeType, Graph, Id, Sort, Strength};
-use kubewright_value::Text;
+use kubewright_value::{Text, Value};
 
 /// Which part of a graph is drawn.
 #[derive(Debug, Clone, Default)]
@@ -146,7 +146,19 @@ pub fn picture_node(node: &kubewright_graph::GraphNode, is_context: bool) -> Pic
     let group = if node.group().is_empty() { String::new() } else { format!(".{}", node.group()) };
     let id = format!("{}{group}/{place}{}", node.kind, node.name).into();
     let (label, kind, namespace) = (node.name.clone(), node.kind.clone(), node.namespace.clone());
-    PictureNode { id, label, kind, namespace, class, ..PictureNode::default() }
+    let application = node.object.as_ref().map(application_of).unwrap_or_default();
+    PictureNode { id, label, kind, namespace, class, application, ..PictureNode::default() }
+}
+
+/// Returns the application that the labels of an object name; empty where they name none.
+fn application_of(object: &Value) -> Text {
+    let labels = object.at(&["metadata", "labels"]);
+    let label = |name: &str| labels.and_then(|labels| labels.get(name)).and_then(Value::as_str);
+    ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app"]
+        .iter()
+        .find_map(|name| label(name).filter(|value| !value.is_empty()))
+        .unwrap_or_default()
+        .into()
 }
 
 /// The nodes to draw, decided before any edge is read.

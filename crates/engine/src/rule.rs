@@ -135,6 +135,10 @@ pub struct RuleMetadata {
     pub severity: Text,
     /// The category, such as `Pod Security`; may be empty.
     pub category: Text,
+    /// The title that its author gave to the policy; may be empty.
+    pub title: Text,
+    /// What its author says the policy is for; may be empty.
+    pub description: Text,
     /// Further properties for reports, by name.
     pub properties: Vec<(Text, Text)>,
     /// Whether the requester gets a warning for a violation that is only reported.

@@ -6,9 +6,11 @@ mod cluster;
 mod detect;
 mod fix;
 mod function;
+mod grammar;
 mod graph;
 mod inputs;
 mod install;
+mod listed;
 #[cfg(feature = "serve")]
 mod migrate;
 mod render;
@@ -26,7 +28,7 @@ mod why;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest_word;
 use kubewright_gotemplate::FunctionSet;
@@ -42,9 +44,11 @@ pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, Rescue
 pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
 pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
+pub(crate) use grammar::parse_command_line;
 pub(crate) use graph::GraphArguments;
 pub(crate) use inputs::InputArguments;
 pub(crate) use install::InstallArguments;
+use listed::{case_formats, diagnostic_formats, listed, listed_texts, object_formats, page_names};
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
@@ -69,7 +73,7 @@ Examples:
 
 Exit codes:
   0  no problems
-  1  a rule denies an object, ends in an error or cannot be converted, or a test fails
+  1  a rule fails, ends in an error or cannot be converted, or a test fails
   2  bad input or bad usage; everything that could be read was still processed";
 
 /// Evaluates Kubernetes rule languages on manifests and explains every outcome.
@@ -255,9 +259,9 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: files, folders, patterns, charts, kustomizations or `cluster:`; `-` is standard input [default: those of
-    /// the project]
-    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
+    /// Manifests: a file, folder, pattern, chart, kustomization or `cluster:`; `-` is standard input; may be repeated
+    /// [default: those of the project]
+    #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
@@ -311,7 +315,7 @@ pub(crate) struct ObjectArguments {
     pub(crate) exceptions_within_policies: bool,
 
     /// The namespace of objects and rules without one [default: `default` for objects], and the only one that `cluster:` reads
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
     /// Evaluate like a background scan: rules that only apply at admission are skipped
@@ -319,7 +323,7 @@ pub(crate) struct ObjectArguments {
     pub(crate) background: bool,
 
     /// Only this rule: its full id, `policy/rule` or `rule`; or all rules of a policy; with `*` and `?` as wildcards; may be repeated
-    #[arg(long = "rule", value_name = "NAME")]
+    #[arg(long = "rule", value_name = "NAME", value_hint = ValueHint::Other)]
     pub(crate) only: Vec<String>,
 
     #[command(flatten)]
@@ -357,7 +361,8 @@ pub(crate) struct ApplyArguments {
         short,
         long = "output",
         value_name = "FORMAT[=FILE]",
-        value_parser = object_output,
+        value_parser = listed(object_formats, object_output),
+        hide_possible_values = true,
         help = output_help(ReportContent::Objects)
     )]
     pub(crate) outputs: Vec<Output>,
@@ -397,6 +402,14 @@ pub(crate) struct ApplyArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
 
+    /// List every object and every outcome, also what passed and what was skipped
+    #[arg(short, long, conflicts_with = "summary")]
+    pub(crate) verbose: bool,
+
+    /// Show one row for each rule instead of one for each object
+    #[arg(long)]
+    pub(crate) summary: bool,
+
     /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -410,9 +423,11 @@ pub(crate) struct ApplyArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  kubewright test
   kubewright test rules/
   kubewright test policies/ --file-name kyverno-test.yaml
   kubewright test rules/ --coverage -o json
+  kubewright test rules/ --min 80 -o table -o lcov=coverage.info
   kubewright test --schema > kubewright-test.schema.json
   kubewright test --new policies/limits.yaml -r manifests/web.yaml
 
@@ -444,14 +459,19 @@ pub(crate) struct TestArguments {
         long = "output",
         alias = "output-format",
         value_name = "FORMAT[=FILE]",
-        value_parser = case_output,
+        value_parser = listed(case_formats, case_output),
+        hide_possible_values = true,
         help = output_help(ReportContent::Cases)
     )]
     pub(crate) outputs: Vec<Output>,
 
-    /// List the rules, and the branches of rules, that no case exercised
+    /// List the rules, and the branches of rules, that no case exercised; `-o lcov`, `-o cobertura` and `-o html` write them
     #[arg(long)]
     pub(crate) coverage: bool,
+
+    /// Exit with 1 if less than this percentage of rules and branches is exercised
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) min: Option<f64>,
 
     /// Print the JSON schema of test files
     #[arg(long)]
@@ -488,13 +508,14 @@ pub(crate) struct LintArguments {
         short,
         long = "output",
         value_name = "FORMAT[=FILE]",
-        value_parser = diagnostic_output,
+        value_parser = listed(diagnostic_formats, diagnostic_output),
+        hide_possible_values = true,
         help = output_help(ReportContent::Diagnostics)
     )]
     pub(crate) outputs: Vec<Output>,
 
     /// The namespace of rules without one
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
     /// Also report trait operations that are not idempotent
@@ -526,7 +547,7 @@ Examples:
   kubewright explain orphan-service")]
 pub(crate) struct ExplainArguments {
     /// A code such as KW-Y001, or a pattern; lists all if omitted
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = listed_texts(page_names), hide_possible_values = true)]
     pub(crate) name: Option<String>,
 }
 
@@ -631,17 +652,26 @@ and below, and left out if it differs.
 
 Examples:
   kubewright convert policies/ --to auto --output-dir converted/
-  kubewright convert policies/require-labels.yaml --to validatingpolicy
-  kubewright convert policies/ --to validatingpolicy --summary -o json
+  kubewright convert policies/require-labels.yaml
+  kubewright convert policies/ --to vap --autogen
+  kubewright convert policies/ --summary -o json
 
 Exit codes: 0 everything is written, 1 a rule cannot be expressed or differs, 2 bad input")]
 pub(crate) struct ConvertArguments {
     #[command(flatten)]
     pub(crate) conversions: ConversionArguments,
 
-    /// What to write
-    #[arg(long, value_enum, value_name = "KIND", ignore_case = true)]
+    /// What to write; the short names vpol, mpol, gpol, dpol and ivpol are understood too
+    #[arg(long, value_enum, value_name = "KIND", ignore_case = true, default_value = "validatingpolicy")]
     pub(crate) to: ConvertTarget,
+
+    /// With `--to vap`: also write rules in CEL about Pods for the controllers that create Pods
+    #[arg(long)]
+    pub(crate) autogen: bool,
+
+    /// With `--to vap`: exceptions that the written policies exclude: a PolicyException file, folder or pattern; may be repeated
+    #[arg(short, long, alias = "exception", value_name = "PATH")]
+    pub(crate) exceptions: Vec<String>,
 }
 
 /// Kinds that policies can be converted to.
@@ -664,6 +694,9 @@ pub(crate) enum ConvertTarget {
     /// ImageValidatingPolicy, and NamespacedImageValidatingPolicy for a Policy.
     #[value(alias = "ivpol")]
     Imagevalidatingpolicy,
+    /// ValidatingAdmissionPolicy with its binding, as `generate vap` writes it.
+    #[value(alias = "validatingadmissionpolicy")]
+    Vap,
 }
 
 /// The policies to convert, and where to write the result.
@@ -876,4 +909,20 @@ fn allowed_function(name: &str) -> Result<String, String> {
         Some(near) => format!("there is no such function; did you mean `{near}`?"),
         None => "there is no such function".to_owned(),
     })
+}
+
+/// Reads a percentage.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("a percentage is a number from 0 to 100".to_owned()),
+    }
+}
+
+impl TestArguments {
+    /// Switches coverage on where another argument needs it.
+    pub(crate) fn imply_coverage(&mut self) {
+        self.coverage |=
+            self.min.is_some() || self.outputs.iter().any(|output| output.format.is_about_coverage());
+    }
 }

@@ -84,7 +84,10 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
         #[cfg(feature = "serve")]
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),
-        CliCommand::Test(arguments) => test::run_test(&arguments, color),
+        CliCommand::Test(mut arguments) => {
+            arguments.imply_coverage();
+            test::run_test(&arguments, color)
+        }
         CliCommand::Completions(arguments) => completions::run_completions(&arguments),
         CliCommand::Man(arguments) => man::run_man(&arguments),
         CliCommand::Eval(arguments) => eval::run_eval(&arguments, color),

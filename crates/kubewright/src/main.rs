@@ -26,14 +26,12 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 // Objects are made and dropped by the thousand on every core, which the system's allocator serialises.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = arguments::CommandLine::parse();
+    let arguments = arguments::parse_command_line();
     kubewright_files::allow_outside(arguments.allow_outside);
     let paint = arguments.color.paint_errors();
     match commands::dispatch_command(arguments) {

@@ -5,13 +5,15 @@ mod color;
 mod file;
 mod folder;
 mod target;
+mod terminal;
 
 pub(crate) use kubewright_report::render::{
     DiagnosticCounts, DiffRenderer, diagnostic_value as json_diagnostic, hunks, line_window,
     location_values as json_place, snippet, trace_tree, yaml_text,
 };
 pub(crate) use kubewright_report::{
-    Columns, Paint, Renderer, ReportContent, ReportWriter, TableOptions, shorten_visible, visible,
+    Columns, Paint, Renderer, ReportContent, ReportWriter, TableDetail, TableOptions, shorten_visible,
+    visible,
 };
 
 pub(crate) use chosen::{ChosenFormat, NamedFormat, keep_apart, keep_inputs, standard_output};

@@ -19,7 +19,7 @@ use crate::arguments::InputArguments;
 use crate::codes::{self, NOTHING_FOUND, TOO_MUCH_SELECTED};
 use crate::failure::CommandFailure;
 use crate::manifest_inputs::find_inputs;
-use crate::progress::ProgressBar;
+use crate::progress::{ProgressBar, show_phase};
 use crate::rule_inputs::no_objects;
 use kubewright_value::CompactSort as _;
 
@@ -112,7 +112,8 @@ impl PatternInputs {
         let inputs = sources.inputs.cloned().unwrap_or_default();
         let found = find_inputs(resources, &inputs, None)?;
         let objects = read_objects(resources, found, &mut diagnostics)?;
-        let (graph, positions) = build_graph(objects, &known);
+        let text = format!("building the graph of {}", plural(objects.len(), "object"));
+        let (graph, positions) = show_phase(|| (text.clone(), None), || build_graph(objects, &known));
         diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }

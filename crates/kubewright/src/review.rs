@@ -1,5 +1,7 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
+use std::time::Instant;
+
 use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
@@ -72,6 +74,7 @@ impl Reviewer<'_> {
 
     /// Decides on `document` and returns its row, with what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectRow {
+        let started = Instant::now();
         let request = self.request(document);
         let mut decision = self.decide(&request);
         let is_patched = decision.outcomes.iter().any(is_patch);
@@ -85,7 +88,7 @@ impl Reviewer<'_> {
             out_of_scope: self.written_rules.saturating_sub(review.decision.unreported),
             empty: review.decision.unreported,
         };
-        ObjectRow { unmatched, ..ObjectRow::new(review, self.columns) }
+        ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
     }
 }
 

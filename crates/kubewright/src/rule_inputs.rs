@@ -270,8 +270,22 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic], paint: Paint) -> boo
     for diagnostic in doubtful().take(MAX_SHOWN_DIAGNOSTICS) {
         print_stderr(snippet(diagnostic, paint));
     }
-    if doubtful().count() > MAX_SHOWN_DIAGNOSTICS {
-        print_stderr(format_args!("… and more: {} in all\n", DiagnosticCounts::of(diagnostics)));
+    if let Some(line) = closing_line(diagnostics) {
+        print_stderr(line);
     }
     diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// Returns how many diagnostics there are, and where more is said about the worst; nothing where there is none.
+fn closing_line(diagnostics: &[Diagnostic]) -> Option<String> {
+    let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());
+    let worst = doubtful().find(|diagnostic| diagnostic.is_error()).or_else(|| doubtful().next())?;
+    let shown = doubtful().count();
+    let more = if shown > MAX_SHOWN_DIAGNOSTICS {
+        format!(", {MAX_SHOWN_DIAGNOSTICS} of them shown")
+    } else {
+        String::new()
+    };
+    let counts = DiagnosticCounts::of(&doubtful().cloned().collect::<Vec<_>>());
+    Some(format!("{counts}{more}; `kubewright explain {}` says more", worst.code.id))
 }

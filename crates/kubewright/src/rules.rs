@@ -1,12 +1,12 @@
 //! Rules, from files to an engine's list.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{DialectOptions, Inputs, KeySource};
 use kubewright_engine::{
-    Diagnostic, KindScope, NamespaceScope, Rule, RuleId, RuleMetadata, SetProgram, nearest_word,
+    Diagnostic, Dialect, KindScope, NamespaceScope, Rule, RuleId, RuleMetadata, SetProgram, nearest_word,
 };
 use kubewright_files as files;
 use kubewright_graph::References;
@@ -39,7 +39,7 @@ pub(crate) struct LoadedRuleFiles {
     pub(crate) patterns: usize,
     /// How many documents teach references of kinds.
     pub(crate) references: usize,
-    /// How many files were looked at.
+    /// How many files hold rules, patterns or references, or something that is wrong.
     pub(crate) files: usize,
 }
 
@@ -69,6 +69,11 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     let dialects = kubewright_dialects::all_dialects(&options);
     let loaded = kubewright_dialects::load_documents(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
+    let mut named: BTreeSet<String> = documents
+        .iter()
+        .filter(|document| is_rule_document(&dialects, document) || References::is_one(document))
+        .map(|document| document.source.name.clone())
+        .collect();
     let references = documents.iter().filter(|document| References::is_one(document)).count();
     if documents.iter().any(traits::is_trait_resource) {
         let objects = files::objects_of(documents, &mut Vec::new());
@@ -96,6 +101,7 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
         };
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message).help(help));
     }
+    named.extend(diagnostics.iter().map(|diagnostic| diagnostic.location.source.name.clone()));
     let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
     let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
     LoadedRuleFiles {
@@ -104,8 +110,13 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
         traits,
         patterns,
         references,
-        files: found.inputs.len(),
+        files: names.iter().filter(|name| named.contains(*name)).count(),
     }
+}
+
+/// Returns whether a rule language reads `document`, alone or beside its rules.
+fn is_rule_document(dialects: &[Box<dyn Dialect>], document: &Document) -> bool {
+    dialects.iter().any(|dialect| dialect.claims(document) || dialect.is_auxiliary(document))
 }
 
 /// Returns `rules`, of which those that run one after the other do so in the order of their policies in the files.

@@ -25,6 +25,7 @@ use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
+use kubewright_dialect_kit::description::policy_text;
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::CompactSort as _;
@@ -342,6 +343,8 @@ impl PolicyCompiler<'_> {
             metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
                 properties,
                 emits_warning: self.policy.settings.emits_warning,
                 ..RuleMetadata::default()

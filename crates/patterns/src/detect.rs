@@ -25,6 +25,8 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{EdgeType, Graph, Id};
@@ -65,6 +67,8 @@ pub struct DetectionSettings {
     pub categories: Vec<(Text, Text, Text)>,
     /// Whether each leader is traced.
     pub traces: bool,
+    /// Counts the patterns that were looked for, so that a caller can show progress.
+    pub finished: Option<Arc<AtomicUsize>>,
 }
 
 impl Default for DetectionSettings {
@@ -77,6 +81,7 @@ impl Default for DetectionSettings {
             passes_unreachable: false,
             categories: Vec::new(),
             traces: false,
+            finished: None,
         }
     }
 }

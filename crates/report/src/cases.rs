@@ -1,9 +1,11 @@
 //! The results of test files.
 
+use std::time::Duration;
+
 use kubewright_k8s::Operation;
 use kubewright_value::{Position, Text};
 
-use crate::{Annotation, AnnotationLevel};
+use crate::{Annotation, AnnotationLevel, Severity};
 
 /// The results of all test files.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +27,8 @@ pub struct TestFileResult {
     pub trace_arguments: String,
     /// The results of its cases.
     pub results: Vec<TestCaseResult>,
+    /// How long they took.
+    pub elapsed: Duration,
 }
 
 /// What came of one case.
@@ -92,6 +96,53 @@ pub struct CoverageSummary {
     pub exercised_branches: usize,
     /// What no case exercised: rules, and branches of rules that a case exercised.
     pub uncovered: Vec<UncoveredBranch>,
+    /// Every rule with its branches, by file and line.
+    pub by_rule: Vec<CoveredRule>,
+}
+
+/// A rule, and which of its branches the cases exercised.
+#[derive(Debug, Default)]
+pub struct CoveredRule {
+    /// Its id.
+    pub rule: String,
+    /// The file that it is written in.
+    pub file: String,
+    /// The line at which it starts.
+    pub line: u32,
+    /// Whether a case exercised it.
+    pub is_exercised: bool,
+    /// Its branches, by line.
+    pub branches: Vec<RuleBranchCoverage>,
+}
+
+/// A branch of a rule, and whether a case exercised it.
+#[derive(Debug)]
+pub struct RuleBranchCoverage {
+    /// What it is, in the words of the rule.
+    pub what: String,
+    /// The line at which it is written.
+    pub line: u32,
+    /// Whether a case exercised it.
+    pub is_exercised: bool,
+}
+
+impl CoverageSummary {
+    /// Returns how much of the rules and their branches was exercised, in per cent.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown to a person")]
+    pub fn percent(&self) -> f64 {
+        let all = self.rules + self.branches;
+        let exercised = self.exercised_rules + self.exercised_branches;
+        if all == 0 { 100.0 } else { exercised as f64 * 100.0 / all as f64 }
+    }
+}
+
+impl CoveredRule {
+    /// Returns how many branches were exercised.
+    #[must_use]
+    pub fn exercised_branches(&self) -> usize {
+        self.branches.iter().filter(|branch| branch.is_exercised).count()
+    }
 }
 
 /// A rule or branch that no case exercised.
@@ -141,6 +192,18 @@ impl TestCaseResult {
         }
     }
 
+    /// Returns the file and line of the part of the object that the result is about, where they are known.
+    pub(crate) fn object_place(&self) -> Option<(&str, u64)> {
+        // `FILE:LINE`, which the path of a field may follow.
+        let place = self.place.split_whitespace().next()?;
+        let (file, last) = place.rsplit_once(':')?;
+        let last: u64 = last.parse().ok()?;
+        match file.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
+            Some((file, Ok(line))) => Some((file, line)),
+            _ => Some((file, last)),
+        }
+    }
+
     fn annotation<'a>(&self, file: &'a str) -> Annotation<'a> {
         let subject = self.subject();
         let end = if self.place.is_empty() { String::new() } else { format!("\n{}", self.place) };
@@ -151,6 +214,8 @@ impl TestCaseResult {
         let title = if self.rule_text.is_empty() { self.case.clone() } else { self.rule_text.clone() };
         Annotation {
             level: AnnotationLevel::Error,
+            severity: Severity::High,
+            identity: format!("{}\n{subject}", self.case),
             file: file.into(),
             position: Position::START,
             title,

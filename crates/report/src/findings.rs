@@ -149,7 +149,7 @@ impl<'s> ReportedFindings<'s> {
         self.shown().map(|row| self.annotation(row)).collect()
     }
 
-    fn annotation<'f>(&'f self, row: &'f FindingRow<'s>) -> Annotation<'f> {
+    pub(crate) fn annotation<'f>(&'f self, row: &'f FindingRow<'s>) -> Annotation<'f> {
         let level = if row.suppression.is_some() {
             AnnotationLevel::Notice
         } else {
@@ -164,7 +164,16 @@ impl<'s> ReportedFindings<'s> {
             Some(place) => (place.file.as_str(), place.position),
             None => (location.source.name.as_str(), location.position),
         };
-        Annotation { level, file: file.into(), position, title: row.pattern.name.to_string(), text }
+        let objects: Vec<String> = row.finding.roles.iter().map(|(_, id)| self.label(*id)).collect();
+        Annotation {
+            level,
+            severity: row.finding.severity.into(),
+            identity: objects.join("\n"),
+            file: file.into(),
+            position,
+            title: row.pattern.name.to_string(),
+            text,
+        }
     }
 
     /// Returns whether a finding counts for the exit code.

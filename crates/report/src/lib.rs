@@ -23,8 +23,12 @@ pub mod text;
 pub mod trace;
 mod why;
 
+pub(crate) use annotation::Fingerprints;
 pub use annotation::{Annotation, AnnotationLevel};
-pub use cases::{CaseRule, CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
+pub use cases::{
+    CaseRule, CoverageSummary, CoveredRule, RuleBranchCoverage, TestCaseResult, TestFileResult, TestResults,
+    UncoveredBranch,
+};
 pub use findings::{
     FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
@@ -35,7 +39,9 @@ pub use objects::{
     SuppressionOrigin, UnmatchedRules, path_text,
 };
 pub use paint::{Paint, shorten_visible, status_mark, visible};
-pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
+pub use render::{
+    Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableDetail, TableOptions,
+};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
 pub use why::{shell_word, why_command};

@@ -5,13 +5,14 @@ mod rendered;
 mod suppress;
 
 use std::fmt;
+use std::time::Duration;
 
 use kubewright_engine::{Decision, RuleOutcome, RuleStatus, WriteVerb};
 use kubewright_k8s::{AdmissionRequest, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Position, Text, Value};
 
-use crate::{Annotation, AnnotationLevel, Columns};
+use crate::{Annotation, AnnotationLevel, Columns, Severity};
 
 pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
@@ -61,6 +62,8 @@ pub struct ObjectRow {
     pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
+    /// How long it took to judge, as far as the command measures it.
+    pub elapsed: Duration,
 }
 
 /// How many rules have no outcome for an object.
@@ -144,6 +147,7 @@ impl ObjectRow {
             unmatched: UnmatchedRules::default(),
             patch,
             objects,
+            elapsed: Duration::ZERO,
         }
     }
 
@@ -204,19 +208,24 @@ impl ObjectRow {
 
     /// Returns what is wrong with the object.
     pub fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
-        self.outcomes.iter().filter_map(|row| {
-            let level = match row.status {
-                RuleStatus::Fail | RuleStatus::Error => AnnotationLevel::Error,
-                RuleStatus::Warn => AnnotationLevel::Warning,
-                RuleStatus::Pass | RuleStatus::Skip => return None,
-            };
-            Some(Annotation {
-                level,
-                file: self.location.file.as_str().into(),
-                position: row.position,
-                title: row.rule.to_string(),
-                text: format!("{}: {}", self.subject_of(row), row.text()),
-            })
+        self.outcomes.iter().filter_map(|row| self.annotation(row))
+    }
+
+    /// Returns what is wrong according to one outcome.
+    pub(crate) fn annotation(&self, row: &OutcomeRow) -> Option<Annotation<'_>> {
+        self.annotation_as(row, row.status)
+    }
+
+    /// Returns what is wrong according to one outcome, as if it had this status.
+    pub(crate) fn annotation_as(&self, row: &OutcomeRow, status: RuleStatus) -> Option<Annotation<'_>> {
+        Some(Annotation {
+            level: AnnotationLevel::of_status(status)?,
+            severity: Severity::of_outcome(status, &row.metadata),
+            identity: format!("{}\n{}", self.subject, row.path),
+            file: self.location.file.as_str().into(),
+            position: row.position,
+            title: row.rule.to_string(),
+            text: format!("{}: {}", self.subject_of(row), row.text()),
         })
     }
 }

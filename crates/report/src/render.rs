@@ -4,8 +4,10 @@
 //! needs little memory. To add a format, write one file here and one row in [`FORMATS`].
 
 mod cluster_report;
+mod coverage;
 mod diff;
 mod github;
+mod gitlab;
 mod json;
 mod jsonl;
 mod junit;
@@ -94,15 +96,46 @@ impl Columns {
     }
 }
 
-/// How tables are rendered.
+/// How reports are rendered; most of it matters for tables alone.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOptions {
     /// Colours.
     pub paint: Paint,
+    /// Which objects and outcomes are listed.
+    pub detail: TableDetail,
+    /// How many columns the terminal has; nothing where output is not for a terminal.
+    pub width: Option<usize>,
+    /// The folder that formats for code hosts write absolute file names relative to; may be empty.
+    pub folder: &'static str,
     /// Whether only what is wrong is shown.
     pub is_quiet: bool,
     /// Whether the changes of objects are shown.
     pub has_differences: bool,
+}
+
+/// Which objects and outcomes a table lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TableDetail {
+    /// What is wrong or changed; of a rule with many failures only the first ones.
+    #[default]
+    Remarkable,
+    /// Every object and every outcome.
+    Everything,
+    /// No objects, only a row for each rule.
+    ByRule,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self {
+            paint: Paint::OFF,
+            detail: TableDetail::default(),
+            width: None,
+            folder: "",
+            is_quiet: false,
+            has_differences: false,
+        }
+    }
 }
 
 /// An output format.
@@ -136,8 +169,11 @@ const ABOUT_OBJECTS: &[ReportContent] =
 /// Reports about patterns alone.
 const ABOUT_PATTERNS: &[ReportContent] = &[ReportContent::Findings, ReportContent::Scan];
 
+/// What test cases exercised.
+const COVERAGE: &[ReportContent] = &[ReportContent::Cases];
+
 /// All formats; the first one is the default.
-pub static FORMATS: [ReportFormat; 12] = [
+pub static FORMATS: [ReportFormat; 16] = [
     ReportFormat {
         name: "table",
         contents: ALL,
@@ -178,14 +214,21 @@ pub static FORMATS: [ReportFormat; 12] = [
         contents: ALL,
         columns: Columns::REMARKABLE,
         prepare: prepare_nothing,
-        open: |out, _| Box::new(sarif::SarifRenderer::new(out)),
+        open: |out, options| Box::new(sarif::SarifRenderer::new(out, options.folder)),
     },
     ReportFormat {
         name: "github",
         contents: ALL,
         columns: Columns::REMARKABLE,
         prepare: prepare_nothing,
-        open: |out, _| Box::new(github::GithubRenderer::new(out)),
+        open: |out, options| Box::new(github::GithubRenderer::new(out, options.folder)),
+    },
+    ReportFormat {
+        name: "gitlab",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: prepare_nothing,
+        open: |out, options| Box::new(gitlab::GitlabRenderer::new(out, options.folder)),
     },
     ReportFormat {
         name: "markdown",
@@ -222,9 +265,42 @@ pub static FORMATS: [ReportFormat; 12] = [
         prepare: prepare_nothing,
         open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)),
     },
+    ReportFormat {
+        name: "lcov",
+        contents: COVERAGE,
+        columns: Columns::REMARKABLE,
+        prepare: prepare_nothing,
+        open: |out, options| {
+            Box::new(coverage::CoverageRenderer::new(out, coverage::lcov_text, options.folder))
+        },
+    },
+    ReportFormat {
+        name: "cobertura",
+        contents: COVERAGE,
+        columns: Columns::REMARKABLE,
+        prepare: prepare_nothing,
+        open: |out, options| {
+            Box::new(coverage::CoverageRenderer::new(out, coverage::cobertura_text, options.folder))
+        },
+    },
+    ReportFormat {
+        name: "html",
+        contents: COVERAGE,
+        columns: Columns::REMARKABLE,
+        prepare: prepare_nothing,
+        open: |out, options| {
+            Box::new(coverage::CoverageRenderer::new(out, coverage::html_text, options.folder))
+        },
+    },
 ];
 
 impl ReportFormat {
+    /// Returns whether the format shows what test cases exercised, and nothing else.
+    #[must_use]
+    pub fn is_about_coverage(&self) -> bool {
+        ["lcov", "cobertura", "html"].contains(&self.name)
+    }
+
     /// Returns the formats that have a form for `content`.
     pub fn for_content(content: ReportContent) -> impl Iterator<Item = &'static Self> {
         FORMATS.iter().filter(move |format| format.contents.contains(&content))

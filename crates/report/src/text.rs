@@ -41,9 +41,51 @@ pub fn listed_paths(paths: &[String]) -> String {
     paths.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
+/// Breaks `text` between words into lines of at most `width` characters; a longer word has a line of its own.
+pub(crate) fn wrapped_lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut length = 0;
+    for word in text.split(' ') {
+        let count = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if length + 1 + count <= width => {
+                line.push(' ');
+                line.push_str(word);
+                length += 1 + count;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                length = count;
+            }
+        }
+    }
+    lines
+}
+
+/// Returns `file` relative to `folder`, where it is below it; otherwise as it is.
+pub(crate) fn relative_file<'f>(file: &'f str, folder: &str) -> &'f str {
+    let rest = if folder.is_empty() { None } else { file.strip_prefix(folder) };
+    let file = rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(file);
+    file.strip_prefix("./").unwrap_or(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrapped_lines_break_between_words() {
+        assert_eq!(wrapped_lines("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(wrapped_lines("abcdef gh", 3), ["abcdef", "gh"]);
+        assert_eq!(wrapped_lines("a  b", 9), ["a  b"]);
+    }
+
+    #[test]
+    fn relative_file_leaves_other_folders_alone() {
+        assert_eq!(relative_file("/work/a/b.yaml", "/work"), "a/b.yaml");
+        assert_eq!(relative_file("/workshop/b.yaml", "/work"), "/workshop/b.yaml");
+        assert_eq!(relative_file("./b.yaml", ""), "b.yaml");
+    }
 
     #[test]
     fn plural_groups_digits() {

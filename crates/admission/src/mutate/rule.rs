@@ -6,6 +6,7 @@ use kubewright_cel::{CelEnvironment, Inputs};
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, NamedCondition, Wording,
 };
+use kubewright_dialect_kit::description::policy_text;
 use kubewright_engine::{
     AdmissionPhase, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata, RuleScope,
 };
@@ -160,6 +161,8 @@ impl PolicyDraft {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
                 properties: parts.properties,
                 reported_rule: is_native.then(|| policy.name.value.clone()),
                 unapplied_message: Some(Text::new_static("mutation is not applied")),

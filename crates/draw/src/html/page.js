@@ -78,6 +78,17 @@
     });
     return best;
   };
+  // All of these boxes, as large as they fit.
+  const frame = (places) => {
+    const some = places.map((place) => nodes[place]);
+    const xs = some.map((node) => node.x), ys = some.map((node) => node.y);
+    const [left, top] = [Math.min(...xs) - 160, Math.min(...ys) - 80];
+    const [wide, high] = [Math.max(...xs) + 160 - left, Math.max(...ys) + 80 - top];
+    scale = Math.min(map.clientWidth / wide, map.clientHeight / high, 1.4);
+    x = left - (map.clientWidth / scale - wide) / 2;
+    y = top - (map.clientHeight / scale - high) / 2;
+    show();
+  };
   const go = (node) => {
     scale = Math.max(scale, 0.9);
     x = node.x - map.clientWidth / scale / 2;
@@ -175,6 +186,7 @@
       else if (found) part.open = true;
     }
     select(-1, false);
+    if (found && found.size) frame([...found]);
   };
   const next = (step) => {
     if (!found || !found.size) return;
@@ -266,6 +278,9 @@
     root.dataset.theme = is ? "light" : "dark";
   });
   buttons.forEach((button, place) => button.addEventListener("click", () => select(place, true)));
+  for (const button of document.querySelectorAll("#findings button")) {
+    button.addEventListener("click", () => select(Number(button.dataset.n), true));
+  }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {

@@ -5,6 +5,7 @@ use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
 use kubewright_report::PATTERN_LEVELS;
 
+use super::listed::{finding_formats, level_names, listed, listed_texts, pattern_names, threshold_names};
 use super::{InputArguments, ProjectArguments};
 use crate::output::{Output, ReportContent, finding_output, output_help};
 
@@ -27,14 +28,9 @@ pub(crate) struct DetectArguments {
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: those of the project]
-    #[arg(
-        short,
-        long,
-        alias = "resource",
-        num_args = 1..,
-        value_name = "RESOURCES"
-    )]
+    /// Objects: a file, folder, pattern, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
+    /// input; may be repeated [default: those of the project]
+    #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
     /// References of custom kinds, in addition to those among PATTERNS: a file or folder; may be repeated
@@ -48,17 +44,18 @@ pub(crate) struct DetectArguments {
         short,
         long = "output",
         value_name = "FORMAT[=FILE]",
-        value_parser = finding_output,
+        value_parser = listed(finding_formats, finding_output),
+        hide_possible_values = true,
         help = output_help(ReportContent::Findings)
     )]
     pub(crate) outputs: Vec<Output>,
 
     /// Only this pattern, with `*` and `?` as wildcards; may be repeated
-    #[arg(long = "pattern", alias = "rule", value_name = "NAME")]
+    #[arg(long = "pattern", alias = "rule", value_name = "NAME", value_parser = listed_texts(pattern_names), hide_possible_values = true)]
     pub(crate) only: Vec<String>,
 
     /// Not this pattern, with `*` and `?` as wildcards; may be repeated
-    #[arg(long = "exclude-pattern", alias = "skip-rule", value_name = "NAME")]
+    #[arg(long = "exclude-pattern", alias = "skip-rule", value_name = "NAME", value_parser = listed_texts(pattern_names), hide_possible_values = true)]
     pub(crate) excluded: Vec<String>,
 
     /// Only patterns of this category; may be repeated
@@ -66,7 +63,7 @@ pub(crate) struct DetectArguments {
     pub(crate) categories: Vec<String>,
 
     /// Only patterns of at least this severity
-    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    #[arg(long, value_name = "LEVEL", value_parser = listed(level_names, parse_level), hide_possible_values = true)]
     pub(crate) severity: Option<Level>,
 
     /// Only leaders in this namespace; relationships still cover all objects. May be repeated
@@ -74,7 +71,7 @@ pub(crate) struct DetectArguments {
     pub(crate) namespaces: Vec<String>,
 
     /// Exit with 1 only for findings of at least this severity; `never` for none [default: everything above INFO]
-    #[arg(long, value_name = "LEVEL", value_parser = parse_threshold, default_value = "low", hide_default_value = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = listed(threshold_names, parse_threshold), hide_possible_values = true, default_value = "low", hide_default_value = true)]
     pub(crate) fail_on: Threshold,
 
     /// Also show suppressed findings

@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
+use super::listed::{edge_names, kind_names, listed, listed_texts, pattern_names};
 use super::{InputArguments, ProjectArguments};
 use crate::commands::Drawing;
-use crate::output::ChosenFormat;
+use crate::output::{ChosenFormat, NamedFormat as _};
 
 /// Draws objects and the edges between them.
 #[derive(Debug, Args)]
@@ -24,12 +25,13 @@ Examples:
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
 pub(crate) struct GraphArguments {
-    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: those of the project]
-    #[arg(short, long, alias = "resource", num_args = 1.., value_name = "RESOURCES")]
+    /// Objects: a file, folder, pattern, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
+    /// input; may be repeated [default: those of the project]
+    #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
-    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
+    /// svg, html, dot, mermaid, tree or json, to FILE if given; may be repeated [default: svg, on a terminal tree]
+    #[arg(short, long = "output", value_name = "FORMAT[=FILE]", value_parser = listed(drawing_names, parse_drawing), hide_possible_values = true)]
     pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
 
     #[command(flatten)]
@@ -52,7 +54,7 @@ pub(crate) struct GraphArguments {
     pub(crate) direction: Direction,
 
     /// Only edges of this type, such as EXPOSES, and the objects they connect; may be repeated
-    #[arg(long = "edge", value_name = "TYPE", num_args = 1..)]
+    #[arg(long = "edge", value_name = "TYPE", num_args = 1.., value_parser = listed_texts(edge_names), hide_possible_values = true)]
     pub(crate) edges: Vec<String>,
 
     /// Only objects in this namespace, with their neighbours faded; with patterns, only leaders in it. May be repeated
@@ -60,7 +62,7 @@ pub(crate) struct GraphArguments {
     pub(crate) namespaces: Vec<String>,
 
     /// Only objects of this kind; may be repeated
-    #[arg(long = "kind", value_name = "KIND", num_args = 1..)]
+    #[arg(long = "kind", value_name = "KIND", num_args = 1.., value_parser = listed_texts(kind_names), hide_possible_values = true)]
     pub(crate) kinds: Vec<String>,
 
     /// Also draw edges that say little
@@ -70,6 +72,10 @@ pub(crate) struct GraphArguments {
     /// Draw each replica of a controller as a separate box
     #[arg(long)]
     pub(crate) each: bool,
+
+    /// Above this many boxes, draw one for each application, as the label `app.kubernetes.io/name` and owners say
+    #[arg(long, default_value_t = 150, value_name = "N")]
+    pub(crate) apps_above: usize,
 
     /// The maximum number of boxes; above it, more and more objects share one
     #[arg(long, default_value_t = 1_500, value_name = "N")]
@@ -87,7 +93,7 @@ pub(crate) struct GraphArguments {
     pub(crate) inputs: InputArguments,
 
     /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match
-    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
+    #[arg(long, value_name = "PATTERN", value_parser = listed_texts(pattern_names), hide_possible_values = true, conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
     pub(crate) pattern: Option<String>,
 
     /// The patterns: files, folders or globs [default: the built-in ones]
@@ -126,4 +132,12 @@ impl From<Direction> for FollowDirection {
             Direction::Both => Self::Both,
         }
     }
+}
+
+fn drawing_names() -> Vec<&'static str> {
+    Drawing::all().iter().map(Drawing::name).collect()
+}
+
+fn parse_drawing(text: &str) -> Result<ChosenFormat<Drawing>, String> {
+    text.parse()
 }

@@ -14,8 +14,8 @@ use kubewright_value::Document;
 use crate::arguments::{ApplyArguments, severity_of_rule};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
-    ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableOptions, chosen_or_table,
-    keep_apart, keep_inputs, print_stderr, standard_output,
+    ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableDetail, TableOptions,
+    chosen_or_table, keep_apart, keep_inputs, print_stderr, standard_output,
 };
 use crate::progress::ProgressBar;
 use crate::review::Reviewer;
@@ -179,7 +179,13 @@ fn open_renderers(
     for output in outputs {
         let has_differences = arguments.diff && output.file.is_none();
         let (paint, is_quiet) = (color.paint_output(), arguments.quiet);
-        renderers.push(output.open(TableOptions { paint, is_quiet, has_differences })?);
+        renderers.push(output.open(TableOptions {
+            paint,
+            is_quiet,
+            has_differences,
+            detail: detail(arguments),
+            ..TableOptions::default()
+        })?);
     }
     if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
         renderers.push(Box::new(DiffRenderer::new(standard_output(), color.paint_output())));
@@ -192,6 +198,16 @@ fn open_renderers(
 
 fn columns(arguments: &ApplyArguments, outputs: &[Output]) -> Columns {
     let has_objects = arguments.diff || arguments.output_objects.is_some();
-    let columns = Columns { objects: has_objects, ..Columns::default() };
+    let all_outcomes = detail(arguments) != TableDetail::Remarkable;
+    let columns = Columns { objects: has_objects, all_outcomes, ..Columns::default() };
     outputs.iter().fold(columns, |columns, output| columns.and(output.format.columns))
+}
+
+/// Returns which objects and outcomes the table lists.
+fn detail(arguments: &ApplyArguments) -> TableDetail {
+    match (arguments.summary, arguments.verbose) {
+        (true, _) => TableDetail::ByRule,
+        (false, true) => TableDetail::Everything,
+        (false, false) => TableDetail::Remarkable,
+    }
 }

@@ -15,8 +15,16 @@ pub(crate) fn run_convert(
     arguments: &ConvertArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    if arguments.to == ConvertTarget::Vap {
+        let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
+        return conversion::run_conversion(&arguments.conversions, &arguments.exceptions, target, color);
+    }
+    if arguments.autogen || !arguments.exceptions.is_empty() {
+        return Err(CommandFailure::usage("`--autogen` and `--exceptions` are for `--to vap`")
+            .help("other kinds have autogen and exceptions of their own"));
+    }
     let kind = match arguments.to {
-        ConvertTarget::Auto => None,
+        ConvertTarget::Auto | ConvertTarget::Vap => None,
         ConvertTarget::Validatingpolicy => Some(SuccessorKind::ValidatingPolicy),
         ConvertTarget::Mutatingpolicy => Some(SuccessorKind::MutatingPolicy),
         ConvertTarget::Generatingpolicy => Some(SuccessorKind::GeneratingPolicy),

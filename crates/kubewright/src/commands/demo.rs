@@ -78,7 +78,8 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         columns,
     };
     print_dimmed("$ kubewright apply rules -r manifests --diff\n", color)?;
-    let options = TableOptions { paint: color.paint_output(), is_quiet: false, has_differences: true };
+    let options =
+        TableOptions { paint: color.paint_output(), has_differences: true, ..TableOptions::default() };
     let mut table = Output::table().open(options)?;
     let mut counts = OutcomeCounts::default();
     let objects = example_documents(&MANIFESTS);

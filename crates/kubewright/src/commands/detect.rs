@@ -2,11 +2,15 @@
 
 mod list;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::workers;
 use kubewright_patterns::DetectionSettings;
+use kubewright_report::text::plural;
 use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, shown_diagnostics};
 use kubewright_value::Text;
 use kubewright_value::suggest::did_you_mean;
@@ -15,6 +19,7 @@ use crate::arguments::{CompatMode, DetectArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
+use crate::progress::show_phase;
 use crate::rule_inputs::{print_diagnostics, require_manifests};
 use kubewright_value::CompactSort as _;
 
@@ -51,7 +56,7 @@ pub(crate) fn run_detect(
     }
     keep_inputs(&outputs)?;
     let findings = detect_patterns(&inputs, arguments);
-    let diagnostics = [inputs.diagnostics.as_slice(), &findings.diagnostics].concat();
+    let diagnostics = in_file_order([inputs.diagnostics.as_slice(), &findings.diagnostics].concat());
     write_detected(&findings, &diagnostics, started, (&outputs, color))?;
     let is_incomplete = print_diagnostics(&shown_diagnostics(&diagnostics), color.paint_errors());
     Ok(match (is_incomplete, findings.has_failures()) {
@@ -85,8 +90,17 @@ fn detect_patterns<'s>(inputs: &'s PatternInputs, arguments: &'s DetectArguments
         resource_namespace: &arguments.target_namespace,
         is_beside_object: arguments.save_in_namespace,
     };
-    let limits = (&detection_settings(arguments), workers::worker_count());
-    ReportedFindings::detect(&inputs.patterns, inputs.context(), options, limits)
+    let finished = Arc::new(AtomicUsize::new(0));
+    let settings =
+        DetectionSettings { finished: Some(Arc::clone(&finished)), ..detection_settings(arguments) };
+    let count = inputs.patterns.len();
+    show_phase(
+        || pattern_phase(finished.load(Ordering::Relaxed), count),
+        || {
+            let limits = (&settings, workers::worker_count());
+            ReportedFindings::detect(&inputs.patterns, inputs.context(), options, limits)
+        },
+    )
 }
 
 /// Writes the findings to each output.
@@ -100,7 +114,7 @@ fn write_detected(
     let options = TableOptions {
         paint: color.paint_output(),
         is_quiet: findings.options.is_quiet,
-        has_differences: false,
+        ..TableOptions::default()
     };
     for output in outputs {
         output.open(options)?.finish(&report)?;
@@ -140,4 +154,24 @@ fn choose_patterns(inputs: &mut PatternInputs, arguments: &DetectArguments) -> R
     inputs.patterns.retain(|pattern| arguments.severity.is_none_or(|least| pattern.severity >= least));
     inputs.patterns.compact_sort_by(|one, other| one.name.cmp(&other.name));
     Ok(())
+}
+
+/// Returns `diagnostics` by line within each file, whichever step found them; files keep their order.
+fn in_file_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for diagnostic in &diagnostics {
+        let next = places.len();
+        places.entry(diagnostic.location.source.name.clone()).or_insert(next);
+    }
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        (places.get(&diagnostic.location.source.name).copied(), diagnostic.location.position)
+    });
+    diagnostics
+}
+
+/// Returns how many patterns were looked for.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown to a person")]
+fn pattern_phase(finished: usize, count: usize) -> (String, Option<f64>) {
+    let share = (finished > 0).then(|| finished as f64 / count.max(1) as f64);
+    (format!("{finished} of {}", plural(count, "pattern")), share)
 }

@@ -4,8 +4,11 @@ mod drawing;
 mod finding;
 mod focus;
 mod overlay;
+mod shared_neighbour;
 mod sheet;
 mod whole;
+
+use std::io::{IsTerminal as _, stdout};
 
 use kubewright_draw::{DrawOptions, Picture};
 use kubewright_patterns as patterns;
@@ -50,8 +53,15 @@ pub(crate) fn run_graph(
         if let Some(title) = &arguments.title {
             picture.title.clone_from(title);
         }
-        let options =
-            DrawOptions { glyphs: arguments.max_boxes, merges: !arguments.each, ..DrawOptions::default() };
+        let is_whole =
+            arguments.pattern.is_none() && arguments.kinds.is_empty() && arguments.edges.is_empty();
+        let options = DrawOptions {
+            glyphs: arguments.max_boxes,
+            merges: !arguments.each,
+            folds: is_whole && !arguments.all_edges,
+            applications_above: if is_whole { arguments.apps_above } else { usize::MAX },
+            ..DrawOptions::default()
+        };
         write_drawings(&outputs, &picture, options)?;
     }
     // Warnings about patterns are left to `lint`.
@@ -82,7 +92,10 @@ fn chosen_picture(
 fn drawing_outputs(arguments: &GraphArguments) -> Result<Vec<ChosenFormat<Drawing>>, CommandFailure> {
     let mut outputs = arguments.outputs.clone();
     if outputs.is_empty() {
-        outputs.extend(Drawing::all().first().map(|format| ChosenFormat { format, file: None }));
+        // A terminal shows text.
+        let is_wanted = |format: &&Drawing| !stdout().is_terminal() || format.name() == "tree";
+        outputs
+            .extend(Drawing::all().iter().find(is_wanted).map(|format| ChosenFormat { format, file: None }));
     }
     keep_apart(&outputs)?;
     Ok(outputs)

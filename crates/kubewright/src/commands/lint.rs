@@ -41,7 +41,7 @@ pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<
         elapsed: started.elapsed(),
     };
     let options =
-        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, has_differences: false };
+        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, ..TableOptions::default() };
     for output in &outputs {
         output.open(options)?.finish(&report)?;
     }

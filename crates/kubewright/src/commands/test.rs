@@ -14,19 +14,21 @@ mod traits;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
-use kubewright_report::{Report, Results, TestCaseResult, TestFileResult, TestResults};
+use kubewright_report::{CoverageSummary, Report, Results, TestCaseResult, TestFileResult, TestResults};
 use kubewright_value::Document;
 
 use crate::arguments::{CaseSelector, TestArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, standard_output};
+use crate::output::{
+    ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, print_stderr, standard_output,
+};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules;
 use coverage::Coverage;
@@ -86,14 +88,23 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
     let report =
         Report { results: Results::Cases(tests), diagnostics: &problems, elapsed: started.elapsed() };
     let options =
-        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, has_differences: false };
+        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, ..TableOptions::default() };
     for output in &outputs {
         output.open(options)?.finish(&report)?;
     }
     let (_, failed) = tests.counts();
-    Ok(match (print_diagnostics(&problems, color.paint_errors()), failed) {
+    let is_incomplete = print_diagnostics(&problems, color.paint_errors());
+    let percent = coverage.as_ref().map(CoverageSummary::percent);
+    let is_low = match (percent, arguments.min) {
+        (Some(percent), Some(least)) if percent < least => {
+            print_stderr(format_args!("coverage is {percent:.1} %, and --min asks for {least} %"));
+            true
+        }
+        _ => false,
+    };
+    Ok(match (is_incomplete, failed) {
         (true, _) => ExitStatus::BadInput,
-        (false, 0) => ExitStatus::Clean,
+        (false, 0) if !is_low => ExitStatus::Clean,
         (false, _) => ExitStatus::Violations,
     })
 }
@@ -142,11 +153,13 @@ fn test_one_file(input: &Input, arguments: &TestArguments, shared: &SharedTestIn
     let mut ran = TestFileRun::default();
     let documents = files::read_documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
+        let (started, earlier) = (Instant::now(), ran.files.len());
         if kyverno::is_kyverno_test(document) {
             run_kyverno_format(document, input, arguments, shared, &mut ran);
         } else {
             run_own_format(document, input, arguments, &mut ran);
         }
+        ran.files.iter_mut().skip(earlier).for_each(|file| file.elapsed = started.elapsed());
     }
     ran
 }
@@ -205,7 +218,7 @@ fn file_result(file: String, trace_arguments: String, results: Vec<TestCaseResul
         let folder = folder.trim_end_matches('/').trim_end_matches(".kyverno-test").trim_end_matches('/');
         if folder.is_empty() { "." } else { folder }
     });
-    TestFileResult { title: title.to_owned(), file, trace_arguments, results }
+    TestFileResult { title: title.to_owned(), file, trace_arguments, results, elapsed: Duration::ZERO }
 }
 
 /// Returns the folder that paths in a test file are relative to.

@@ -66,6 +66,12 @@ impl<F: NamedFormat> ChosenFormat<F> {
         if let Some(format) = formats.clone().find(|format| format.name() == name) {
             return Ok(Self { format, file });
         }
+        let implied = if file.is_none() { implied_format(name) } else { None };
+        if let Some(format) =
+            implied.and_then(|implied| formats.clone().find(|format| format.name() == implied))
+        {
+            return Ok(Self { format, file: Some(PathBuf::from(name)) });
+        }
         let names: Vec<&str> = formats.map(NamedFormat::name).collect();
         Err(match nearest_word(name, names.iter().copied()) {
             Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
@@ -80,6 +86,33 @@ impl<F: NamedFormat> FromStr for ChosenFormat<F> {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::parse(text, F::all().iter())
     }
+}
+
+/// Returns the format that the name of a file implies: `report.sarif`.
+fn implied_format(file: &str) -> Option<&'static str> {
+    let name = file.to_lowercase();
+    let ends = [
+        (".sarif", "sarif"),
+        (".sarif.json", "sarif"),
+        ("code-quality-report.json", "gitlab"),
+        ("codequality.json", "gitlab"),
+        ("cobertura.xml", "cobertura"),
+        ("coverage.xml", "cobertura"),
+        (".info", "lcov"),
+        (".jsonl", "jsonl"),
+        (".json", "json"),
+        (".yaml", "yaml"),
+        (".yml", "yaml"),
+        (".xml", "junit"),
+        (".md", "markdown"),
+        (".markdown", "markdown"),
+        (".svg", "svg"),
+        (".html", "html"),
+        (".dot", "dot"),
+        (".gv", "dot"),
+        (".mmd", "mermaid"),
+    ];
+    ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| *format)
 }
 
 /// Refuses outputs of which two would go to the same place.

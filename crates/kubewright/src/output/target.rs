@@ -1,8 +1,11 @@
 //! The formats of reports on the command line.
 
+use std::sync::OnceLock;
+
 use kubewright_report::{FORMATS, Paint, Renderer, ReportContent, ReportFormat, TableOptions};
 
 use super::chosen::{ChosenFormat, NamedFormat};
+use super::terminal::terminal_width;
 use crate::failure::CommandFailure;
 
 /// One `-o` of the command line.
@@ -38,9 +41,22 @@ impl Output {
 
     /// Opens the file, or standard output, and returns what renders reports there. A file has no colours.
     pub(crate) fn open(&self, options: TableOptions) -> Result<Box<dyn Renderer>, CommandFailure> {
-        let paint = if self.file.is_none() { options.paint } else { Paint::OFF };
-        Ok(crate::watch::recorded((self.format.open)(self.writer()?, TableOptions { paint, ..options })))
+        let is_file = self.file.is_some();
+        let paint = if is_file { Paint::OFF } else { options.paint };
+        let width = if is_file { None } else { terminal_width() };
+        let folder = working_folder();
+        let options = TableOptions { paint, width, folder, ..options };
+        Ok(crate::watch::recorded((self.format.open)(self.writer()?, options)))
     }
+}
+
+/// Returns the folder that the command runs in; empty where it is not known.
+fn working_folder() -> &'static str {
+    static FOLDER: OnceLock<String> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = std::env::current_dir().ok();
+        folder.and_then(|folder| folder.to_str().map(str::to_owned)).unwrap_or_default()
+    })
 }
 
 /// Reads `-o` of a command that reports on objects.

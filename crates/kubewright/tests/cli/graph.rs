@@ -9,7 +9,7 @@ use super::{check, folder, kubewright, kubewright_in};
 
 const SMALL: &str = "graph -r graph/small.yaml";
 const PATTERN: &str = "graph -r graph/small.yaml --patterns graph/patterns.yaml --pattern";
-const FORMATS: [&str; 5] = ["svg", "html", "dot", "mermaid", "json"];
+const FORMATS: [&str; 6] = ["svg", "html", "dot", "mermaid", "tree", "json"];
 
 #[track_caller]
 fn small(name: &str, more: &str) {
@@ -193,4 +193,13 @@ fn the_pictures_of_the_pages_are_as_new_as_the_program() {
         let picture = fs::read(root.join(file)).unwrap_or_default();
         assert!(output.stdout == picture, "`make pictures` draws {file} anew");
     }
+}
+
+#[test]
+fn near_miss_of_a_scoring_relationship_is_drawn_between_its_real_ends() {
+    check(
+        "graph-near-score",
+        "graph --pattern graph/near/fragile.yaml -r graph/near/exposed.yaml --near -o json",
+    );
+    check("graph-near-common", "graph --pattern split-sidecar -r graph/near/shipper.yaml --near -o json");
 }

@@ -19,6 +19,7 @@ use crate::matching::MatchExclude;
 use crate::source::{CleanupSource, read_cleanup_policy};
 use crate::template::{TemplateProblemKind, TemplateVariable, VariableProblem};
 use crate::{Kyverno, check, diagnostics as code};
+use kubewright_dialect_kit::description::policy_text;
 use kubewright_dialect_kit::fields::locate_within;
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_value::CompactSort as _;
@@ -95,6 +96,8 @@ impl CleanupCompiler<'_> {
             metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
                 ..RuleMetadata::default()
             }),
             refuses_on_error: false,

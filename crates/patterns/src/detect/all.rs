@@ -1,5 +1,7 @@
 //! Many patterns in one graph, shared among threads.
 
+use std::sync::atomic::Ordering;
+
 use kubewright_engine::Diagnostic;
 use kubewright_graph::Graph;
 use kubewright_value::workers::map_in_parallel;
@@ -24,7 +26,13 @@ pub fn detect_all(
 ) -> Vec<Result<PatternFindings, Exhausted>> {
     let shared = SharedAnswers::among(patterns.iter());
     let asking = Asking { graph, settings, shared: &shared };
-    let one = |pattern: &Pattern| detect_sharing(pattern, &asking, &mut detection_budget(pattern, graph));
+    let one = |pattern: &Pattern| {
+        let found = detect_sharing(pattern, &asking, &mut detection_budget(pattern, graph));
+        if let Some(finished) = &settings.finished {
+            finished.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    };
     map_in_parallel(patterns, threads, one)
 }
 

@@ -5,31 +5,62 @@ use std::io::{self, Write as _};
 use kubewright_value::Position;
 
 use super::{Renderer, ReportWriter};
+use crate::text::{plural, relative_file};
 use crate::{Annotation, AnnotationLevel, ObjectRow, Report, visible};
+
+/// How many annotations of one level GitHub shows for a step; further ones are lines of the log.
+const MAX_ANNOTATIONS_PER_LEVEL: usize = 10;
 
 /// Renders reports as workflow commands.
 pub(super) struct GithubRenderer {
     out: ReportWriter,
+    folder: &'static str,
+    // By level, from the worst.
+    counts: [usize; 3],
 }
 
 impl GithubRenderer {
-    /// Returns commands that are written to `out`.
-    pub(super) fn new(out: ReportWriter) -> Self {
-        Self { out }
+    /// Returns commands that are written to `out`, with file names relative to `folder`.
+    pub(super) fn new(out: ReportWriter, folder: &'static str) -> Self {
+        Self { out, folder, counts: [0; 3] }
     }
 
     fn command(&mut self, annotation: &Annotation<'_>) -> io::Result<()> {
-        let level = match annotation.level {
-            AnnotationLevel::Error => "error",
-            AnnotationLevel::Warning => "warning",
-            AnnotationLevel::Notice => "notice",
+        let [errors, warnings, notices] = &mut self.counts;
+        let (level, count) = match annotation.level {
+            AnnotationLevel::Error => ("error", errors),
+            AnnotationLevel::Warning => ("warning", warnings),
+            AnnotationLevel::Notice => ("notice", notices),
         };
+        *count += 1;
+        let file = relative_file(&annotation.file, self.folder);
         let Position { line, column } = annotation.position;
-        let (file, title) = (github_property(&annotation.file), github_property(&annotation.title));
+        if *count > MAX_ANNOTATIONS_PER_LEVEL {
+            let place = if line == 0 { file.to_owned() } else { format!("{file}:{line}:{column}") };
+            let text = [place.as_str(), &annotation.title, &annotation.text].join(": ");
+            // The level comes first, so that no text can start a command.
+            return writeln!(self.out, "{level}: {}", visible(&text));
+        }
+        let (file, title) = (github_property(file), github_property(&annotation.title));
         let text = github_data(&annotation.text);
         // A resource of a cluster has no lines.
         let place = if line == 0 { String::new() } else { format!(",line={line},col={column}") };
         writeln!(self.out, "::{level} file={file}{place},title={title}::{text}")
+    }
+
+    /// Says how many annotations are in the log only.
+    fn say_more(&mut self) -> io::Result<()> {
+        let words = self.counts.iter().zip(["error", "warning", "notice"]);
+        let more = words.filter(|(count, _)| **count > MAX_ANNOTATIONS_PER_LEVEL);
+        let more: Vec<String> = more
+            .map(|(count, word)| plural(count - MAX_ANNOTATIONS_PER_LEVEL, &format!("more {word}")))
+            .collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let [.., notices] = self.counts;
+        let start = if notices < MAX_ANNOTATIONS_PER_LEVEL { "::notice title=kubewright::" } else { "" };
+        writeln!(self.out, "{start}{} in the log", more.join(", "))
     }
 }
 
@@ -40,6 +71,7 @@ impl Renderer for GithubRenderer {
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
         report.annotations().iter().try_for_each(|annotation| self.command(annotation))?;
+        self.say_more()?;
         self.out.flush()
     }
 }

@@ -17,6 +17,9 @@ pub(super) use cases::cases_value;
 pub use findings::pattern_value;
 pub(super) use findings::{finding_row_value, finding_values, findings_summary, run_values};
 
+/// The version of the documents. It changes when a key changes its meaning or goes, not when one is added.
+pub(super) const DOCUMENT_VERSION: u64 = 1;
+
 /// Renders reports as JSON.
 pub(super) struct JsonRenderer {
     out: ReportWriter,
@@ -31,8 +34,11 @@ impl JsonRenderer {
 
     /// Ends the document after the rows of objects.
     fn end_objects(&mut self, totals: &Totals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
-        let start = if self.is_first { "{\n\"objects\": [" } else { "\n" };
-        write!(self.out, "{start}],")?;
+        if self.is_first {
+            write!(self.out, "{{\n\"version\": {DOCUMENT_VERSION},\n\"objects\": [],")?;
+        } else {
+            write!(self.out, "\n],")?;
+        }
         if let Some(found) = totals.findings {
             write_json_list(&mut self.out, "findings", finding_values(found))?;
             write_json_list(&mut self.out, "patterns", run_values(found))?;
@@ -44,15 +50,17 @@ impl JsonRenderer {
 
 impl Renderer for JsonRenderer {
     fn object(&mut self, _row: &ObjectRow, prepared: &str) -> io::Result<()> {
-        let start = if std::mem::take(&mut self.is_first) { "{\n\"objects\": [\n" } else { ",\n" };
-        write!(self.out, "{start}{prepared}")
+        if std::mem::take(&mut self.is_first) {
+            return write!(self.out, "{{\n\"version\": {DOCUMENT_VERSION},\n\"objects\": [\n{prepared}");
+        }
+        write!(self.out, ",\n{prepared}")
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
         match &report.results {
             Results::Objects(totals) => self.end_objects(totals, report.diagnostics)?,
             Results::Findings(found) => {
-                write!(self.out, "{{")?;
+                write!(self.out, "{{\n\"version\": {DOCUMENT_VERSION},")?;
                 write_json_list(&mut self.out, "findings", finding_values(found))?;
                 write_json_list(&mut self.out, "patterns", run_values(found))?;
                 write_json_list(
@@ -210,7 +218,12 @@ pub(super) fn diagnostics_value(totals: &LintTotals<'_>, diagnostics: &[Diagnost
         ("unreadable", totals.unreadable.len().into()),
     ]);
     let all: Vec<Value> = diagnostics.iter().chain(totals.unreadable).map(diagnostic_value).collect();
-    Map::from([("diagnostics", Value::array(all)), ("summary", summary.into())]).into()
+    Map::from([
+        ("version", Value::from(DOCUMENT_VERSION)),
+        ("diagnostics", Value::array(all)),
+        ("summary", summary.into()),
+    ])
+    .into()
 }
 
 fn totals_value(totals: &Totals<'_>) -> Value {

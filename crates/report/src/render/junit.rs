@@ -3,8 +3,10 @@
 mod cases;
 mod findings;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
@@ -14,15 +16,33 @@ use kubewright_value::text::xml_entity;
 use super::{Renderer, ReportWriter};
 use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results, Totals};
 
-/// How every document starts.
-const DOCUMENT_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n";
-
 /// Renders reports as JUnit XML.
 pub(super) struct JunitRenderer {
     out: ReportWriter,
-    suite: Option<(Text, OutcomeCounts)>,
+    suite: Option<JunitSuite>,
     cases: String,
     is_started: bool,
+}
+
+/// The suite of one file that is not complete yet.
+struct JunitSuite {
+    file: Text,
+    counts: OutcomeCounts,
+    elapsed: Duration,
+    names: CaseNames,
+}
+
+/// The names of the cases in one suite, none of them twice.
+#[derive(Default)]
+struct CaseNames(HashMap<String, usize>);
+
+impl CaseNames {
+    /// Returns `name`, numbered from the second time on that a case of `class` has it.
+    fn next(&mut self, class: &str, name: &str) -> String {
+        let number = self.0.entry(format!("{class}\n{name}")).or_default();
+        *number += 1;
+        if *number == 1 { name.to_owned() } else { format!("{name} ({number})") }
+    }
 }
 
 impl JunitRenderer {
@@ -31,19 +51,25 @@ impl JunitRenderer {
         Self { out, suite: None, cases: String::new(), is_started: false }
     }
 
-    fn start(&mut self) -> io::Result<()> {
-        if !std::mem::replace(&mut self.is_started, true) {
-            self.out.write_all(DOCUMENT_HEAD.as_bytes())?;
+    /// Writes the head, with the time of the whole run where it is known already.
+    fn start(&mut self, elapsed: Option<Duration>) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_started, true) {
+            return Ok(());
         }
-        Ok(())
+        let time = elapsed.map(time_attribute).unwrap_or_default();
+        writeln!(
+            self.out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\"{time}>"
+        )
     }
 
     /// Writes the suite that is complete.
     fn close_suite(&mut self) -> io::Result<()> {
-        let Some((file, counts)) = self.suite.take() else { return Ok(()) };
+        let Some(JunitSuite { file, counts, elapsed, .. }) = self.suite.take() else { return Ok(()) };
+        let time = time_attribute(elapsed);
         writeln!(
             self.out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{time}>",
             escape_junit(&file),
             counts.all(),
             counts.fail,
@@ -55,8 +81,13 @@ impl JunitRenderer {
         writeln!(self.out, "  </testsuite>")
     }
 
-    fn case(&mut self, row: &OutcomeRow, report: &ObjectRow) {
+    fn case(&mut self, row: &OutcomeRow, report: &ObjectRow, elapsed: Duration) {
         let text = row.text();
+        let class = row.rule.to_string();
+        let name = match &mut self.suite {
+            Some(suite) => suite.names.next(&class, &report.subject),
+            None => report.subject.clone(),
+        };
         let inner = match row.status {
             RuleStatus::Pass => None,
             RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", escape_junit(&text))),
@@ -67,11 +98,12 @@ impl JunitRenderer {
             RuleStatus::Error => Some(outcome_element("error", row, report)),
         };
         let head = format!(
-            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",
-            escape_junit(&report.subject),
-            escape_junit(&row.rule.to_string()),
+            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"{}",
+            escape_junit(&name),
+            escape_junit(&class),
             escape_junit(&report.location.file),
-            row.position.line
+            row.position.line,
+            time_attribute(elapsed)
         );
         self.cases.push_str(&match inner {
             Some(inner) => format!("{head}>\n      {inner}\n    </testcase>\n"),
@@ -122,22 +154,30 @@ fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
 
 impl Renderer for JunitRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
-        self.start()?;
-        if self.suite.as_ref().is_none_or(|(file, _)| *file != row.location.file) {
+        self.start(None)?;
+        if self.suite.as_ref().is_none_or(|suite| suite.file != row.location.file) {
             self.close_suite()?;
-            self.suite = Some((row.location.file.clone(), OutcomeCounts::default()));
+            self.suite = Some(JunitSuite {
+                file: row.location.file.clone(),
+                counts: OutcomeCounts::default(),
+                elapsed: Duration::ZERO,
+                names: CaseNames::default(),
+            });
         }
-        if let Some((_, counts)) = &mut self.suite {
-            *counts += row.counts;
+        if let Some(suite) = &mut self.suite {
+            suite.counts += row.counts;
+            suite.elapsed += row.elapsed;
         }
+        // The rules of an object are not timed one by one.
+        let each = row.elapsed / u32::try_from(row.outcomes.len().max(1)).unwrap_or(1);
         for outcome in &row.outcomes {
-            self.case(outcome, row);
+            self.case(outcome, row, each);
         }
         Ok(())
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        self.start()?;
+        self.start(Some(report.elapsed))?;
         self.close_suite()?;
         match &report.results {
             Results::Objects(Totals { findings: None, .. }) | Results::Diagnostics(_) => {}
@@ -146,13 +186,18 @@ impl Renderer for JunitRenderer {
             }
             Results::Cases(tests) => cases::write_case_suites(tests, &mut self.out)?,
         }
-        // The diagnostics of test files go to standard error.
-        if !matches!(report.results, Results::Cases(_)) {
-            write_diagnostics_suite(&mut self.out, report.diagnostics)?;
+        write_diagnostics_suite(&mut self.out, report.diagnostics)?;
+        if let Results::Diagnostics(totals) = &report.results {
+            write_diagnostics_suite(&mut self.out, totals.unreadable)?;
         }
         writeln!(self.out, "</testsuites>")?;
         self.out.flush()
     }
+}
+
+/// Returns how long something took, as an attribute.
+fn time_attribute(elapsed: Duration) -> String {
+    format!(" time=\"{:.6}\"", elapsed.as_secs_f64())
 }
 
 /// Returns `text` for XML. Characters that XML cannot hold, or that control a terminal, become the replacement character.

@@ -7,14 +7,20 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::display::is_hidden;
+use kubewright_value::text::{TextLimit, shorten_text};
 
 use super::table::{lint_totals_text, totals_text};
 use super::{Renderer, ReportWriter};
 use crate::text::plural;
 use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals};
 
-/// How many rows of each sort are shown, so that the comment stays below the limits of its hosts.
+/// How many rows of each sort are shown.
 const MAX_ROWS: usize = 150;
+/// How many characters the rows of one sort may have. GitHub refuses a comment of more than 65,536 characters, and a
+/// report has three sorts at most: what is wrong, what changed, and diagnostics.
+const MAX_ROW_CHARACTERS: usize = 18_000;
+/// How much of a text one cell shows.
+const MAX_CELL_CHARACTERS: usize = 1_000;
 
 /// Renders reports as Markdown.
 pub(super) struct MarkdownRenderer {
@@ -23,18 +29,39 @@ pub(super) struct MarkdownRenderer {
     changed: TableRows,
 }
 
-/// The first rows, and how many there are.
+/// The first rows, as many as fit, and how many there are.
 #[derive(Default)]
 struct TableRows {
     text: String,
+    characters: usize,
     count: usize,
+    hidden: usize,
 }
 
 impl TableRows {
     fn add(&mut self, row: impl FnOnce() -> String) {
         self.count += 1;
-        if self.count <= MAX_ROWS {
-            self.text.push_str(&row());
+        // A row that does not fit ends the table, so that the order stays.
+        if self.count > MAX_ROWS || self.hidden > 0 {
+            self.hidden += 1;
+            return;
+        }
+        let row = row();
+        let characters = row.chars().count();
+        if self.characters + characters > MAX_ROW_CHARACTERS {
+            self.hidden += 1;
+            return;
+        }
+        self.characters += characters;
+        self.text.push_str(&row);
+    }
+
+    /// Writes the rows, and how many more `what` there are.
+    fn write(&self, what: &str, out: &mut ReportWriter) -> io::Result<()> {
+        out.write_all(self.text.as_bytes())?;
+        match self.hidden {
+            0 => Ok(()),
+            hidden => writeln!(out, "\n… and {} not shown", plural(hidden, &format!("more {what}"))),
         }
     }
 }
@@ -52,11 +79,9 @@ impl MarkdownRenderer {
             return Ok(());
         }
         writeln!(self.out, "| | object | rule | message | place |\n|---|---|---|---|---|")?;
-        write!(self.out, "{}{}", self.wrong.text, self.changed.text)?;
-        let hidden = self.wrong.count.saturating_sub(MAX_ROWS) + self.changed.count.saturating_sub(MAX_ROWS);
-        if hidden > 0 {
-            writeln!(self.out, "\n… and {} not shown", plural(hidden, "more row"))?;
-        }
+        write!(self.out, "{}", self.wrong.text)?;
+        self.changed.hidden += self.wrong.hidden;
+        self.changed.write("row", &mut self.out)?;
         writeln!(self.out)
     }
 
@@ -98,14 +123,20 @@ impl Renderer for MarkdownRenderer {
                 findings::write_markdown_findings(found, report.diagnostics, &mut self.out)?;
             }
             Results::Diagnostics(totals) => self.lint_heading(totals, report.diagnostics)?,
-            // The diagnostics of test files go to standard error.
-            Results::Cases(tests) => return cases::write_markdown_cases(tests, &mut self.out),
+            Results::Cases(tests) => cases::write_markdown_cases(tests, &mut self.out)?,
         }
-        for diagnostic in report.diagnostics {
-            writeln!(self.out, "- {}", table_cell(&diagnostic.to_string()))?;
-        }
+        write_markdown_diagnostics(report.diagnostics, &mut self.out)?;
         self.out.flush()
     }
+}
+
+/// Writes a line for each diagnostic.
+fn write_markdown_diagnostics(diagnostics: &[Diagnostic], out: &mut ReportWriter) -> io::Result<()> {
+    let mut rows = TableRows::default();
+    for diagnostic in diagnostics {
+        rows.add(|| format!("- {}\n", table_cell(&diagnostic.to_string())));
+    }
+    rows.write("diagnostic", out)
 }
 
 /// Returns the mark of the whole report.
@@ -126,6 +157,7 @@ fn write_outcome_line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> Strin
 
 /// Returns `text` for a cell: nothing in it is markup, links or mentions.
 fn table_cell(text: &str) -> String {
+    let text = shorten_text(text, TextLimit::Chars(MAX_CELL_CHARACTERS));
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -4,40 +4,63 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Code, Diagnostic, Rule, RuleMetadata, RuleStatus};
+use kubewright_engine::{Code, Diagnostic, Rule, RuleStatus};
+use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Position, Value, json};
 
 use super::{Renderer, ReportWriter};
+use crate::text::relative_file;
 use crate::{
-    Annotation, AnnotationLevel, ObjectRow, OutcomeRow, Report, ReportedFindings, Results, Severity,
-    why_command,
+    Annotation, AnnotationLevel, Fingerprints, ObjectRow, OutcomeRow, Report, ReportedFindings, Results,
+    Severity, why_command,
 };
 use kubewright_value::CompactSort as _;
 
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// Where the tool is described.
+const INFORMATION_URI: &str = "https://kubewright.dev";
+/// The longest description of a rule that code hosts take.
+const MAX_DESCRIPTION_CHARACTERS: usize = 1000;
 
 /// Renders reports as SARIF.
 pub(super) struct SarifRenderer {
     out: ReportWriter,
+    files: SarifFiles,
+    fingerprints: Fingerprints,
+    // The rules that results of failed cases name, each once.
+    case_rules: Vec<String>,
     is_first: bool,
 }
 
+/// How file names become addresses.
+#[derive(Clone, Copy)]
+struct SarifFiles {
+    folder: &'static str,
+}
+
 impl SarifRenderer {
-    /// Returns a document that is written to `out`.
-    pub(super) fn new(out: ReportWriter) -> Self {
-        Self { out, is_first: true }
+    /// Returns a document that is written to `out`, with file names relative to `folder`.
+    pub(super) fn new(out: ReportWriter, folder: &'static str) -> Self {
+        let files = SarifFiles { folder };
+        Self { out, files, fingerprints: Fingerprints::default(), case_rules: Vec::new(), is_first: true }
     }
 
-    /// Writes one result.
-    fn result(&mut self, result: &Value) -> io::Result<()> {
+    /// Writes the result of `annotation`, of which `result` has what the annotation does not say.
+    fn result(&mut self, annotation: &Annotation<'_>, mut result: Map) -> io::Result<()> {
+        let (fingerprint, number) = self.fingerprints.next(annotation, self.files.folder);
+        // GitHub reads this key alone.
+        let fingerprints =
+            Map::from([("primaryLocationLineHash", Value::from(format!("{fingerprint}:{number}")))]);
+        result.insert("partialFingerprints".into(), fingerprints.into());
         let start = if std::mem::take(&mut self.is_first) { document_head() } else { ",\n".to_owned() };
-        write!(self.out, "{start}{}", json::to_shown_string(result))
+        write!(self.out, "{start}{}", json::to_shown_string(&result.into()))
     }
 
     /// Writes findings, and returns what each pattern is about.
     fn findings(&mut self, found: &ReportedFindings<'_>) -> io::Result<Vec<Value>> {
         for row in &found.rows {
-            self.result(&findings::sarif_finding_result(found, row))?;
+            let result = self.files.finding_result(found, row);
+            self.result(&found.annotation(row), result)?;
         }
         Ok(found.runs.iter().map(|run| findings::pattern_descriptor(run.pattern)).collect())
     }
@@ -45,7 +68,8 @@ impl SarifRenderer {
     /// Writes diagnostics, and what each rule is about.
     fn end(&mut self, rules: Vec<Value>, diagnostics: &[Diagnostic]) -> io::Result<()> {
         for diagnostic in diagnostics {
-            self.result(&annotation_result(&Annotation::of_diagnostic(diagnostic)))?;
+            let annotation = Annotation::of_diagnostic(diagnostic);
+            self.result(&annotation, self.files.annotation_result(&annotation))?;
         }
         let start = if self.is_first { document_head() } else { "\n".to_owned() };
         let tool = json::to_shown_string(&sarif_tool(rules, diagnostics));
@@ -57,10 +81,15 @@ impl SarifRenderer {
 impl Renderer for SarifRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
+            // A suppressed outcome is a result with a suppression.
             let status =
                 outcome.suppression.as_ref().map_or(outcome.status, |suppression| suppression.status);
-            if let Some(level) = outcome_level(status, &outcome.metadata) {
-                self.result(&sarif_outcome_result(outcome, level, row))?;
+            if let Some(annotation) = row.annotation_as(outcome, status) {
+                let mut result = self.files.outcome_result(outcome, &annotation);
+                if let Some(why) = why_command(outcome, row) {
+                    result.insert("properties".into(), Map::from([("why", Value::from(why))]).into());
+                }
+                self.result(&annotation, result)?;
             }
         }
         Ok(())
@@ -79,9 +108,12 @@ impl Renderer for SarifRenderer {
             Results::Diagnostics(_) => Vec::new(),
             Results::Cases(tests) => {
                 for annotation in tests.annotations() {
-                    self.result(&annotation_result(&annotation))?;
+                    self.result(&annotation, self.files.annotation_result(&annotation))?;
+                    if !self.case_rules.contains(&annotation.title) {
+                        self.case_rules.push(annotation.title);
+                    }
                 }
-                Vec::new()
+                self.case_rules.iter().map(|title| case_descriptor(title)).collect()
             }
         };
         self.end(rules, report.diagnostics)
@@ -92,89 +124,60 @@ fn document_head() -> String {
     format!("{{\"$schema\":{},\"version\":\"2.1.0\",\"runs\":[{{\"results\":[\n", json::quote(SARIF_SCHEMA))
 }
 
-fn outcome_level(status: RuleStatus, about: &RuleMetadata) -> Option<&'static str> {
-    match status {
-        RuleStatus::Error => Some("error"),
-        RuleStatus::Fail => Some(failure_level(about)),
-        RuleStatus::Warn if failure_level(about) == "note" => Some("note"),
-        RuleStatus::Warn => Some("warning"),
-        RuleStatus::Pass | RuleStatus::Skip => None,
+impl SarifFiles {
+    fn outcome_result(self, row: &OutcomeRow, annotation: &Annotation<'_>) -> Map {
+        let mut result = self.annotation_result(annotation);
+        if !row.path.is_empty() {
+            let name = Map::from([("fullyQualifiedName", Value::from(row.path.as_str()))]);
+            let place = Map::from([
+                ("physicalLocation", self.physical_location(&annotation.file, annotation.position)),
+                ("logicalLocations", vec![name].into()),
+            ]);
+            result.insert("locations".into(), vec![place].into());
+        }
+        if let Some(suppression) = &row.suppression {
+            result.insert("suppressions".into(), vec![suppression.sarif_value()].into());
+        }
+        if let Some(location) = &row.rule_location {
+            let related = Map::from([
+                ("physicalLocation", self.physical_location(&location.source.name, location.position)),
+                ("message", sarif_message("the rule")),
+            ]);
+            result.insert("relatedLocations".into(), vec![related].into());
+        }
+        result
     }
-}
 
-/// Returns the level of a failure, which follows from the severity that the rule's author wrote.
-fn failure_level(about: &RuleMetadata) -> &'static str {
-    Severity::named(&about.severity).map_or("error", |severity| sarif_level(severity.into()))
-}
+    /// Returns the result of a diagnostic or a failed case.
+    fn annotation_result(self, annotation: &Annotation<'_>) -> Map {
+        let place = self.physical_location(&annotation.file, annotation.position);
+        Map::from([
+            ("ruleId", Value::from(annotation.title.as_str())),
+            ("level", annotation.level.name().into()),
+            ("message", sarif_message(&annotation.text)),
+            ("locations", vec![Map::from([("physicalLocation", place)])].into()),
+        ])
+    }
 
-/// Returns SARIF's word for a level.
-fn sarif_level(level: AnnotationLevel) -> &'static str {
-    match level {
-        AnnotationLevel::Error => "error",
-        AnnotationLevel::Warning => "warning",
-        AnnotationLevel::Notice => "note",
+    /// Returns a position in a file as SARIF has it.
+    fn physical_location(self, file: &str, position: Position) -> Value {
+        let uri = file_uri(relative_file(file, self.folder));
+        let mut location = Map::from([("artifactLocation", Map::from([("uri", Value::from(uri))]).into())]);
+        // A resource of a cluster has no lines.
+        if position.line > 0 {
+            let region = Map::from([
+                ("startLine", Value::from(u64::from(position.line))),
+                ("startColumn", u64::from(position.column).into()),
+            ]);
+            location.insert("region".into(), region.into());
+        }
+        location.into()
     }
-}
-
-fn sarif_outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Value {
-    let text = format!("{}: {}", object.subject_of(row), row.text());
-    let mut place = Map::from([("physicalLocation", physical_location(&object.location.file, row.position))]);
-    if !row.path.is_empty() {
-        let name = Map::from([("fullyQualifiedName", Value::from(row.path.as_str()))]);
-        place.insert("logicalLocations".into(), vec![name].into());
-    }
-    let mut result = Map::from([
-        ("ruleId", Value::from(row.rule.to_string())),
-        ("level", level.into()),
-        ("message", sarif_message(&text)),
-        ("locations", vec![place].into()),
-    ]);
-    if let Some(suppression) = &row.suppression {
-        result.insert("suppressions".into(), vec![suppression.sarif_value()].into());
-    }
-    if let Some(location) = &row.rule_location {
-        let related = Map::from([
-            ("physicalLocation", physical_location(&location.source.name, location.position)),
-            ("message", sarif_message("the rule")),
-        ]);
-        result.insert("relatedLocations".into(), vec![related].into());
-    }
-    if let Some(why) = why_command(row, object) {
-        result.insert("properties".into(), Map::from([("why", Value::from(why))]).into());
-    }
-    result.into()
-}
-
-/// Returns the result of a diagnostic or a failed case.
-fn annotation_result(annotation: &Annotation<'_>) -> Value {
-    let place = Map::from([("physicalLocation", physical_location(&annotation.file, annotation.position))]);
-    Map::from([
-        ("ruleId", Value::from(annotation.title.as_str())),
-        ("level", sarif_level(annotation.level).into()),
-        ("message", sarif_message(&annotation.text)),
-        ("locations", vec![place].into()),
-    ])
-    .into()
 }
 
 /// Returns a text as SARIF has it.
 fn sarif_message(text: &str) -> Value {
     Map::from([("text", Value::from(text))]).into()
-}
-
-/// Returns a position in a file as SARIF has it.
-fn physical_location(file: &str, position: Position) -> Value {
-    let mut location =
-        Map::from([("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into())]);
-    // A resource of a cluster has no lines.
-    if position.line > 0 {
-        let region = Map::from([
-            ("startLine", Value::from(u64::from(position.line))),
-            ("startColumn", u64::from(position.column).into()),
-        ]);
-        location.insert("region".into(), region.into());
-    }
-    location.into()
 }
 
 /// Returns a file name as a relative or `file:` address.
@@ -204,45 +207,125 @@ fn sarif_tool(rules: Vec<Value>, diagnostics: &[Diagnostic]) -> Value {
     descriptors.extend(codes.into_iter().map(code_descriptor));
     let driver = Map::from([
         ("name", Value::from("kubewright")),
+        ("version", env!("CARGO_PKG_VERSION").into()),
         ("semanticVersion", env!("CARGO_PKG_VERSION").into()),
+        ("informationUri", INFORMATION_URI.into()),
         ("rules", Value::array(descriptors)),
     ]);
     Map::from([("driver", Value::from(driver))]).into()
 }
 
 fn rule_descriptor(rule: &Rule) -> Value {
-    let id = rule.id.to_string();
+    let about = &rule.metadata;
     let name = if rule.id.rule.is_empty() { &rule.id.policy } else { &rule.id.rule };
-    let text = format!("{} rule {}", rule.id.dialect, rule.id.short());
-    let level = failure_level(&rule.metadata);
-    let mut descriptor = Map::from([
-        ("id", Value::from(id)),
-        ("name", name.clone().into()),
-        ("shortDescription", sarif_message(&text)),
-        ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
-    ]);
-    let mut properties = Map::new();
-    if !rule.metadata.category.is_empty() {
-        properties.insert("tags".into(), vec![rule.metadata.category.clone()].into());
-    }
-    if !rule.metadata.severity.is_empty() {
-        properties.insert("problem.severity".into(), rule.metadata.severity.clone().into());
-    }
-    if !properties.is_empty() {
-        descriptor.insert("properties".into(), properties.into());
-    }
-    descriptor.into()
+    let short = format!("{} rule {}", rule.id.dialect, rule.id.short());
+    let title = if about.title.is_empty() { short.clone() } else { format!("{}: {name}", about.title) };
+    let text = if about.description.is_empty() { short } else { about.description.to_string() };
+    let help = format!(
+        "{text}\n\n`kubewright trace RULES -r MANIFESTS --rule {}` shows why the rule did what it did.",
+        rule.id.short()
+    );
+    descriptor(DescriptorTexts { id: &rule.id.to_string(), name, title: &title, text: &text, help: &help })
+        .with(Severity::of_outcome(RuleStatus::Fail, about), AnnotationLevel::Error, &about.category)
 }
 
 fn code_descriptor(code: &Code) -> Value {
-    let level = sarif_level(code.severity.into());
-    Map::from([
-        ("id", Value::from(code.id)),
-        ("shortDescription", sarif_message(code.title)),
-        ("help", sarif_page(code.page)),
-        ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
-    ])
-    .into()
+    let level = AnnotationLevel::from(code.severity);
+    let texts = DescriptorTexts {
+        id: code.id,
+        name: code.title,
+        title: code.title,
+        text: code.title,
+        help: code.page,
+    };
+    descriptor(texts).with(Severity::of_level(level), level, "")
+}
+
+/// Returns what a failed case is about.
+fn case_descriptor(title: &str) -> Value {
+    let text = format!("a test case of {title} fails");
+    let texts = DescriptorTexts { id: title, name: title, title: &text, text: &text, help: &text };
+    descriptor(texts).with(Severity::High, AnnotationLevel::Error, "")
+}
+
+/// The texts about a rule.
+#[derive(Clone, Copy)]
+struct DescriptorTexts<'t> {
+    id: &'t str,
+    name: &'t str,
+    title: &'t str,
+    text: &'t str,
+    help: &'t str,
+}
+
+/// What code hosts show about a rule.
+struct Descriptor(Map);
+
+fn descriptor(texts: DescriptorTexts<'_>) -> Descriptor {
+    let mut name = pascal_case(texts.name);
+    // The standard wants a name that says more than the id.
+    if name.eq_ignore_ascii_case(texts.id) {
+        name.push_str("Rule");
+    }
+    Descriptor(Map::from([
+        ("id", Value::from(texts.id)),
+        ("name", name.into()),
+        ("shortDescription", sarif_description(texts.title)),
+        ("fullDescription", sarif_description(texts.text)),
+        ("help", sarif_page(texts.help)),
+    ]))
+}
+
+impl Descriptor {
+    /// Adds the level, how GitHub sorts it, and the category.
+    fn with(self, severity: Severity, level: AnnotationLevel, category: &str) -> Value {
+        let problem = match level {
+            AnnotationLevel::Error => "error",
+            AnnotationLevel::Warning => "warning",
+            AnnotationLevel::Notice => "recommendation",
+        };
+        let mut properties = Map::from([
+            ("problem.severity", Value::from(problem)),
+            ("security-severity", security_severity(severity).into()),
+            ("severity", severity.name().into()),
+        ]);
+        let tags: Vec<&str> = ["security", category].into_iter().filter(|tag| !tag.is_empty()).collect();
+        properties.insert("tags".into(), tags.into());
+        let Self(mut rule) = self;
+        rule.insert("defaultConfiguration".into(), Map::from([("level", Value::from(level.name()))]).into());
+        rule.insert("properties".into(), properties.into());
+        rule.into()
+    }
+}
+
+/// Returns the score that GitHub turns into critical, high, medium or low.
+fn security_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "9.5",
+        Severity::High => "8.0",
+        Severity::Medium => "5.5",
+        Severity::Low => "3.0",
+        Severity::Info => "1.0",
+    }
+}
+
+/// Returns `name` as the standard wants names of rules: `RequireDropAll`.
+fn pascal_case(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .unwrap_or_default()
+    };
+    words.map(capital).collect()
+}
+
+/// Returns a description as SARIF has it, cut where code hosts cut it.
+fn sarif_description(text: &str) -> Value {
+    let text = shorten_text(text, TextLimit::Chars(MAX_DESCRIPTION_CHARACTERS));
+    sarif_message(&text)
 }
 
 /// Returns a page as SARIF has it.

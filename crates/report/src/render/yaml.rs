@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use kubewright_value::{Map, Value};
 
 use super::json::{
-    cases_value, diagnostic_value, diagnostics_value, finding_values, findings_summary, run_values,
+    DOCUMENT_VERSION, cases_value, diagnostic_value, diagnostics_value, finding_values, findings_summary,
+    run_values,
 };
 use super::{Renderer, ReportWriter};
 use crate::{ObjectRow, Report, Results};
@@ -38,6 +39,7 @@ impl Renderer for YamlRenderer {
         match &report.results {
             Results::Objects(_) => {}
             Results::Findings(found) => {
+                writeln!(self.out, "version: {DOCUMENT_VERSION}")?;
                 write_yaml_list(&mut self.out, "findings", finding_values(found))?;
                 write_yaml_list(&mut self.out, "patterns", run_values(found))?;
                 write_yaml_list(

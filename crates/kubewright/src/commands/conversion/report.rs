@@ -8,11 +8,16 @@ use kubewright_value::{Location, Map, Text, Value, json};
 
 use super::ConvertedDocument;
 use crate::arguments::{ConversionArguments, ConversionFormat};
-use crate::output::{ColorChoice, json_place, print_stderr, standard_output};
+use crate::output::{ColorChoice, json_place, print_stderr, standard_output, visible};
 use kubewright_value::CompactSort as _;
 
 /// The maximum number of names in a line.
 const MAX_LISTED_NAMES: usize = 8;
+
+/// The maximum number of places below a note.
+const MAX_NOTE_PLACES: usize = 3;
+/// The maximum number of expressions below a reason.
+const MAX_LISTED_EXPRESSIONS: usize = 5;
 
 /// Writes omissions to standard error, and the requested report to standard output.
 pub(super) fn write_conversion_report(
@@ -67,7 +72,13 @@ fn print_conversion_lines(converted: &[ConvertedDocument], color: ColorChoice) {
                 places.push(place);
             }
         }
-        print_stderr(format_args!("{} {what}: {}", paint.bold("note"), shortened_list(&places)));
+        print_stderr(format_args!("{} {what}", paint.bold("note")));
+        for place in places.iter().take(MAX_NOTE_PLACES) {
+            print_stderr(format_args!("       {place}"));
+        }
+        if places.len() > MAX_NOTE_PLACES {
+            print_stderr(format_args!("       and {} more", places.len() - MAX_NOTE_PLACES));
+        }
     }
     let unproven: Vec<&Text> =
         converted.iter().filter(|one| is_unproven(one)).map(|one| &one.conversion.policy).collect();
@@ -120,15 +131,26 @@ pub(in crate::commands) struct ConversionSummary {
     proven: ReasonCount,
     /// Rules that differ from their source on a test.
     differing: usize,
-    /// Reasons for omitted rules, with counts.
-    reasons: Vec<(String, usize)>,
+    /// Reasons for omitted rules, the most frequent first.
+    reasons: Vec<OmissionReason>,
+}
+
+/// Why rules are omitted.
+#[derive(Debug, Default)]
+struct OmissionReason {
+    /// In words, with `…` in place of expressions that differ between the rules.
+    why: String,
+    /// How many rules.
+    rules: usize,
+    /// The expressions, each once.
+    expressions: Vec<String>,
 }
 
 impl ConversionSummary {
     /// Counts what became of `converted`.
     pub(in crate::commands) fn of(converted: &[ConvertedDocument]) -> Self {
         let mut summary = Self::default();
-        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        let mut reasons: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
         for one in converted {
             let all = one.conversion.rules;
             let given_out: usize = one.given_out().map(|(written, _)| written.rules.len()).sum();
@@ -143,7 +165,12 @@ impl ConversionSummary {
             summary.none.rules += all.saturating_sub(given_out);
             summary.proven.add(usize::from(proven > 0 && proven == given_out), proven);
             for refused in &one.conversion.refused {
-                *reasons.entry(general_reason(&refused.why)).or_default() += 1;
+                let (why, expression) = general_reason(&refused.why);
+                let (count, expressions) = reasons.entry(why).or_default();
+                *count += 1;
+                if let Some(expression) = expression.filter(|one| !expressions.contains(one)) {
+                    expressions.push(expression);
+                }
             }
             for (at, written) in
                 one.conversion.written.iter().enumerate().filter(|(at, _)| one.proof.is_refused(*at))
@@ -152,11 +179,15 @@ impl ConversionSummary {
                 summary.differing += if is_different { written.rules.len() } else { 0 };
                 let reason =
                     if is_different { "differs from the source on a test" } else { "no test judges it" };
-                *reasons.entry(reason.to_owned()).or_default() += written.rules.len();
+                reasons.entry(reason.to_owned()).or_default().0 += written.rules.len();
             }
         }
-        summary.reasons = reasons.into_iter().collect();
-        summary.reasons.compact_sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+        let reasons = reasons.into_iter();
+        summary.reasons =
+            reasons.map(|(why, (rules, expressions))| OmissionReason { why, rules, expressions }).collect();
+        summary
+            .reasons
+            .compact_sort_by(|one, other| other.rules.cmp(&one.rules).then_with(|| one.why.cmp(&other.why)));
         summary
     }
 }
@@ -168,18 +199,20 @@ impl ReasonCount {
     }
 }
 
-/// Returns a reason without its quotations, which differ between policies, unless they are keywords of the language.
-fn general_reason(why: &str) -> String {
+/// Returns a reason without its quotation, which differs between policies, and the quotation; all of the reason where it
+/// quotes only keywords of the language.
+fn general_reason(why: &str) -> (String, Option<String>) {
     let is_word = |text: &str| {
         text.len() <= 24 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.: -/".contains(c))
     };
     // An expression that is quoted may have the same quotes in it.
-    let (Some(first), Some(last)) = (why.find('`'), why.rfind('`')) else { return why.to_owned() };
+    let (Some(first), Some(last)) = (why.find('`'), why.rfind('`')) else { return (why.to_owned(), None) };
     if why.split('`').skip(1).step_by(2).all(is_word) {
-        return why.to_owned();
+        return (why.to_owned(), None);
     }
     let (before, after) = (why.get(..first).unwrap_or_default(), why.get(last + 1..).unwrap_or_default());
-    format!("{before}`…`{after}")
+    let quotation = why.get(first..=last).unwrap_or_default();
+    (format!("{before}`…`{after}"), Some(quotation.to_owned()))
 }
 
 fn write_conversion_table(converted: &[ConvertedDocument]) -> io::Result<()> {
@@ -202,14 +235,25 @@ pub(in crate::commands) fn write_summary_table(summary: &ConversionSummary) -> i
     if !summary.reasons.is_empty() {
         writeln!(out, "\n{:>5}  why not", "rules")?;
     }
-    for (reason, count) in &summary.reasons {
-        writeln!(out, "{count:>5}  {reason}")?;
+    for OmissionReason { why, rules, expressions } in &summary.reasons {
+        match expressions.as_slice() {
+            [only] => writeln!(out, "{rules:>5}  {}", visible(&why.replacen("`…`", only, 1)))?,
+            several => {
+                writeln!(out, "{rules:>5}  {}", visible(why))?;
+                for expression in several.iter().take(MAX_LISTED_EXPRESSIONS) {
+                    writeln!(out, "         {}", visible(expression))?;
+                }
+                if several.len() > MAX_LISTED_EXPRESSIONS {
+                    writeln!(out, "         and {} more", several.len() - MAX_LISTED_EXPRESSIONS)?;
+                }
+            }
+        }
     }
     out.flush()
 }
 
 fn write_conversion_document(converted: &[ConvertedDocument], is_summary: bool) -> io::Result<()> {
-    let mut map = Map::new();
+    let mut map = Map::from([("version", Value::from(1_u64))]);
     if !is_summary {
         map.insert("policies".into(), Value::array(converted.iter().map(converted_policy_value).collect()));
     }
@@ -265,8 +309,12 @@ pub(in crate::commands) fn summary_value(summary: &ConversionSummary) -> Value {
     let count = |count: ReasonCount| {
         Value::from(Map::from([("policies", Value::from(count.policies)), ("rules", count.rules.into())]))
     };
-    let reasons = summary.reasons.iter().map(|(why, rules)| {
-        Map::from([("why", Value::from(why.clone())), ("rules", (*rules).into())]).into()
+    let reasons = summary.reasons.iter().map(|reason| {
+        let mut value = Map::from([("why", Value::from(reason.why.clone())), ("rules", reason.rules.into())]);
+        if !reason.expressions.is_empty() {
+            value.insert("expressions".into(), reason.expressions.clone().into());
+        }
+        value.into()
     });
     Map::from([
         ("given", count(summary.given)),

@@ -11,11 +11,12 @@ pub(crate) struct Drawing {
     draw: fn(&Picture, &DrawOptions) -> String,
 }
 
-static DRAWINGS: [Drawing; 5] = [
+static DRAWINGS: [Drawing; 6] = [
     Drawing { name: "svg", draw: draw::render_svg },
     Drawing { name: "html", draw: draw::render_html },
     Drawing { name: "dot", draw: draw::render_dot },
     Drawing { name: "mermaid", draw: draw::render_mermaid },
+    Drawing { name: "tree", draw: draw::render_tree },
     Drawing { name: "json", draw: |picture, _| draw::render_json(picture) },
 ];
 

@@ -2,19 +2,19 @@
 //!
 //! One finding is drawn in the frames of its namespaces, several in a frame each. Absent relationships are drawn as
 //! missing: those that must be absent (often the point of the pattern) and those that would have scored.
-/// How many findings are drawn unless they are chosen.|||/// The maximum number of findings drawn, unless they are selected by number.
 use kubewright_draw::{Class, LineStyle, Picture, Tone};
 use kubewright_graph::Id;
 use kubewright_patterns::{
     self as patterns, DetectionPhase, DetectionSettings, Evidence, LeaderTrace, Pattern, PatternFinding,
-    PatternFindings, RelationshipList,
+    PatternFindings, RelationshipList, RelationshipSummary, TraceStep,
 };
+use kubewright_report::object_label;
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::tone;
 use super::sheet::{Sheet, SheetLine};
-use super::{focus, words_as_texts};
+use super::{focus, shared_neighbour, words_as_texts};
 use crate::arguments::GraphArguments;
 use crate::failure::CommandFailure;
 use crate::output::print_stderr;
@@ -313,20 +313,22 @@ fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTr
         let label = if step.held && !asked.wanted { forbids.as_str() } else { label };
         let tie = SheetLine { label, via: Text::default(), style: LineStyle::Solid, points };
         let role = if asked.between.0 == *pattern.leader() { &asked.between.1 } else { &asked.between.0 };
-        match step.with {
-            Some(with) if step.held => {
-                // The words on the line are not the name of the type.
-                let via = sheet
-                    .graph
-                    .edge_type(&asked.relationship)
-                    .and_then(|kind| sheet.graph.between(leader, with, kind))
-                    .map(|edge| Text::from(edge.via));
-                sheet.related(leader, with, &SheetLine { via: via.unwrap_or_default(), ..tie });
-                let with = sheet.object(with);
-                sheet.badge(with, Tone::Role, role);
+        match (step.from, step.with) {
+            (Some(from), Some(with)) if step.held => {
+                draw_held_step(&mut sheet, trace, step, &asked, &SheetLine { via: step.via.clone(), ..tie });
+                for (end, other) in [(from, with), (with, from)] {
+                    let role = end_role(pattern, trace, &asked, (end, other));
+                    let place = sheet.object(end);
+                    sheet.badge(place, Tone::Role, role);
+                }
             }
             _ if asked.wanted && asked.rule != "one-of" || step.rule == "one-of" && !step.held => {
-                match sheet.nearly(pattern, &asked.id, leader, &tie) {
+                let is_common = asked.list == RelationshipList::Common;
+                let near = match is_common {
+                    true => shared_neighbour::draw_missing_common(&mut sheet, pattern, (role, leader), &tie),
+                    false => sheet.nearly(pattern, &asked.id, leader, &tie),
+                };
+                match near {
                     Some(why) => sheet.picture.legend.push(why),
                     None => {
                         let absent = sheet.missing_box(pattern, role, leader);
@@ -338,7 +340,12 @@ fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTr
         }
     }
     let name = inputs.graph.node(leader).map(focus::node_argument).unwrap_or_default();
-    sheet.picture.title = format!("{name} and {}", pattern_display_name(pattern));
+    let label = inputs.graph.node(leader).map(object_label).unwrap_or_default();
+    let reason = match trace.reason.split_once(" points of ") {
+        Some((points, least)) => format!("{points} of {least} points"),
+        None => trace.reason.clone(),
+    };
+    sheet.picture.title = format!("Why {label} is not *{}*: {reason}", pattern_display_name(pattern));
     sheet.picture.legend.push(format!(
         "{name} does not match `{}`: {} ({} phase)",
         pattern.name,
@@ -346,4 +353,45 @@ fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTr
         trace.phase.name()
     ));
     sheet.picture
+}
+
+/// Draws a relationship that a discarded leader has, between its real ends.
+fn draw_held_step(
+    sheet: &mut Sheet<'_>,
+    trace: &LeaderTrace,
+    step: &TraceStep,
+    asked: &RelationshipSummary,
+    tie: &SheetLine<'_>,
+) {
+    let (Some(from), Some(with)) = (step.from, step.with) else { return };
+    match step.through {
+        Some(through) if asked.list == RelationshipList::Common => {
+            sheet.related_through(from, with, through, tie);
+        }
+        _ if from == with && from == trace.leader => {}
+        _ => sheet.related(from, with, tie),
+    }
+}
+
+/// Returns the role of the object at one end of a relationship.
+fn end_role<'p>(
+    pattern: &'p Pattern,
+    trace: &'p LeaderTrace,
+    asked: &'p RelationshipSummary,
+    (end, other): (Id, Id),
+) -> &'p str {
+    let (one, two) = &asked.between;
+    if end == trace.leader {
+        return pattern.leader();
+    }
+    if let Some((role, _)) = trace.roles.iter().find(|(role, id)| *id == end && (role == one || role == two))
+    {
+        return role;
+    }
+    // The other end says which of the two is left.
+    let is_other = |role: &Text| {
+        (other == trace.leader && role.as_str() == pattern.leader())
+            || trace.roles.iter().any(|(known, id)| known == role && *id == other)
+    };
+    if is_other(one) { two } else { one }
 }

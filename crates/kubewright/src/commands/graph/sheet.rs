@@ -111,6 +111,23 @@ impl<'s> Sheet<'s> {
         self.add(BoxSubject::Missing(role.clone()), node)
     }
 
+    /// Returns a box for an object that two should have in common, of the kind of `like`.
+    pub(super) fn common_box(&mut self, like: Option<Id>, beside: Id) -> usize {
+        let subject = BoxSubject::Missing("in common".into());
+        if let Some(place) = self.places.get(&subject) {
+            return *place;
+        }
+        let node = PictureNode {
+            id: format!("absent/{}/in-common", self.frame).into(),
+            label: "none in common".into(),
+            kind: like.and_then(|id| self.graph.node(id)).map(|node| node.kind.clone()).unwrap_or_default(),
+            namespace: self.graph.node(beside).map(|node| node.namespace.clone()).unwrap_or_default(),
+            class: Class::Absent,
+            ..PictureNode::default()
+        };
+        self.add(subject, node)
+    }
+
     /// Puts a badge on a box, once.
     pub(super) fn badge(&mut self, place: usize, tone: Tone, text: &str) {
         let badge = Badge { tone, text: text.into() };

@@ -174,7 +174,7 @@ impl ScanPass<'_> {
         let options = TableOptions {
             paint: color.paint_output(),
             is_quiet: self.arguments.quiet,
-            has_differences: false,
+            ..TableOptions::default()
         };
         self.outputs.iter().map(|output| output.open(options)).collect()
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use kubewright_engine::{Rule, RuleId, RuleOutcome, TraceNode, TraceVerdict};
-use kubewright_report::{CoverageSummary, UncoveredBranch};
+use kubewright_report::{CoverageSummary, CoveredRule, RuleBranchCoverage, UncoveredBranch};
 use kubewright_traits::TraitPart;
 use kubewright_value::{Document, Location};
 
@@ -130,7 +130,28 @@ impl Coverage {
             branches: branches().count(),
             exercised_branches: branches().filter(|(_, is_exercised)| *is_exercised).count(),
             uncovered: self.uncovered(),
+            by_rule: self.by_rule(),
         }
+    }
+
+    /// Returns every rule with its branches.
+    fn by_rule(&self) -> Vec<CoveredRule> {
+        let rules = self.rules.iter().map(|((file, line, _), rule)| CoveredRule {
+            rule: rule.name.clone(),
+            file: file.clone(),
+            line: *line,
+            is_exercised: rule.is_exercised,
+            branches: rule
+                .branches
+                .iter()
+                .map(|(((_, line, _), _), (what, is_exercised))| RuleBranchCoverage {
+                    what: what.clone(),
+                    line: *line,
+                    is_exercised: *is_exercised,
+                })
+                .collect(),
+        });
+        rules.collect()
     }
 
     /// Returns what no case exercised: rules, and branches of rules that a case exercised.

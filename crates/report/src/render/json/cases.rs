@@ -4,12 +4,13 @@ use std::io::{self, Write as _};
 
 use kubewright_value::{Map, Value, json};
 
+use super::DOCUMENT_VERSION;
 use crate::render::ReportWriter;
-use crate::{CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
+use crate::{CoverageSummary, CoveredRule, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
 
 /// Writes the results as one document, case by case, because there may be many.
 pub(super) fn write_json_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
-    write!(out, "{{\n  \"results\": [")?;
+    write!(out, "{{\n  \"version\": {DOCUMENT_VERSION},\n  \"results\": [")?;
     let mut is_first = true;
     let of_file = |file: &'_ TestFileResult| {
         file.results.iter().map(|result| case_value(result, &file.file)).collect::<Vec<_>>()
@@ -32,7 +33,11 @@ pub(in crate::render) fn cases_value(tests: &TestResults<'_>) -> Value {
         file.results.iter().map(|result| case_value(result, &file.file)).collect::<Vec<Value>>()
     };
     let results = Value::array(tests.files.iter().flat_map(of_file).collect());
-    let mut document = Map::from([("results", results), ("summary", cases_summary_value(tests))]);
+    let mut document = Map::from([
+        ("version", Value::from(DOCUMENT_VERSION)),
+        ("results", results),
+        ("summary", cases_summary_value(tests)),
+    ]);
     if let Some(coverage) = tests.coverage {
         document.insert("coverage".into(), coverage_value(coverage));
     }
@@ -73,6 +78,10 @@ fn case_value(result: &TestCaseResult, file: &str) -> Value {
     for (key, value) in rest {
         item.insert(key.into(), value);
     }
+    if let Some((file, line)) = result.object_place() {
+        item.insert("placeFile".into(), file.into());
+        item.insert("placeLine".into(), line.into());
+    }
     item.into()
 }
 
@@ -88,6 +97,20 @@ fn coverage_value(coverage: &CoverageSummary) -> Value {
         ("branches", coverage.branches.into()),
         ("branchesExercised", coverage.exercised_branches.into()),
         ("missingBranches", rows(true)),
+        ("percent", Value::from((coverage.percent() * 10.0).round() / 10.0)),
+        ("byRule", Value::array(coverage.by_rule.iter().map(covered_rule_value).collect())),
+    ])
+    .into()
+}
+
+fn covered_rule_value(rule: &CoveredRule) -> Value {
+    Map::from([
+        ("rule", Value::from(rule.rule.as_str())),
+        ("file", rule.file.as_str().into()),
+        ("line", u64::from(rule.line).into()),
+        ("exercised", rule.is_exercised.into()),
+        ("branches", rule.branches.len().into()),
+        ("branchesExercised", rule.exercised_branches().into()),
     ])
     .into()
 }

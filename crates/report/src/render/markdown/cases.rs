@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use super::table_cell;
+use super::{MAX_ROWS, TableRows, table_cell};
 use crate::TestResults;
 use crate::render::ReportWriter;
 use crate::text::grouped_digits;
@@ -13,7 +13,11 @@ pub(super) fn write_markdown_cases(tests: &TestResults<'_>, out: &mut ReportWrit
         out,
         "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|"
     )?;
-    for result in tests.files.iter().flat_map(|file| &file.results) {
+    let results = || tests.files.iter().flat_map(|file| &file.results);
+    let mut rows = TableRows::default();
+    // Where not all rows fit, those of failed cases must be among them.
+    let is_long = results().count() > MAX_ROWS;
+    for result in results().filter(|result| !is_long || !result.is_ok) {
         let mark = if result.is_ok { "✓" } else { "✗" };
         let policy = result.rule.as_ref().map_or(result.case.as_str(), |rule| rule.policy.as_str());
         let rule = result.rule.as_ref().and_then(|rule| rule.rule.as_deref()).unwrap_or_default();
@@ -21,9 +25,9 @@ pub(super) fn write_markdown_cases(tests: &TestResults<'_>, out: &mut ReportWrit
         let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let resource = names.join("/");
         let texts = [policy, rule, &resource, &result.expected, &result.actual, &result.message];
-        writeln!(out, "| {mark} | {} |", texts.map(table_cell).join(" | "))?;
+        rows.add(|| format!("| {mark} | {} |\n", texts.map(table_cell).join(" | ")));
     }
+    rows.write("failed case", out)?;
     let (passed, failed) = tests.counts();
-    writeln!(out, "\n{} passed, {} failed", grouped_digits(passed), grouped_digits(failed))?;
-    out.flush()
+    writeln!(out, "\n{} passed, {} failed", grouped_digits(passed), grouped_digits(failed))
 }

@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use kubewright_engine::Diagnostic;
 use kubewright_patterns::Level;
 
-use super::{MAX_ROWS, code_cell, heading_mark, table_cell};
+use super::{TableRows, code_cell, heading_mark, table_cell};
 use crate::findings::finding_reasons;
 use crate::render::ReportWriter;
 use crate::render::table::findings_totals_text;
-use crate::text::{grouped_digits, plural};
+use crate::text::grouped_digits;
 use crate::{AnnotationLevel, FindingRow, ReportedFindings, Severity};
 
 /// Writes the findings, without the diagnostics.
@@ -36,12 +36,9 @@ pub(super) fn write_markdown_findings(
     let rows: Vec<&FindingRow<'_>> = findings.shown().collect();
     if !rows.is_empty() {
         writeln!(out, "| | pattern | finding | place |\n|---|---|---|---|")?;
-        for row in rows.iter().take(MAX_ROWS) {
-            write_finding_line(findings, row, out)?;
-        }
-        if rows.len() > MAX_ROWS {
-            writeln!(out, "\n… and {} not shown", plural(rows.len() - MAX_ROWS, "more finding"))?;
-        }
+        let mut lines = TableRows::default();
+        rows.iter().for_each(|row| lines.add(|| finding_line(findings, row)));
+        lines.write("finding", out)?;
         writeln!(out)?;
     }
     for run in findings.runs.iter().filter(|run| run.truncated) {
@@ -50,11 +47,7 @@ pub(super) fn write_markdown_findings(
     Ok(())
 }
 
-fn write_finding_line(
-    findings: &ReportedFindings<'_>,
-    row: &FindingRow<'_>,
-    out: &mut ReportWriter,
-) -> io::Result<()> {
+fn finding_line(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> String {
     let level = row.finding.severity;
     let mark = if row.suppression.is_some() { "🔕" } else { severity_mark(level) };
     let mut text = table_cell(&row.finding.message);
@@ -65,7 +58,7 @@ fn write_finding_line(
         text.push_str(&format!("<br>suppressed: {}", table_cell(reason)));
     }
     let place = findings.position(row).map(|position| code_cell(&position.to_string())).unwrap_or_default();
-    writeln!(out, "| {mark} {} | {} | {text} | {place} |", level.name(), code_cell(&row.pattern.name))
+    format!("| {mark} {} | {} | {text} | {place} |\n", level.name(), code_cell(&row.pattern.name))
 }
 
 fn severity_mark(level: Level) -> &'static str {

@@ -116,7 +116,7 @@ fn write_coverage(out: &mut impl io::Write, coverage: &CoverageSummary, paint: P
     if coverage.branches > 0 {
         summary.push_str(&format!(", {} of {} branches", coverage.exercised_branches, coverage.branches));
     }
-    writeln!(out, "\n{summary}")?;
+    writeln!(out, "\n{summary}: {:.1} %", coverage.percent())?;
     let uncovered = &coverage.uncovered;
     // A branch is listed below its rule.
     let text = |missing: &UncoveredBranch| match &missing.branch {
@@ -132,7 +132,11 @@ fn write_coverage(out: &mut impl io::Write, coverage: &CoverageSummary, paint: P
     let mut rule = "";
     for missing in uncovered {
         if missing.branch.is_some() && missing.rule != rule {
-            writeln!(out, "  {} {}", paint.yellow("~"), visible(&missing.rule))?;
+            let covered = coverage.by_rule.iter().find(|covered| covered.rule == missing.rule);
+            let count = covered.map_or_else(String::new, |covered| {
+                format!("   {} of {} branches", covered.exercised_branches(), covered.branches.len())
+            });
+            writeln!(out, "  {} {}{count}", paint.yellow("~"), visible(&missing.rule))?;
         }
         rule = missing.rule.as_str();
         let mark = if missing.branch.is_some() { " ".to_owned() } else { paint.yellow("·") };

@@ -1,11 +1,15 @@
 //! One outcome in the table: what is wrong in plain words, what was found, what is wanted, and both places.
 
-use std::io::{self, Write as _};
+use std::fmt::{self, Write as _};
 
 use kubewright_engine::{OutcomeReason, RuleStatus};
 
-use crate::render::ReportWriter;
+use crate::render::TableOptions;
+use crate::text::wrapped_lines;
 use crate::{ObjectRow, OutcomeRow, Paint, shorten_visible, status_mark, visible};
+
+/// The least width in which a message is wrapped.
+const MIN_MESSAGE_WIDTH: usize = 30;
 
 /// How much is shown of what a rule wants.
 const MAX_WANTED_CHARACTERS: usize = 80;
@@ -14,9 +18,10 @@ const MAX_WANTED_CHARACTERS: usize = 80;
 pub(super) fn write_outcome(
     row: &OutcomeRow,
     object: &ObjectRow,
-    (out, paint): (&mut ReportWriter, Paint),
+    (out, options): (&mut String, TableOptions),
     width: usize,
-) -> io::Result<()> {
+) -> fmt::Result {
+    let paint = options.paint;
     let reason = row.reason.as_deref();
     let said = reason.filter(|reason| !reason.text.is_empty());
     let text = said.map_or_else(|| row.text(), |reason| reason.text.clone());
@@ -24,9 +29,15 @@ pub(super) fn write_outcome(
     let is_audited = row.status == RuleStatus::Fail && !row.is_refusal;
     let first = lines.next().unwrap_or_default();
     let first = format!("{}{}", if is_audited { "(audit) " } else { "" }, visible(first));
-    let mark = status_mark(row.status, paint);
-    writeln!(out, "{}", format!("    {mark} {:width$}  {first}", visible(&row.rule.to_string())).trim_end())?;
-    for line in lines {
+    let mark = match row.status {
+        RuleStatus::Pass if row.changes + row.written.len() > 0 => paint.yellow("~"),
+        status => status_mark(status, paint),
+    };
+    let rule = visible(&row.rule.to_string()).into_owned();
+    let wrapped = wrapped_message(&first, rule.chars().count().max(width), options);
+    let (first, more) = wrapped.split_first().map_or(("", [].as_slice()), |(first, more)| (first, more));
+    writeln!(out, "{}", format!("    {mark} {rule:width$}  {first}").trim_end())?;
+    for line in more.iter().map(String::as_str).chain(lines) {
         writeln!(out, "      {:width$}  {}", "", visible(line))?;
     }
     if !row.exceptions.is_empty() {
@@ -47,12 +58,17 @@ pub(super) fn write_outcome(
     Ok(())
 }
 
+/// Returns a message in lines that fit beside a column of `column` characters.
+fn wrapped_message(text: &str, column: usize, options: TableOptions) -> Vec<String> {
+    let taken = column + "    ✗   ".chars().count();
+    match options.width.and_then(|width| width.checked_sub(taken)) {
+        Some(rest) if rest >= MIN_MESSAGE_WIDTH => wrapped_lines(text, rest),
+        _ => vec![text.to_owned()],
+    }
+}
+
 /// Writes the place in the object with what is there, and the place in the rule with what is wanted.
-fn write_places(
-    row: &OutcomeRow,
-    object: &ObjectRow,
-    (out, paint): (&mut ReportWriter, Paint),
-) -> io::Result<()> {
+fn write_places(row: &OutcomeRow, object: &ObjectRow, (out, paint): (&mut String, Paint)) -> fmt::Result {
     // The resource of a cluster is in the line above the objects.
     let is_file = row.position.line > 0 || row.rendered.is_some();
     let place = if is_file { object.place_text(row) } else { String::new() };
