@@ -24,7 +24,13 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["kubewright-interpolate"],
     &["kubewright-engine"],
-    &["kubewright-graph", "kubewright-cluster", "kubewright-dialect-kit", "kubewright-files", "kubewright-remedy"],
+    &[
+        "kubewright-graph",
+        "kubewright-cluster",
+        "kubewright-dialect-kit",
+        "kubewright-files",
+        "kubewright-remedy",
+    ],
     &[
         "kubewright-cel-rules",
         "kubewright-modrule",

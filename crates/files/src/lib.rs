@@ -18,11 +18,12 @@ pub mod workers;
 
 pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
 pub use find::{
-    FoundFiles, Input, PROJECT_FILES, TEST_FILES, find_files, find_manifests, find_tests, io_error_text, relative_path,
+    FoundFiles, Input, PROJECT_FILES, TEST_FILES, find_files, find_manifests, find_tests, io_error_text,
+    relative_path,
 };
+pub use ignored::ignore_files;
 use objects::each_object;
 pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
-pub use ignored::ignore_files;
 pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{forget_inputs, is_input, register, watch_path, watched_paths};

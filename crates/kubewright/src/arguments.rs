@@ -11,9 +11,9 @@ mod install;
 #[cfg(feature = "serve")]
 mod migrate;
 mod render;
+mod scaffold;
 #[cfg(feature = "serve")]
 mod scan;
-mod scaffold;
 mod selection;
 mod selector;
 #[cfg(feature = "serve")]
@@ -44,9 +44,9 @@ pub(crate) use install::InstallArguments;
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};
 pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
-pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity, severity_of_rule};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]

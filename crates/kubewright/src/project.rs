@@ -24,8 +24,18 @@ const CODES: InputFieldCodes =
 
 /// The fields of a project file.
 pub(crate) const FIELDS: &[&str] = &[
-    "rules", "resources", "world", "exceptions", "references", "tests", "ignore", "severities", "outputs",
-    "failOn", "baseline", "skipRules",
+    "rules",
+    "resources",
+    "world",
+    "exceptions",
+    "references",
+    "tests",
+    "ignore",
+    "severities",
+    "outputs",
+    "failOn",
+    "baseline",
+    "skipRules",
 ];
 
 /// What a project file says. Paths are as they are from the working directory.
@@ -163,7 +173,9 @@ fn read_severities(reader: &mut InputFieldReader<'_>) -> Vec<(String, Severity)>
 /// Returns `FORMAT=FILE` with the file as it is from the working directory.
 fn output_from_here(folder: &Path, output: &str) -> String {
     match output.split_once('=') {
-        Some((format, file)) if !file.is_empty() => format!("{format}={}", files::relative_path(folder, file)),
+        Some((format, file)) if !file.is_empty() => {
+            format!("{format}={}", files::relative_path(folder, file))
+        }
         _ => output.to_owned(),
     }
 }

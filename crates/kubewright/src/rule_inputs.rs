@@ -61,10 +61,11 @@ impl RuleInputs {
         }
         let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
-        let chosen = rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
-            // The missing rule may be one that did not compile.
-            print_diagnostics(&diagnostics, Paint::OFF);
-        })?;
+        let chosen =
+            rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
+                // The missing rule may be one that did not compile.
+                print_diagnostics(&diagnostics, Paint::OFF);
+            })?;
         let engine = Engine::new(chosen);
         let mut values = read_values_fixture(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));

@@ -148,7 +148,8 @@ pub(crate) fn choose_rules(
     for rule in &mut rules {
         let own = selection.severities.iter().rev().find(|(name, _)| fits_rule(&rule.id, name));
         if let Some((_, severity)) = own {
-            let metadata = RuleMetadata { severity: severity.name().into(), ..RuleMetadata::clone(&rule.metadata) };
+            let metadata =
+                RuleMetadata { severity: severity.name().into(), ..RuleMetadata::clone(&rule.metadata) };
             rule.metadata = Arc::new(metadata);
         }
     }
@@ -219,7 +220,8 @@ pub(crate) fn is_rule_called(id: &RuleId, name: &str) -> bool {
 
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
-    let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.policy.to_string(), id.short(), id.to_string()]).collect();
+    let names: Vec<String> =
+        ids.flat_map(|id| [id.rule.to_string(), id.policy.to_string(), id.short(), id.to_string()]).collect();
     nearest_word(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 

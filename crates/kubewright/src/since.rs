@@ -32,8 +32,10 @@ fn changed_files(reference: &str) -> Result<HashSet<PathBuf>, CommandFailure> {
         failure.help("`--since` needs a repository of git around the working directory")
     })?;
     let root = PathBuf::from(String::from_utf8_lossy(&root).trim_end_matches(['\n', '\r']));
-    let mut names = git(&root, &["diff", "--name-only", "--no-ext-diff", "-z", reference, "--"])
-        .map_err(|failure| failure.help("name a commit, branch or tag that this repository has, such as `main`"))?;
+    let mut names =
+        git(&root, &["diff", "--name-only", "--no-ext-diff", "-z", reference, "--"]).map_err(|failure| {
+            failure.help("name a commit, branch or tag that this repository has, such as `main`")
+        })?;
     names.extend(git(&root, &["ls-files", "--others", "--exclude-standard", "-z"])?);
     let paths = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     // A file that was deleted has no real path, and no objects.

@@ -71,7 +71,8 @@ impl Suppressions {
         let comments = ignores.filter(|ignores| !ignores.comments.is_empty());
         let comments = comments.map(|ignores| (ignores, ObjectLines::of(document)));
         row.suppress(|outcome| {
-            let commented = comments.as_ref().and_then(|(ignores, lines)| self.comment(ignores, *lines, outcome));
+            let commented =
+                comments.as_ref().and_then(|(ignores, lines)| self.comment(ignores, *lines, outcome));
             if let Some(comment) = commented {
                 return Some(suppression(SuppressionOrigin::Comment, outcome, &comment));
             }
@@ -80,13 +81,22 @@ impl Suppressions {
             }
             let reason = self.baseline.as_ref()?.reason(&subject, outcome)?;
             let (origin, status) = (SuppressionOrigin::Baseline, outcome.status);
-            (status != RuleStatus::Error)
-                .then(|| OutcomeSuppression { origin, status, reason: reason.into(), until: None })
+            (status != RuleStatus::Error).then(|| OutcomeSuppression {
+                origin,
+                status,
+                reason: reason.into(),
+                until: None,
+            })
         });
     }
 
     /// Returns the comment that ignores the outcome.
-    fn comment(&self, ignores: &FileIgnores, lines: ObjectLines, outcome: &OutcomeRow) -> Option<IgnoreComment> {
+    fn comment(
+        &self,
+        ignores: &FileIgnores,
+        lines: ObjectLines,
+        outcome: &OutcomeRow,
+    ) -> Option<IgnoreComment> {
         let line = outcome.position.line;
         let about = |comment: &IgnoreComment| {
             comment.names(&outcome.rule) && comment.covers(line, lines, &ignores.source)
@@ -118,7 +128,8 @@ impl Suppressions {
             return Arc::clone(known);
         }
         let (comments, mistakes) = ignore_comments(source);
-        let comments: Vec<_> = comments.into_iter().map(|comment| (comment, AtomicBool::new(false))).collect();
+        let comments: Vec<_> =
+            comments.into_iter().map(|comment| (comment, AtomicBool::new(false))).collect();
         // A file without comments need not stay in memory.
         let is_empty = comments.is_empty() && mistakes.is_empty();
         let kept = if is_empty { Source::new("", "") } else { Arc::clone(source) };
@@ -143,7 +154,12 @@ impl Suppressions {
             for (comment, is_used) in &ignores.comments {
                 let expired = comment.until.as_ref().filter(|until| **until < self.today);
                 if let Some(until) = expired {
-                    found.push(at_line(&IGNORE_EXPIRED, &expired_message(until), &ignores.source, comment.line));
+                    found.push(at_line(
+                        &IGNORE_EXPIRED,
+                        &expired_message(until),
+                        &ignores.source,
+                        comment.line,
+                    ));
                 } else if !is_partial && !is_used.load(Ordering::Relaxed) {
                     let message = format!("this ignore of `{}` has no effect", comment.rules.join(", "));
                     let problem = at_line(&IGNORE_UNUSED, &message, &ignores.source, comment.line);
@@ -164,7 +180,11 @@ impl Suppressions {
     }
 }
 
-fn suppression(origin: SuppressionOrigin, outcome: &OutcomeRow, ignore: &IgnoreComment) -> OutcomeSuppression {
+fn suppression(
+    origin: SuppressionOrigin,
+    outcome: &OutcomeRow,
+    ignore: &IgnoreComment,
+) -> OutcomeSuppression {
     OutcomeSuppression {
         origin,
         status: outcome.status,

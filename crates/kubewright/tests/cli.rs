@@ -13,6 +13,8 @@ mod convert;
 mod detect;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "cli/fix.rs"]
+mod fix;
 #[path = "cli/function.rs"]
 mod function;
 #[path = "cli/graph.rs"]
@@ -34,6 +36,8 @@ mod patterns;
 mod project;
 #[path = "cli/render.rs"]
 mod render;
+#[path = "cli/scaffold.rs"]
+mod scaffold;
 #[cfg(feature = "serve")]
 #[path = "cli/scan.rs"]
 mod scan;
@@ -41,6 +45,9 @@ mod scan;
 mod trace_schema;
 #[path = "cli/traits.rs"]
 mod traits;
+#[cfg(all(unix, feature = "serve"))]
+#[path = "cli/watch.rs"]
+mod watch;
 
 use std::fs;
 use std::io::Write as _;

@@ -13,7 +13,8 @@ const FLOORS: [(&str, usize); 4] =
 
 fn corpus() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("CORPUS").map_or_else(|| root.join("../shared/conformance"), |name| root.join(name));
+    let folder =
+        std::env::var_os("CORPUS").map_or_else(|| root.join("../shared/conformance"), |name| root.join(name));
     let folder = folder.join("kyverno/policies");
     folder.is_dir().then_some(folder)
 }
@@ -26,10 +27,13 @@ fn policies(folder: &Path, found: &mut Vec<(PathBuf, Vec<PathBuf>)>) {
     let tests = folder.join(".kyverno-test");
     if tests.is_dir() {
         let files = std::fs::read_dir(&tests).expect("a folder").flatten().map(|entry| entry.path());
-        let is_resource = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("resource"));
+        let is_resource = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("resource"))
+        };
         found.push((folder.to_owned(), files.filter(is_resource).collect()));
     }
-    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     for entry in entries.iter().filter(|entry| entry.is_dir() && !is_hidden(entry)) {
         policies(entry, found);
     }

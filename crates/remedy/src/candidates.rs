@@ -38,7 +38,11 @@ pub fn candidate_changes(check: FailedCheck<'_>) -> Vec<Vec<FieldChange>> {
         for pattern in &patterns {
             add(check.fitting(pattern, check.part, pick));
         }
-        for looped in validate.and_then(|validate| validate.get("foreach")).and_then(Value::as_array).unwrap_or_default() {
+        for looped in validate
+            .and_then(|validate| validate.get("foreach"))
+            .and_then(Value::as_array)
+            .unwrap_or_default()
+        {
             for pattern in patterns_of(looped) {
                 add(check.fitting_containers(pattern, pick));
             }

@@ -34,7 +34,9 @@ impl ObjectPlace {
             let mut path = document.path_at(start);
             // The way to the first field of the object begins with the way to the object.
             loop {
-                if document.locate(&path).position == start && document.value.follow(&path)?.is_same_fields(&object.value) {
+                if document.locate(&path).position == start
+                    && document.value.follow(&path)?.is_same_fields(&object.value)
+                {
                     return Some(Self { document: number, path });
                 }
                 if path.pop().is_none() {
@@ -103,7 +105,8 @@ impl<'d> Editing<'d> {
     }
 
     fn set(&self, path: &[Step], value: &Value) -> Option<String> {
-        let found = |count: usize| self.document.value.follow(path.get(..count)?).filter(|value| !value.is_null());
+        let found =
+            |count: usize| self.document.value.follow(path.get(..count)?).filter(|value| !value.is_null());
         let known = (0..=path.len()).rev().find(|count| found(*count).is_some())?;
         if known == path.len() {
             return self.replace(path, value);
@@ -124,7 +127,11 @@ impl<'d> Editing<'d> {
                 self.replace(parent, &Value::array(vec![value]))
             }
             (Value::Object(_), Step::Key(key)) if self.is_flow(parent) => {
-                let text = format!("{}: {}", flow::key_text(key, self.is_json()), flow::value_text(&value, self.is_json()));
+                let text = format!(
+                    "{}: {}",
+                    flow::key_text(key, self.is_json()),
+                    flow::value_text(&value, self.is_json())
+                );
                 self.insert_in_flow(parent, &text)
             }
             (Value::Array(_), Step::Index(_)) if self.is_flow(parent) => {

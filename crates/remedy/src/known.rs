@@ -31,7 +31,10 @@ const POD_FIELDS: [SafeField; 13] = [
     SafeField { path: &["securityContext", "runAsUser"], safe: SafeValue::Number(1000) },
     SafeField { path: &["securityContext", "runAsGroup"], safe: SafeValue::Number(1000) },
     SafeField { path: &["securityContext", "fsGroup"], safe: SafeValue::Number(1000) },
-    SafeField { path: &["securityContext", "seccompProfile", "type"], safe: SafeValue::Text("RuntimeDefault") },
+    SafeField {
+        path: &["securityContext", "seccompProfile", "type"],
+        safe: SafeValue::Text("RuntimeDefault"),
+    },
     SafeField { path: &["securityContext", "seLinuxOptions"], safe: SafeValue::Absent },
     SafeField { path: &["securityContext", "sysctls"], safe: SafeValue::Absent },
     SafeField { path: &["securityContext", "windowsOptions"], safe: SafeValue::Absent },
@@ -44,7 +47,10 @@ const CONTAINER_FIELDS: [SafeField; 14] = [
     SafeField { path: &["securityContext", "readOnlyRootFilesystem"], safe: SafeValue::Flag(true) },
     SafeField { path: &["securityContext", "runAsUser"], safe: SafeValue::Number(1000) },
     SafeField { path: &["securityContext", "runAsGroup"], safe: SafeValue::Number(1000) },
-    SafeField { path: &["securityContext", "seccompProfile", "type"], safe: SafeValue::Text("RuntimeDefault") },
+    SafeField {
+        path: &["securityContext", "seccompProfile", "type"],
+        safe: SafeValue::Text("RuntimeDefault"),
+    },
     SafeField { path: &["securityContext", "seLinuxOptions"], safe: SafeValue::Absent },
     SafeField { path: &["securityContext", "windowsOptions"], safe: SafeValue::Absent },
     SafeField { path: &["securityContext", "procMount"], safe: SafeValue::Absent },
@@ -99,7 +105,8 @@ impl Proposals<'_> {
         let words = self.words;
         for field in fields.iter().filter(|field| field.path.iter().all(|key| words.contains(key))) {
             let found = owner.and_then(|owner| owner.at(field.path));
-            let at: Vec<Step> = path.iter().cloned().chain(field.path.iter().map(|key| (*key).into())).collect();
+            let at: Vec<Step> =
+                path.iter().cloned().chain(field.path.iter().map(|key| (*key).into())).collect();
             let value: Value = match field.safe {
                 SafeValue::Text(text) => text.into(),
                 SafeValue::Flag(flag) => flag.into(),

@@ -169,7 +169,8 @@ fn comment_of(line: &str) -> Option<(&str, &str)> {
 /// Reads `ignore RULE[, RULE] [until DATE][: REASON]`.
 fn read_ignore(words: &str) -> Result<(Vec<String>, Option<String>, String), String> {
     let words = words.trim();
-    let Some(rest) = words.strip_prefix("ignore").filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
+    let Some(rest) = words.strip_prefix("ignore").filter(|rest| rest.is_empty() || rest.starts_with(' '))
+    else {
         let word = words.split_whitespace().next().unwrap_or_default();
         return Err(format!("unknown word `{word}` after `kubewright:`; the one that is known is `ignore`"));
     };
@@ -208,7 +209,9 @@ fn is_blank_or_comment(line: &str) -> bool {
 }
 
 fn is_document_start(line: &str) -> bool {
-    ["---", "..."].iter().any(|mark| line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+    ["---", "..."]
+        .iter()
+        .any(|mark| line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
 
 fn next_content_line(source: &Source, line: u32) -> Option<u32> {

@@ -102,5 +102,6 @@ fn check_rule_name(name: &str) -> Result<String, String> {
     if is_name && !name.starts_with('-') && !name.ends_with('-') {
         return Ok(name.to_owned());
     }
-    Err("a name has lower case letters, digits and dashes, and begins and ends with a letter or digit".to_owned())
+    Err("a name has lower case letters, digits and dashes, and begins and ends with a letter or digit"
+        .to_owned())
 }

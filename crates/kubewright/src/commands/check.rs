@@ -62,7 +62,8 @@ fn steps(project: &ProjectFile) -> Vec<&'static str> {
         }
     }
     // Rules may have tests beside them without the project saying so.
-    let folders: Vec<String> = project.rules.iter().filter(|path| Path::new(path).is_dir()).cloned().collect();
+    let folders: Vec<String> =
+        project.rules.iter().filter(|path| Path::new(path).is_dir()).cloned().collect();
     if !project.tests.is_empty() || !files::find_tests(&folders, None).inputs.is_empty() {
         steps.push("test");
     }
@@ -73,5 +74,7 @@ fn steps(project: &ProjectFile) -> Vec<&'static str> {
 fn parse_command(name: &str) -> Result<CliCommand, CommandFailure> {
     let matches = CommandLine::command().try_get_matches_from(["kubewright", name]);
     let line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
-    line.ok().and_then(|line| line.command).ok_or_else(|| CommandFailure::usage(format!("`{name}` needs arguments")))
+    line.ok()
+        .and_then(|line| line.command)
+        .ok_or_else(|| CommandFailure::usage(format!("`{name}` needs arguments")))
 }

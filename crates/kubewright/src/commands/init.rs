@@ -12,7 +12,8 @@ use crate::output::{print_stderr, standard_output};
 
 const GITHUB: &str = include_str!("../../templates/project/github.yaml");
 const GITLAB: &str = include_str!("../../templates/project/gitlab.yaml");
-const HEAD: &str = "# What kubewright checks here: `kubewright` runs lint, apply and test. Fields: docs/project.md.\n";
+const HEAD: &str =
+    "# What kubewright checks here: `kubewright` runs lint, apply and test. Fields: docs/project.md.\n";
 
 /// Folders that usually hold rules, and those that hold manifests.
 const RULE_FOLDERS: [&str; 2] = ["rules", "policies"];

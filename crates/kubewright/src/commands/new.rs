@@ -19,7 +19,10 @@ macro_rules! template {
         [
             ($rule, include_str!(concat!("../../templates/", $folder, "/", $rule))),
             ("objects.yaml", include_str!(concat!("../../templates/", $folder, "/objects.yaml"))),
-            ("kubewright-test.yaml", include_str!(concat!("../../templates/", $folder, "/kubewright-test.yaml"))),
+            (
+                "kubewright-test.yaml",
+                include_str!(concat!("../../templates/", $folder, "/kubewright-test.yaml")),
+            ),
         ]
     };
 }
@@ -29,7 +32,8 @@ const POLICY: [TemplateFile; 3] = template!("policy", "policy.yaml");
 const VPOL: [TemplateFile; 3] = template!("vpol", "policy.yaml");
 const TRAIT: [TemplateFile; 3] = template!("trait", "trait.yaml");
 const PATTERN: [TemplateFile; 3] = template!("pattern", "pattern.yaml");
-const TEST: TemplateFile = ("kubewright-test.yaml", include_str!("../../templates/test/kubewright-test.yaml"));
+const TEST: TemplateFile =
+    ("kubewright-test.yaml", include_str!("../../templates/test/kubewright-test.yaml"));
 
 /// Runs the command.
 ///

@@ -2,8 +2,8 @@
 
 use super::ProjectFile;
 use crate::arguments::{
-    ApplyArguments, CliCommand, DetectArguments, GraphArguments, LintArguments, ObjectArguments, RuleArguments,
-    TestArguments,
+    ApplyArguments, CliCommand, DetectArguments, GraphArguments, LintArguments, ObjectArguments,
+    RuleArguments, TestArguments,
 };
 use crate::failure::CommandFailure;
 use crate::output::{Output, case_output, diagnostic_output, finding_output, object_output};

@@ -113,7 +113,8 @@ impl NewBaseline {
     /// Adds the failures and warnings of an object.
     pub(crate) fn add(&mut self, row: &ObjectRow) {
         let is_known = |row: &&OutcomeRow| matches!(row.status, RuleStatus::Fail | RuleStatus::Warn);
-        self.found.extend(row.outcomes.iter().filter(is_known).map(|outcome| fingerprint(&row.subject, outcome)));
+        self.found
+            .extend(row.outcomes.iter().filter(is_known).map(|outcome| fingerprint(&row.subject, outcome)));
     }
 
     /// Returns the text of the baseline; what `file` says of entries that are still there is kept.
@@ -155,7 +156,8 @@ impl NewBaseline {
 }
 
 fn entry_value(found: &Fingerprint, since: &str, reason: &str) -> Value {
-    let mut entry = Map::from([("object", Value::from(found.object.as_str())), ("rule", found.rule.as_str().into())]);
+    let mut entry =
+        Map::from([("object", Value::from(found.object.as_str())), ("rule", found.rule.as_str().into())]);
     if !found.path.is_empty() {
         entry.insert("path".into(), found.path.as_str().into());
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{check, folder, kubewright_in, masked};
 
-const RUN: &str = "apply project/policies -r project/manifests/shop.yaml --no-project";
+const RUN: &str = "apply project/policies -r project/manifests/pods.yaml --no-project";
 
 /// Runs the binary in `path` and returns its exit code and what it prints.
 fn run(path: &Path, arguments: &str) -> (i32, String) {
@@ -39,7 +39,10 @@ fn copy_folder(from: &Path, to: &Path) {
 fn project_gives_commands_what_they_were_not_given() {
     check("project-apply", "apply --project project/kubewright.yaml");
     check("project-check", "--project project/kubewright.yaml");
-    check("project-flags-win", "apply project/policies --rule no-host-network --project project/kubewright.yaml");
+    check(
+        "project-flags-win",
+        "apply project/policies --rule no-host-network --project project/kubewright.yaml",
+    );
     check("project-broken", "apply --project project/broken/kubewright.yaml");
     check("project-missing", "apply --project project/none.yaml");
     check("project-no-rules", "apply");
@@ -50,7 +53,7 @@ fn project_gives_commands_what_they_were_not_given() {
 fn project_is_found_from_folders_below_it() {
     let (code, text) = run(&folder("fixtures/project/manifests"), "apply -q");
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("../manifests/shop.yaml"), "{text}");
+    assert!(text.contains("../manifests/pods.yaml"), "{text}");
     let (code, text) = run(&folder("fixtures/project/manifests"), "apply -q --no-project");
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("no rules are given"), "{text}");
@@ -96,7 +99,8 @@ fn baseline_that_was_written_knows_every_failure() {
     let (code, text) = run(&project, "apply --no-ignores --write-baseline known.yaml -q");
     assert_eq!((code, text.contains("6 known failures written to `known.yaml`")), (0, true), "{text}");
     let written = fs::read_to_string(project.join("known.yaml")).expect("a baseline");
-    let reasoned = written.replacen("reason: \"\"", "reason: because", 1).replacen("since: \"20", "since: \"19", 1);
+    let reasoned =
+        written.replacen("reason: \"\"", "reason: because", 1).replacen("since: \"20", "since: \"19", 1);
     fs::write(project.join("known.yaml"), &reasoned).expect("a baseline");
     let (code, text) = run(&project, "apply --no-ignores --baseline known.yaml");
     assert_eq!((code, text.contains("(6 in the baseline)")), (0, true), "{text}");
@@ -110,7 +114,8 @@ fn baseline_that_was_written_knows_every_failure() {
 
 fn git(path: &Path, arguments: &[&str]) {
     let name = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
-    let status = Command::new("git").arg("-C").arg(path).args(name).args(arguments).output().expect("git runs");
+    let status =
+        Command::new("git").arg("-C").arg(path).args(name).args(arguments).output().expect("git runs");
     assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
 }
 

@@ -11,7 +11,8 @@ impl Editing<'_> {
         let is_block = matches!(value, Value::Object(map) if !map.is_empty())
             || matches!(value, Value::Array(items) if !items.is_empty());
         let (_, parents) = path.split_last()?;
-        let is_in_flow = (0..path.len()).any(|count| path.get(..count).is_some_and(|path| self.is_flow(path)));
+        let is_in_flow =
+            (0..path.len()).any(|count| path.get(..count).is_some_and(|path| self.is_flow(path)));
         let start = self.lines.offset(self.document.locate(path).position)?;
         let is_plain = !old.is_null() && !matches!(old, Value::Object(_) | Value::Array(_));
         if is_in_flow || (is_plain && !is_block) || (self.is_flow(path) && !is_block) {
@@ -72,7 +73,9 @@ impl Editing<'_> {
         }
         match (last, self.document.value.follow(parent)?) {
             (Step::Key(_), Value::Object(map)) if map.len() == 1 => self.replace(parent, &Map::new().into()),
-            (Step::Index(_), Value::Array(items)) if items.len() == 1 => self.replace(parent, &Value::array(Vec::new())),
+            (Step::Index(_), Value::Array(items)) if items.len() == 1 => {
+                self.replace(parent, &Value::array(Vec::new()))
+            }
             (Step::Index(_), Value::Array(_)) => {
                 let (line, column) = self.dash(path)?;
                 let end = self.lines.block_end(line, column, true);

@@ -11,8 +11,10 @@ pub(super) fn value_text(value: &Value, is_json: bool) -> String {
     }
     match value {
         Value::Object(map) => {
-            let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{}: {}", key_text(key, false), value_text(value, false))).collect();
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", key_text(key, false), value_text(value, false)))
+                .collect();
             format!("{{{}}}", entries.join(", "))
         }
         Value::Array(items) => {

@@ -66,7 +66,8 @@ impl<'t> TextLines<'t> {
             let content = line.trim_start();
             if !content.is_empty() && !content.starts_with('#') {
                 let depth = line.len() - content.len();
-                let is_item_below = !is_item && depth == indent && (content.starts_with("- ") || content == "-");
+                let is_item_below =
+                    !is_item && depth == indent && (content.starts_with("- ") || content == "-");
                 if depth <= indent && !is_item_below {
                     break;
                 }

@@ -43,7 +43,12 @@ fn scalars_are_replaced_with_their_comment_kept() {
 
 #[test]
 fn missing_fields_are_added_below_their_parent() {
-    check_set("s:\n  a: 1\n  # last\nt: 2\n", "s.b.c", "true", "s:\n  a: 1\n  b:\n    c: true\n  # last\nt: 2\n");
+    check_set(
+        "s:\n  a: 1\n  # last\nt: 2\n",
+        "s.b.c",
+        "true",
+        "s:\n  a: 1\n  b:\n    c: true\n  # last\nt: 2\n",
+    );
     check_set("l:\n  - name: x\n    image: y\n", "l[0].z", "1", "l:\n  - name: x\n    image: y\n    z: 1\n");
     check_set("a: {b: 1}\n", "a.c", "[1]", "a: {b: 1, c: [1]}\n");
     check_set("a: {}\nb: 1\n", "a.c", "1", "a:\n  c: 1\nb: 1\n");

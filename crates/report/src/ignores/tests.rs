@@ -53,7 +53,8 @@ fn comments_inside_cover_the_lines_below_that_belong_together() {
 
 #[track_caller]
 fn check_mistake(comment: &str, want: &str) {
-    let (comments, mistakes) = ignore_comments(&Source::new("a.yaml", format!("a: 1 # kubewright: {comment}\n")));
+    let (comments, mistakes) =
+        ignore_comments(&Source::new("a.yaml", format!("a: 1 # kubewright: {comment}\n")));
     assert!(comments.is_empty(), "{comments:?}");
     assert!(mistakes.iter().any(|mistake| mistake.message.contains(want)), "{mistakes:?}");
 }
@@ -71,6 +72,9 @@ fn ignores_have_rules_a_date_and_a_reason() {
     let source = Source::new("a.yaml", "# kubewright: ignore a/b, c-* until 2027-12-31: see: #12\n");
     let (comments, _) = ignore_comments(&source);
     let comment = comments.first().unwrap();
-    assert_eq!((comment.rules.join(" "), comment.until.as_deref()), ("a/b c-*".to_owned(), Some("2027-12-31")));
+    assert_eq!(
+        (comment.rules.join(" "), comment.until.as_deref()),
+        ("a/b c-*".to_owned(), Some("2027-12-31"))
+    );
     assert_eq!(comment.reason, "see: #12");
 }

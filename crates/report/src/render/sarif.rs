@@ -55,7 +55,8 @@ impl SarifRenderer {
 impl Renderer for SarifRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
-            let status = outcome.suppression.as_ref().map_or(outcome.status, |suppression| suppression.status);
+            let status =
+                outcome.suppression.as_ref().map_or(outcome.status, |suppression| suppression.status);
             if let Some(level) = outcome_level(status, &outcome.metadata) {
                 self.result(&sarif_outcome_result(outcome, level, row))?;
             }

@@ -102,12 +102,13 @@ impl KeptReviews {
             let (row, prepared) = super::review((&reviewer, suppressions), document, outputs);
             (document.source.name.clone(), row, prepared, FileWorld::was_asked())
         };
-        let problems = files::stream_objects(&stale, self.inputs.wanted(), work, |(name, row, prepared, asked), _| {
-            let file = made.entry(name).or_default();
-            file.is_dependent |= asked;
-            file.rows.push((row, prepared));
-            Ok(())
-        })?;
+        let problems =
+            files::stream_objects(&stale, self.inputs.wanted(), work, |(name, row, prepared, asked), _| {
+                let file = made.entry(name).or_default();
+                file.is_dependent |= asked;
+                file.rows.push((row, prepared));
+                Ok(())
+            })?;
         for problem in problems {
             made.entry(problem.location.source.name.clone()).or_default().problems.push(problem);
         }
@@ -117,7 +118,9 @@ impl KeptReviews {
         let names: Vec<String> = self.inputs.manifests.iter().map(Input::name).collect();
         let known: HashSet<&String> = names.iter().collect();
         self.files.retain(|name, _| known.contains(name));
-        diagnostics.extend(names.iter().filter_map(|name| self.files.get(name)).flat_map(|file| file.problems.clone()));
+        diagnostics.extend(
+            names.iter().filter_map(|name| self.files.get(name)).flat_map(|file| file.problems.clone()),
+        );
         Ok(diagnostics)
     }
 
@@ -137,7 +140,8 @@ impl KeptReviews {
         let changed: Vec<bool> = manifests.iter().map(is_changed).collect();
         let known = manifests.iter().filter(|input| self.files.contains_key(&input.name())).count();
         let is_any_changed = changed.contains(&true) || self.files.len() > known;
-        let is_dependent = |input: &Input| self.files.get(&input.name()).is_some_and(|known| known.is_dependent);
+        let is_dependent =
+            |input: &Input| self.files.get(&input.name()).is_some_and(|known| known.is_dependent);
         let inputs = manifests.iter().zip(changed);
         inputs
             .filter(|(input, is_changed)| *is_changed || (is_any_changed && is_dependent(input)))

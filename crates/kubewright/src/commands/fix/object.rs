@@ -62,7 +62,8 @@ impl ObjectFixer<'_> {
                 && self.make(object, chosen, texts)
             {
                 report.changes = Some(changes_text(chosen));
-                report.others = fixes.iter().filter(|fix| *fix != chosen).map(|fix| changes_text(fix)).collect();
+                let others = (1..).zip(&fixes).filter(|(_, fix)| *fix != chosen);
+                report.others = others.map(|(number, fix)| (number, changes_text(fix))).collect();
             }
             reports.push(report);
         }
@@ -70,7 +71,12 @@ impl ObjectFixer<'_> {
     }
 
     /// Makes the changes that rules would make to the object when it is stored.
-    fn make_mutations(&self, object: &mut FixedObject<'_>, row: &ObjectRow, texts: &mut FixedTexts) -> Option<FixReport> {
+    fn make_mutations(
+        &self,
+        object: &mut FixedObject<'_>,
+        row: &ObjectRow,
+        texts: &mut FixedTexts,
+    ) -> Option<FixReport> {
         let (before, after) = row.objects.as_ref()?;
         let changes = value_changes(before, after);
         let rules: Vec<String> =
@@ -94,10 +100,12 @@ impl ObjectFixer<'_> {
             // Another fix has mended it already; nothing more is needed.
             return vec![Vec::new()];
         }
-        let check = FailedCheck { rule: &written, message: &outcome.message, object: &object.value, part: &part };
+        let check =
+            FailedCheck { rule: &written, message: &outcome.message, object: &object.value, part: &part };
         let mut fixes: Vec<Vec<FieldChange>> = Vec::new();
         for candidate in candidate_changes(check) {
-            let is_enough = |changes: &[FieldChange]| self.is_enough(object, &outcome.rule, (&before, changes));
+            let is_enough =
+                |changes: &[FieldChange]| self.is_enough(object, &outcome.rule, (&before, changes));
             if let Some(fix) = smallest_changes(&candidate, is_enough)
                 && !fixes.contains(&fix)
             {

@@ -16,13 +16,17 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Columns, standard_output};
 use crate::rule_inputs::{RuleInputs, print_diagnostics};
 
-const HEAD: &str = "# What the rules do now. Keep the cases that are as they should be, and correct the others.\n";
+const HEAD: &str =
+    "# What the rules do now. Keep the cases that are as they should be, and correct the others.\n";
 
 /// Writes a test file with a case for each rule and object that it judges.
 ///
 /// # Errors
 /// When there are no rules or objects, or the file is there already.
-pub(super) fn write_test(arguments: &TestArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+pub(super) fn write_test(
+    arguments: &TestArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let rules = RuleArguments {
         rules: arguments.new.clone(),
         options: arguments.options.clone(),
