@@ -111,7 +111,7 @@ pub(crate) struct ProjectArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Run rules on manifests and show outcomes and changes
-    Apply(ApplyArguments),
+    Apply(Box<ApplyArguments>),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
     Test(TestArguments),
     /// Check rules and patterns without running them

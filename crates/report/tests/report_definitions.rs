@@ -52,7 +52,16 @@ fn results(scope: ReportScope, source: ReportSource) -> ObjectResults {
     ObjectResults {
         scope,
         source,
-        counts: OutcomeCounts { pass: 9, fail: 1, warn: 1, error: 1, skip: 1, patched: 0, written: 0 },
+        counts: OutcomeCounts {
+            pass: 9,
+            fail: 1,
+            warn: 1,
+            error: 1,
+            skip: 1,
+            patched: 0,
+            written: 0,
+            ..OutcomeCounts::default()
+        },
         statuses: StatusFilter::ALL,
         results: statuses.iter().map(|status| result(status.name(), *status)).collect(),
     }

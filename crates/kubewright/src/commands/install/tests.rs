@@ -26,7 +26,7 @@ fn objects(flags: &str) -> Vec<Value> {
 fn install(flags: &str) -> InstallArguments {
     let words = ["kubewright", "install"].into_iter().chain(flags.split_whitespace());
     match CommandLine::try_parse_from(words).unwrap().command {
-        CliCommand::Install(install) => install,
+        Some(CliCommand::Install(install)) => install,
         other => panic!("{other:?}"),
     }
 }
@@ -169,8 +169,8 @@ fn server_parses_the_arguments_of_the_deployment() {
                 CommandLine::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
             let is_scan = deployment.str_at(&["metadata", "name"]) == "kubewright-scan";
             match understood.unwrap().command {
-                CliCommand::Serve(_) => assert!(!is_scan, "{told:?}"),
-                CliCommand::Scan(scan) => assert!(is_scan && scan.controller.serve, "{told:?}"),
+                Some(CliCommand::Serve(_)) => assert!(!is_scan, "{told:?}"),
+                Some(CliCommand::Scan(scan)) => assert!(is_scan && scan.controller.serve, "{told:?}"),
                 other => panic!("{other:?}"),
             }
         }

@@ -8,7 +8,9 @@ use crate::arguments::{CliCommand, CommandLine};
 fn metadata(base: &str, words: &str) -> String {
     let documents = yaml::read(&Source::new("base.yaml", base)).documents;
     let words = ["kubewright", "render"].into_iter().chain(words.split_whitespace());
-    let CliCommand::Render(arguments) = CommandLine::parse_from(words).command else { panic!("render") };
+    let Some(CliCommand::Render(arguments)) = CommandLine::parse_from(words).command else {
+        panic!("render")
+    };
     let settings = arguments.set.iter().flat_map(|setting| setting.0.iter().cloned()).collect();
     let mut problems = Vec::new();
     let said = ContextLayers::read(&arguments, None, settings, &mut problems);
