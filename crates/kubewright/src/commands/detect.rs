@@ -2,6 +2,7 @@
 
 mod list;
 
+use std::path::Path;
 use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, nearest_word};
@@ -16,6 +17,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::rule_inputs::{print_diagnostics, require_manifests};
+use crate::since::ChangedFiles;
 
 /// Runs the command.
 ///
@@ -48,7 +50,11 @@ pub(crate) fn run_detect(
         return Ok(if is_broken { ExitStatus::BadInput } else { ExitStatus::Clean });
     }
     keep_inputs(&outputs)?;
-    let findings = detect_patterns(&inputs, arguments);
+    let changed = arguments.since.as_deref().map(ChangedFiles::since).transpose()?;
+    let mut findings = detect_patterns(&inputs, arguments);
+    if let Some(changed) = changed {
+        findings.retain_files(|file| file == "-" || changed.contains(Path::new(file)));
+    }
     let diagnostics = [inputs.diagnostics.as_slice(), &findings.diagnostics].concat();
     write_detected(&findings, &diagnostics, started, (&outputs, color))?;
     let is_incomplete = print_diagnostics(&shown_diagnostics(&diagnostics), color.paint_errors());

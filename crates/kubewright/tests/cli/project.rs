@@ -137,6 +137,15 @@ fn since_reviews_files_that_git_says_have_changed() {
     assert!(text.contains("Pod new") || text.contains("Pod default/new"), "{text}");
     assert!(text.contains("another") && !text.contains("batch"), "{text}");
     assert!(text.contains("2 objects"), "{text}");
+    let service = |name: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {{app: {name}}}}}\n")
+    };
+    fs::write(project.join("manifests/old-service.yaml"), service("old")).expect("a manifest");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "services"]);
+    fs::write(project.join("manifests/new-service.yaml"), service("added")).expect("a manifest");
+    let (code, text) = run(&project, "detect --pattern orphan-service --since HEAD");
+    assert_eq!((code, text.contains("added"), text.contains("default/old")), (1, true, false), "{text}");
     let (code, text) = run(&project, "apply --since no-such-branch");
     assert_eq!((code, text.contains("no-such-branch")), (2, true), "{text}");
 }
