@@ -138,7 +138,9 @@ fn since_reviews_files_that_git_says_have_changed() {
     assert!(text.contains("another") && !text.contains("batch"), "{text}");
     assert!(text.contains("2 objects"), "{text}");
     let service = |name: &str| {
-        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {{app: {name}}}}}\n")
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {{app: {name}}}}}\n"
+        )
     };
     fs::write(project.join("manifests/old-service.yaml"), service("old")).expect("a manifest");
     git(&project, &["add", "."]);

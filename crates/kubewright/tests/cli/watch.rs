@@ -90,6 +90,52 @@ fn watch_says_what_was_fixed_and_what_is_new() {
     assert_eq!(watched.interrupt(), Some(0));
 }
 
+const LOOKUP: &str = "\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: teams}
+spec:
+  rules:
+  - name: known
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - name: teams
+      configMap: {name: teams, namespace: shop}
+    validate:
+      message: the team is not known
+      deny:
+        conditions:
+          all:
+          - {key: \"{{ request.object.metadata.labels.team }}\", operator: NotEquals, value: \"{{ teams.data.team }}\"}
+";
+
+#[test]
+fn watch_judges_objects_again_whose_rules_looked_at_another_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("watch-lookup");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("objects")).expect("a folder");
+    fs::create_dir_all(folder.join(".git")).expect("a folder");
+    fs::write(folder.join("policy.yaml"), LOOKUP).expect("a policy");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {team: blue}}\n";
+    fs::write(folder.join("objects/pod.yaml"), pod).expect("a Pod");
+    let teams = |team: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: teams, namespace: shop}}\ndata: {{team: {team}}}\n"
+        )
+    };
+    let map = folder.join("objects/teams.yaml");
+    fs::write(&map, teams("blue")).expect("a ConfigMap");
+    let watched = Watched::start(&folder, &["apply", "policy.yaml", "-r", "objects", "--watch"]);
+    watched.status();
+    save(&map, &teams("red"));
+    let line = watched.status();
+    assert!(line.starts_with("1 new, 1 problem in all"), "{line}");
+    save(&map, &teams("blue"));
+    let line = watched.status();
+    assert!(line.starts_with("1 fixed, 0 problems in all"), "{line}");
+    assert_eq!(watched.interrupt(), Some(0));
+}
+
 #[test]
 fn watch_of_lint_and_test_runs_again() {
     for command in ["lint", "test"] {
