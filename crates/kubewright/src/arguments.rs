@@ -40,7 +40,6 @@ use crate::output::{
 pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
-#[cfg(feature = "serve")]
 pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
 pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;

@@ -16,12 +16,30 @@ use crate::failure::CommandFailure;
 /// # Errors
 /// When there is no git, no repository, or no such commit.
 pub(crate) fn keep_changed(inputs: &mut Vec<Input>, reference: &str) -> Result<(), CommandFailure> {
-    let changed = changed_files(reference)?;
+    let changed = ChangedFiles::since(reference)?;
     inputs.retain(|input| match input {
-        Input::File(path) => fs::canonicalize(path).is_ok_and(|real| changed.contains(&real)),
+        Input::File(path) => changed.contains(path),
         Input::Standard | Input::Text(_) | Input::Objects(_) => true,
     });
     Ok(())
+}
+
+/// The files that differ from a commit, without links.
+pub(crate) struct ChangedFiles(HashSet<PathBuf>);
+
+impl ChangedFiles {
+    /// Asks git which files differ from `reference`, or are not known to it.
+    ///
+    /// # Errors
+    /// When there is no git, no repository, or no such commit.
+    pub(crate) fn since(reference: &str) -> Result<Self, CommandFailure> {
+        changed_files(reference).map(Self)
+    }
+
+    /// Returns whether the file at `path` is one of them.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        fs::canonicalize(path).is_ok_and(|real| self.0.contains(&real))
+    }
 }
 
 /// Returns the files that differ from `reference`, without links.

@@ -13,6 +13,8 @@ mod convert;
 mod detect;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "cli/fix.rs"]
+mod fix;
 #[path = "cli/function.rs"]
 mod function;
 #[path = "cli/graph.rs"]
@@ -38,6 +40,8 @@ mod patterns;
 mod project;
 #[path = "cli/render.rs"]
 mod render;
+#[path = "cli/scaffold.rs"]
+mod scaffold;
 #[cfg(feature = "serve")]
 #[path = "cli/scan.rs"]
 mod scan;
@@ -45,6 +49,9 @@ mod scan;
 mod trace_schema;
 #[path = "cli/traits.rs"]
 mod traits;
+#[cfg(all(unix, feature = "serve"))]
+#[path = "cli/watch.rs"]
+mod watch;
 #[path = "cli/why.rs"]
 mod why;
 

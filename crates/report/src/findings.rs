@@ -128,6 +128,19 @@ impl<'s> ReportedFindings<'s> {
         let graph = self.context.graph;
         let leader = |row: &FindingRow<'_>| row.finding.roles.first().and_then(|(_, id)| graph.node(*id));
         self.rows.retain(|row| leader(row).is_none_or(&is_wanted));
+        self.count_again();
+    }
+
+    /// Leaves only findings whose leader was read from a file that `is_wanted` takes; those without a leader stay.
+    pub fn retain_files(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        let rows = std::mem::take(&mut self.rows);
+        let is_kept = |row: &FindingRow<'_>| self.position(row).is_none_or(|place| is_wanted(&place.file));
+        self.rows = rows.into_iter().filter(is_kept).collect();
+        self.count_again();
+    }
+
+    /// Counts the findings of each pattern after some were left out.
+    fn count_again(&mut self) {
         for run in &mut self.runs {
             let rows = || self.rows.iter().filter(|row| std::ptr::eq(row.pattern, run.pattern));
             run.suppressed = rows().filter(|row| row.suppression.is_some()).count();

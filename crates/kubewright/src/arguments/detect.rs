@@ -70,6 +70,10 @@ pub(crate) struct DetectArguments {
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
     pub(crate) namespaces: Vec<String>,
 
+    /// Only leaders in files that differ from this commit of git, or that git does not know; relationships still cover all objects
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+
     /// Exit with 1 only for findings of at least this severity; `never` for none [default: everything above INFO]
     #[arg(long, value_name = "LEVEL", value_parser = listed(threshold_names, parse_threshold), hide_possible_values = true, default_value = "low", hide_default_value = true)]
     pub(crate) fail_on: Threshold,

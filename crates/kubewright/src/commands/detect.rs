@@ -3,6 +3,7 @@
 mod list;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -21,6 +22,7 @@ use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, k
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::progress::show_phase;
 use crate::rule_inputs::{print_diagnostics, require_manifests};
+use crate::since::ChangedFiles;
 use kubewright_value::CompactSort as _;
 
 /// Runs the command.
@@ -55,7 +57,11 @@ pub(crate) fn run_detect(
         return Ok(if is_broken { ExitStatus::BadInput } else { ExitStatus::Clean });
     }
     keep_inputs(&outputs)?;
-    let findings = detect_patterns(&inputs, arguments);
+    let changed = arguments.since.as_deref().map(ChangedFiles::since).transpose()?;
+    let mut findings = detect_patterns(&inputs, arguments);
+    if let Some(changed) = changed {
+        findings.retain_files(|file| file == "-" || changed.contains(Path::new(file)));
+    }
     let diagnostics = in_file_order([inputs.diagnostics.as_slice(), &findings.diagnostics].concat());
     write_detected(&findings, &diagnostics, started, (&outputs, color))?;
     let is_incomplete = print_diagnostics(&shown_diagnostics(&diagnostics), color.paint_errors());

@@ -12,7 +12,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::render::hunks;
 use kubewright_report::text::plural;
@@ -38,8 +37,8 @@ pub(super) struct FixReport {
     pub(super) failure: String,
     /// What the fix changes; nothing where there is none.
     pub(super) changes: Option<String>,
-    /// What other fixes would change.
-    pub(super) others: Vec<String>,
+    /// What other fixes would change, each with its number.
+    pub(super) others: Vec<(usize, String)>,
     /// The message of the rule.
     pub(super) message: String,
 }
@@ -69,6 +68,11 @@ impl FixedTexts {
 /// # Errors
 /// When the arguments are invalid or a file cannot be written.
 pub(crate) fn run_fix(arguments: &FixArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
+    if arguments.write
+        && arguments.objects.resources.iter().chain(&arguments.rules.rules).any(|path| path == "-")
+    {
+        return Err(CommandFailure::usage("standard input cannot be fixed").help("leave out `--write`"));
+    }
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     let mut texts = FixedTexts::default();
     let mut reports = misspelt::correct_words(&mut inputs.diagnostics, &mut texts, arguments);
@@ -142,7 +146,7 @@ fn write_report(out: &mut ReportWriter, report: &FixReport, paint: Paint) -> Res
     match &report.changes {
         Some(changes) => {
             writeln!(out, "{} {}\n    {}", paint.green("✓"), visible(&report.failure), visible(changes))?;
-            for (number, other) in (2..).zip(&report.others) {
+            for (number, other) in &report.others {
                 writeln!(out, "    or, with --choice {number}: {}", visible(other))?;
             }
         }
@@ -164,9 +168,6 @@ fn write_report(out: &mut ReportWriter, report: &FixReport, paint: Paint) -> Res
 fn write_texts(texts: &FixedTexts) -> Result<(), CommandFailure> {
     for (name, before, after) in texts.changed() {
         let path = Path::new(name);
-        if name == "-" {
-            return Err(CommandFailure::usage("standard input cannot be fixed").help("use `--diff`"));
-        }
         let found = fs::read_to_string(path).map_err(CommandFailure::writing(path))?;
         if found != before.text {
             let message = format!("`{name}` changed while it was fixed, and is left as it is");
@@ -175,11 +176,6 @@ fn write_texts(texts: &FixedTexts) -> Result<(), CommandFailure> {
         fs::write(path, &after.text).map_err(CommandFailure::writing(path))?;
     }
     Ok(())
-}
-
-/// Returns the object of a text that is at the place of `object` in its own.
-pub(super) fn diagnostic_source(diagnostic: &Diagnostic) -> &Arc<Source> {
-    &diagnostic.location.source
 }
 
 /// Returns a document of `value`, which is judged in place of `document`.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{check, folder, kubewright_in, masked};
 
-const RUN: &str = "apply project/policies -r project/manifests/shop.yaml --no-project";
+const RUN: &str = "apply project/policies -r project/manifests/pods.yaml --no-project";
 
 /// Runs the binary in `path` and returns its exit code and what it prints.
 fn run(path: &Path, arguments: &str) -> (i32, String) {
@@ -53,7 +53,7 @@ fn project_gives_commands_what_they_were_not_given() {
 fn project_is_found_from_folders_below_it() {
     let (code, text) = run(&folder("fixtures/project/manifests"), "apply -q");
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("../manifests/shop.yaml"), "{text}");
+    assert!(text.contains("../manifests/pods.yaml"), "{text}");
     let (code, text) = run(&folder("fixtures/project/manifests"), "apply -q --no-project");
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("no rules are given"), "{text}");
@@ -137,6 +137,17 @@ fn since_reviews_files_that_git_says_have_changed() {
     assert!(text.contains("Pod new") || text.contains("Pod default/new"), "{text}");
     assert!(text.contains("another") && !text.contains("batch"), "{text}");
     assert!(text.contains("2 objects"), "{text}");
+    let service = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{selector: {{app: {name}}}}}\n"
+        )
+    };
+    fs::write(project.join("manifests/old-service.yaml"), service("old")).expect("a manifest");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "services"]);
+    fs::write(project.join("manifests/new-service.yaml"), service("added")).expect("a manifest");
+    let (code, text) = run(&project, "detect --pattern orphan-service --since HEAD");
+    assert_eq!((code, text.contains("added"), text.contains("default/old")), (1, true, false), "{text}");
     let (code, text) = run(&project, "apply --since no-such-branch");
     assert_eq!((code, text.contains("no-such-branch")), (2, true), "{text}");
 }

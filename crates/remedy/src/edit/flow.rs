@@ -27,7 +27,7 @@ pub(super) fn value_text(value: &Value, is_json: bool) -> String {
 
 /// Returns a key in one line.
 pub(super) fn key_text(key: &str, is_json: bool) -> String {
-    if is_json { json::quote(key).clone() } else { scalar_text(&key.into()) }
+    if is_json { json::quote(key) } else { scalar_text(&key.into()) }
 }
 
 fn scalar_text(value: &Value) -> String {

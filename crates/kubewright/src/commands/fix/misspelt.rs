@@ -1,50 +1,90 @@
 //! Misspelt words of rules, of which the diagnostic knows the right one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kubewright_engine::Diagnostic;
+use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_value::{Source, yaml};
 
-use super::{FixReport, FixedTexts, diagnostic_source};
+use super::{FixReport, FixedTexts};
 use crate::arguments::FixArguments;
 use crate::rules::dialect_options;
 
-/// Corrects the words that `diagnostics` know the right ones of, and takes these diagnostics out.
+/// The maximum number of words that are corrected in one run.
+const MAX_CORRECTIONS: usize = 1000;
+
+/// Corrects the words that `diagnostics` know the right ones of. In place of the diagnostics of a file that was corrected come
+/// those of its new text.
 pub(super) fn correct_words(
     diagnostics: &mut Vec<Diagnostic>,
     texts: &mut FixedTexts,
     arguments: &FixArguments,
 ) -> Vec<FixReport> {
+    let options = dialect_options(&arguments.rules.options, arguments.objects.namespace.as_deref());
+    let dialects = kubewright_dialects::all_dialects(&options);
+    let names: BTreeSet<String> = diagnostics
+        .iter()
+        .filter(|diagnostic| correction(diagnostic).is_some())
+        .map(|diagnostic| diagnostic.location.source.name.clone())
+        .collect();
     let mut reports = Vec::new();
-    // From the end of each file, so that the places before a correction stay.
-    let mut order: Vec<usize> = (0..diagnostics.len()).collect();
-    order.sort_by_key(|place| {
-        std::cmp::Reverse(diagnostics.get(*place).map(|diagnostic| diagnostic.location.position))
-    });
-    let mut corrected = vec![false; diagnostics.len()];
-    for place in order {
-        let Some(diagnostic) = diagnostics.get(place) else { continue };
-        let Some((word, right)) = correction(diagnostic) else { continue };
-        let source = texts.current(diagnostic_source(diagnostic));
-        let Some(fixed) = corrected_text(&source, diagnostic, (&word, &right)) else { continue };
-        if !is_better(&source, &fixed, arguments) {
+    for name in names {
+        let Some(first) = diagnostics.iter().find(|diagnostic| diagnostic.location.source.name == name)
+        else {
             continue;
+        };
+        let mut source = texts.current(&first.location.source);
+        let mut left = mistakes(&source, &dialects);
+        while let Some((report, corrected)) = corrected_once(&source, &left, &dialects) {
+            reports.push(report);
+            left = mistakes(&corrected, &dialects);
+            source = corrected;
+            if reports.len() >= MAX_CORRECTIONS {
+                break;
+            }
         }
-        texts.replace(&fixed);
-        reports.push(FixReport {
-            failure: format!("{}: {} at {}", diagnostic.code.id, diagnostic.message, diagnostic.location),
+        let is_corrected = texts.current(&source).text != source.text;
+        if is_corrected {
+            texts.replace(&source);
+            diagnostics.retain(|diagnostic| diagnostic.location.source.name != name);
+            diagnostics.extend(left);
+        }
+    }
+    reports
+}
+
+/// Corrects the first word whose mistake is gone afterwards.
+fn corrected_once(
+    source: &Arc<Source>,
+    mistakes_before: &[Diagnostic],
+    dialects: &[Box<dyn Dialect>],
+) -> Option<(FixReport, Arc<Source>)> {
+    let count = |mistakes: &[Diagnostic], message: &str| {
+        mistakes.iter().filter(|mistake| mistake.message == message).count()
+    };
+    mistakes_before.iter().find_map(|diagnostic| {
+        let (word, right) = correction(diagnostic)?;
+        let corrected = corrected_text(source, diagnostic, (&word, &right))?;
+        let after = mistakes(&corrected, dialects);
+        let message = &diagnostic.message;
+        let is_better = count(&after, message) < count(mistakes_before, message);
+        let report = FixReport {
+            failure: format!("{}: {message} at {}", diagnostic.code.id, diagnostic.location),
             changes: Some(format!("replace `{word}` by `{right}`")),
             others: Vec::new(),
             message: String::new(),
-        });
-        if let Some(is_corrected) = corrected.get_mut(place) {
-            *is_corrected = true;
-        }
-    }
-    let mut corrected = corrected.into_iter();
-    diagnostics.retain(|_| !corrected.next().unwrap_or(false));
-    reports.reverse();
-    reports
+        };
+        is_better.then_some((report, corrected))
+    })
+}
+
+/// Returns what is wrong with the rules of a text.
+fn mistakes(source: &Arc<Source>, dialects: &[Box<dyn Dialect>]) -> Vec<Diagnostic> {
+    let read = yaml::read(source);
+    let mut mistakes: Vec<Diagnostic> = read.problems.into_iter().map(Into::into).collect();
+    mistakes.extend(kubewright_dialects::load_documents(dialects, &read.documents).diagnostics);
+    mistakes.sort_by_key(|mistake| mistake.location.position);
+    mistakes
 }
 
 /// Returns the word at the place of a diagnostic, and the right one.
@@ -70,16 +110,4 @@ fn corrected_text(
     let head = line.get(..start)?.to_owned();
     *line = format!("{head}{right}{rest}");
     Some(Source::new(source.name.clone(), lines.concat()))
-}
-
-/// Returns whether the rules of `after` have fewer mistakes than those of `before`.
-fn is_better(before: &Arc<Source>, after: &Arc<Source>, arguments: &FixArguments) -> bool {
-    let options = dialect_options(&arguments.rules.options, arguments.objects.namespace.as_deref());
-    let dialects = kubewright_dialects::all_dialects(&options);
-    let count = |source: &Arc<Source>| {
-        let read = yaml::read(source);
-        let loaded = kubewright_dialects::load_documents(&dialects, &read.documents);
-        read.problems.len() + loaded.diagnostics.len()
-    };
-    count(after) < count(before)
 }

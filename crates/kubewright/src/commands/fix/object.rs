@@ -62,8 +62,8 @@ impl ObjectFixer<'_> {
                 && self.make(object, chosen, texts)
             {
                 report.changes = Some(changes_text(chosen));
-                report.others =
-                    fixes.iter().filter(|fix| *fix != chosen).map(|fix| changes_text(fix)).collect();
+                let others = (1..).zip(&fixes).filter(|(_, fix)| *fix != chosen);
+                report.others = others.map(|(number, fix)| (number, changes_text(fix))).collect();
             }
             reports.push(report);
         }
