@@ -83,6 +83,10 @@ pub(crate) struct ScanArguments {
     #[arg(long)]
     pub(crate) show_suppressed: bool,
 
+    /// Show every failure: of a rule with more than 10, the table shows 5 and counts the others
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
     /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -24,7 +24,7 @@ use super::rules::ScanRuleSet;
 use super::world::PassWorld;
 use crate::arguments::{ScanArguments, Threshold};
 use crate::failure::CommandFailure;
-use crate::output::{ColorChoice, Columns, Output, Renderer, TableOptions};
+use crate::output::{ColorChoice, Columns, Output, Renderer, TableDetail, TableOptions};
 use bar::ScanBar;
 pub(super) use store::PassStore;
 
@@ -174,6 +174,7 @@ impl ScanPass<'_> {
         let options = TableOptions {
             paint: color.paint_output(),
             is_quiet: self.arguments.quiet,
+            detail: if self.arguments.verbose { TableDetail::Everything } else { TableDetail::Remarkable },
             ..TableOptions::default()
         };
         self.outputs.iter().map(|output| output.open(options)).collect()

@@ -214,7 +214,7 @@ impl ObjectPages {
                 RuleStatus::Skip => paint.dim("·"),
             };
             let more = grouped_digits(count - SHOWN_OF_MANY_ROWS);
-            let help = paint.dim("(-v shows them, --summary counts them)");
+            let help = paint.dim("(-v shows them)");
             writeln!(out, "{mark} {}  … and {more} more {help}", visible(&rule.to_string()))?;
         }
         Ok(())

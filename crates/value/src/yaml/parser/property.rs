@@ -110,7 +110,7 @@ impl<'a> YamlParser<'a> {
         if self.aliased > MAX_ALIASED_SIZE {
             return Err(Box::new(YamlError {
                 kind: ParseProblemKind::AliasExpansion,
-                message: format!("aliases stand for more than {} MiB", MAX_ALIASED_SIZE >> 20),
+                message: format!("aliases expand to more than {} MiB", MAX_ALIASED_SIZE >> 20),
                 position: mark.position(),
             }));
         }
