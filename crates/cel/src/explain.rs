@@ -245,12 +245,15 @@ impl<'a> Explainer<'_, 'a> {
             (FoldKind::All | FoldKind::Filter, Ok(_)) => Some(false),
             (FoldKind::Exists | FoldKind::ExistsOne, Ok(Val::Bool(true))) => Some(true),
             (FoldKind::Exists, Ok(_)) => Some(false),
-            (FoldKind::ExistsOne, Ok(_)) => return self.counted(reason, fold, &value),
+            (FoldKind::ExistsOne, Ok(_)) => {
+                reason.place = range.place;
+                return self.counted(reason, fold, &value);
+            }
             _ => return,
         };
         let length = length_of(&value);
         if length == 0 {
-            reason.place = range.place;
+            reason.place = range.place.clone();
             reason.counted = Some((0, 0));
         }
         let is_one = matches!(fold.kind, FoldKind::All | FoldKind::ExistsOne) || wanted != Some(false);
@@ -265,6 +268,9 @@ impl<'a> Explainer<'_, 'a> {
                 continue;
             }
             let mut child = self.explain(body, &fold.body);
+            if child.place.is_none() && child.value.is_ok() {
+                child.place = element_place(range.place.as_ref(), &value, (index, &element));
+            }
             child.element = Some(CelLoopElement {
                 variable: variable.clone(),
                 range: range.text.clone(),
@@ -362,6 +368,21 @@ fn replacement_like(other: &CelPlan) -> &'static str {
         CelPlan::Constant(Val::Map(_), _) => "{}",
         _ => "''",
     }
+}
+
+/// Returns the place of an element of a list or map whose place is known.
+fn element_place<'a>(
+    range: Option<&(Val<'a>, Vec<Step>)>,
+    value: &Val<'a>,
+    (index, element): (usize, &Val<'a>),
+) -> Option<(Val<'a>, Vec<Step>)> {
+    let (anchor, below) = range?;
+    let step = match (value, element) {
+        (Val::List(_), _) => Step::Index(index),
+        (Val::Map(_), Val::String(key)) => Step::Key(key.as_ref().clone()),
+        _ => return None,
+    };
+    Some((anchor.clone(), below.iter().cloned().chain([step]).collect()))
 }
 
 fn length_of(range: &Val<'_>) -> usize {

@@ -251,7 +251,7 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
         return format!("it is about kind {} only{place}{near}", names.join(", "));
     }
     if !scope.operations.contains(request.operation) {
-        return format!("it is not about the operation {}", request.operation);
+        return format!("it is not about the operation {} ({})", request.operation, rule.location);
     }
     match &scope.namespaces {
         NamespaceScope::Named(names) => {
@@ -265,9 +265,9 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
                     }
                 })
                 .collect();
-            format!("it is about {} only", names.join(" and "))
+            format!("it is about {} only ({})", names.join(" and "), rule.location)
         }
-        NamespaceScope::Any => "it is about other objects".to_owned(),
+        NamespaceScope::Any => format!("it is about other objects ({})", rule.location),
     }
 }
 

@@ -483,7 +483,8 @@ impl ValidateRule {
             notes.open();
             let reason = exception.matcher.matches(object, operation, evaluation, notes);
             let is_about = matches!(reason, Ok(None));
-            notes.close(|| trace::exception_note(&exception.key, is_about));
+            let is_whole = exception.pod_security.is_empty() && exception.conditions.is_none();
+            notes.close(|| trace::exception_note(&exception.key, is_about, is_whole));
             notes.place_elsewhere(mark, &exception.location);
             reason?;
             if is_about {

@@ -202,7 +202,8 @@ impl GenerateRule {
             notes.open();
             let reason = exception.matcher.matches(object, operation, evaluation, notes);
             let is_about = matches!(reason, Ok(None));
-            notes.close(|| trace::exception_note(&exception.key, is_about));
+            let is_whole = exception.conditions.is_none();
+            notes.close(|| trace::exception_note(&exception.key, is_about, is_whole));
             reason?;
             if is_about {
                 about.push(exception);

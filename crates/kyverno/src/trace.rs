@@ -109,10 +109,12 @@ pub(super) fn deny_note(result: &Result<conditions::ConditionVerdict<'_>, Unreso
 }
 
 /// Returns the trace text of an exception.
-pub(super) fn exception_note(key: &str, is_met: bool) -> TraceNote {
-    TraceNote {
-        what: format!("exception {key}"),
-        verdict: if is_met { Seen::Yes } else { Seen::No },
-        ..TraceNote::default()
-    }
+pub(super) fn exception_note(key: &str, is_met: bool, is_whole: bool) -> TraceNote {
+    let (verdict, found) = match (is_met, is_whole) {
+        // As with `exclude`, what fits is why the rule does not apply.
+        (true, true) => (Seen::No, "it fits, so the rule does not apply"),
+        (true, false) => (Seen::Yes, ""),
+        (false, _) => (Seen::No, "it does not fit, so it excuses nothing"),
+    };
+    TraceNote { what: format!("exception {key}"), found: found.to_owned(), verdict, ..TraceNote::default() }
 }

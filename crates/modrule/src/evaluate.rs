@@ -278,6 +278,8 @@ impl ModRuleProgram {
         // A message that cannot be made does not save the object.
         let text = template
             .map(|template| render_reject_message(template, &around, &mut Budget::new(MESSAGE_LIMITS)));
+        let has_no_value =
+            text.as_ref().is_some_and(|text| text.as_ref().is_ok_and(|text| text.contains(NO_VALUE)));
         let (message, denial) = match text {
             Some(Ok(text)) => {
                 let denial = self.said(&text, evaluation.request);
@@ -295,7 +297,7 @@ impl ModRuleProgram {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        if message.contains(NO_VALUE) {
+        if has_no_value {
             let help = NO_VALUE_HELP.to_owned();
             evaluation.reason = Some(Box::new(OutcomeReason { help, ..OutcomeReason::default() }));
         }

@@ -80,6 +80,21 @@ mod tests {
     }
 
     #[test]
+    fn a_misspelling_differs_by_a_letter_or_two() {
+        let known = ["Pod", "Deployment", "StatefulSet", "ClusterRole"];
+        for (word, want) in [
+            ("Deploymnet", Some("Deployment")),
+            ("deployment", Some("Deployment")),
+            ("Pods", Some("Pod")),
+            ("Pod", None),
+            ("ClusterPool", None),
+            ("Rollout", None),
+        ] {
+            assert_eq!(nearest_misspelling(word, known), want, "{word}");
+        }
+    }
+
+    #[test]
     fn of_very_many_words_the_first_are_compared() {
         let words: Vec<String> = (1000..9000).map(|number| format!("word{number}")).collect();
         let known = || words.iter().map(String::as_str);

@@ -17,6 +17,7 @@ fn the_cause_comes_first_with_its_remedy() {
 #[test]
 fn misspelt_kinds_and_versions_have_the_right_one() {
     check("why-typos-lint", "lint why/typos.yaml");
+    check("why-typos-file", "lint why/polices.yaml why/nope.yaml");
     check("why-typos-trace", "trace why/typos.yaml -r why/deployment.yaml --rule misspelt");
 }
 
@@ -39,4 +40,11 @@ fn why_shows_what_every_rule_says_about_one_object() {
     check("why-object-no-slash", "why app-00 why/replicas.yaml -r why/many.yaml");
     check("why-no-rule", "apply why/replicas.yaml -r why/deployment.yaml --rule three-in-prod");
     check("why-json", "apply why/replicas.yaml -r why/many.yaml --rule two -o sarif");
+}
+
+#[test]
+fn an_exception_that_fits_has_a_place() {
+    let exception = "why/replicas.yaml -r why/deployment.yaml -e why/exception-fits.yaml --rule two";
+    check("why-exception-apply", &format!("apply {exception}"));
+    check("why-exception-trace", &format!("trace {exception}"));
 }

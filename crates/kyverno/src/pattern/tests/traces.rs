@@ -51,7 +51,7 @@ fn notes_name_each_anchor_and_the_value_that_does_not_fit() {
     let leaf = &notes[1].children[0];
     assert_eq!((leaf.found.as_str(), leaf.wanted.as_str()), ("\"z\"", "wanted \"w\""));
     assert_eq!(leaf.at, path(&["=(b)", "c"]));
-    assert_eq!(leaf.what, "/b/c/");
+    assert_eq!(leaf.what, "b.c");
 }
 
 #[test]
