@@ -303,6 +303,7 @@ fn find_chart_files(
 }
 
 fn read_chart_file(path: &Path) -> Result<String, String> {
+    crate::registry::register(path);
     let is_small = fs::metadata(path).is_ok_and(|data| data.len() <= MAX_CHART_FILE_BYTES);
     let text = if is_small { fs::read_to_string(path).ok() } else { None };
     text.ok_or_else(|| format!("cannot read `{}`", path.display()))

@@ -3,6 +3,7 @@
 //! The programs are run without a shell, with a time limit, and only for a folder that the user names.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -163,12 +164,52 @@ fn release_name(chart: &Path, options: &RenderOptions) -> String {
 
 /// Runs `kustomize build` or `kubectl kustomize`.
 fn build_kustomization(folder: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
-    let programs = [
+    let text = run_program(&kustomize_programs(folder), folder, "a kustomization")?;
+    let source = made_source(folder, "kustomize build", text)?;
+    if source.origin(1).is_some() {
+        return Ok(source);
+    }
+    // The build itself is judged; a second one, which adds annotations, says which file each object is from.
+    let annotated = annotated_build(folder).unwrap_or_default();
+    let origins = origins::origins_beside(&source.text, &annotated);
+    Ok(if origins.is_empty() { source } else { source.made_from(origins) })
+}
+
+fn kustomize_programs(folder: &Path) -> [(&'static str, Vec<String>); 2] {
+    [
         ("kustomize", vec!["build".to_owned(), as_argument(folder)]),
         ("kubectl", vec!["kustomize".to_owned(), as_argument(folder)]),
-    ];
-    let text = run_program(&programs, folder, "a kustomization")?;
-    made_source(folder, "kustomize build", text)
+    ]
+}
+
+/// Builds a kustomization above the one in `folder` that asks for the origin of each object, with paths from the root of the
+/// file system; nothing where that is not possible.
+fn annotated_build(folder: &Path) -> Option<String> {
+    let root =
+        fs::canonicalize(std::env::temp_dir()).ok()?.join(format!("kubewright-{}", std::process::id()));
+    let target = fs::canonicalize(folder).ok()?;
+    // kustomize takes relative paths only.
+    let up = "../".repeat(root.components().count().saturating_sub(1));
+    let below = target.to_str()?.trim_start_matches('/').to_owned();
+    fs::create_dir(&root).ok()?;
+    let text = format!(
+        "resources: [{}]\nbuildMetadata: [originAnnotations]\n",
+        kubewright_value::json::to_string(&format!("{up}{below}").into())
+    );
+    let built = fs::write(root.join("kustomization.yaml"), text)
+        .ok()
+        .and_then(|()| {
+            let programs = kustomize_programs(&root);
+            let (program, arguments) =
+                programs.iter().find_map(|(name, arguments)| Some((find_program(name)?, arguments)))?;
+            run_limited(&program, arguments).ok()?.ok()
+        })
+        .and_then(|(built, _)| String::from_utf8(built).ok());
+    let _ = fs::remove_dir_all(&root);
+    let working = std::env::current_dir().ok().and_then(|folder| fs::canonicalize(folder).ok());
+    let working = working.map(|folder| format!("{}/", folder.to_string_lossy())).unwrap_or_default();
+    // The paths lead up to the root and down again.
+    built.map(|built| built.replace(&up, "/").replace(&format!("path: {working}"), "path: "))
 }
 
 /// Returns a path that no program takes for a flag or a name of a repository.
@@ -195,7 +236,11 @@ fn run_program(
         let Some(found) = find_program(program) else { continue };
         let command = command_line(program, arguments);
         return match run_limited(&found, arguments) {
-            Ok(Ok(text)) => Ok(text),
+            Ok(Ok((text, said))) => {
+                // Warnings of the program, such as about a field that is deprecated.
+                let _ = if said.is_empty() { Ok(()) } else { writeln!(io::stderr(), "{said}") };
+                Ok(text)
+            }
             Ok(Err(said)) => Err(Box::new(problem(format!("`{command}` failed: {said}")))),
             Err(error) => {
                 Err(Box::new(problem(format!("cannot run `{command}`: {}", io_error_text(&error)))))
@@ -233,8 +278,8 @@ fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Runs a program; returns what it wrote, or the first lines of what it complained about.
-fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<Vec<u8>, String>> {
+/// Runs a program; returns what it wrote and the first lines of what it complained about, or only these if it failed.
+fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<(Vec<u8>, String), String>> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -258,11 +303,7 @@ fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<Vec<u8
         Some(_) if output.len() as u64 > MAX_RENDERED_BYTES => {
             Err(format!("it wrote more than {} MiB", MAX_RENDERED_BYTES >> 20))
         }
-        Some(_) => {
-            // Warnings of the program, such as about a values file that is not used.
-            let _ = if said.is_empty() { Ok(()) } else { writeln!(io::stderr(), "{said}") };
-            Ok(output)
-        }
+        Some(_) => Ok((output, said)),
     })
 }
 
