@@ -73,10 +73,22 @@ pub(crate) fn origins_beside(text: &str, annotated: &str) -> SourceOrigins {
             let rest = line.trim_start().strip_prefix(ORIGIN_ANNOTATION)?;
             annotated_path(rest, lines.get(at + 1..)?)
         });
-        let file = file.map(|file| relative_path(Path::new(""), &file));
+        let file = file.map(|file| path_from_here(&relative_path(Path::new(""), &file)));
         origins.add(*first, file.map(|file| LineOrigin::new(Source::new(file, ""), 0)));
     }
     origins
+}
+
+/// Returns a path from the root of the file system as a path from the working directory.
+fn path_from_here(path: &str) -> String {
+    let working = std::env::current_dir().ok().and_then(|folder| fs::canonicalize(folder).ok());
+    let Some(working) = working.filter(|_| Path::new(path).is_absolute()) else { return path.to_owned() };
+    let shared =
+        working.components().zip(Path::new(path).components()).take_while(|(one, other)| one == other);
+    let shared = shared.count();
+    let up = working.components().skip(shared).map(|_| Path::new("..").to_owned());
+    let below: PathBuf = Path::new(path).components().skip(shared).collect();
+    up.chain([below]).collect::<PathBuf>().to_string_lossy().into_owned()
 }
 
 /// Returns the name of the chart that Helm rendered `text` from.
@@ -203,6 +215,10 @@ mod tests {
         assert_eq!(name(3).as_deref(), Some("base/a.yaml"));
         assert_eq!(name(5).as_deref(), Some("base/kustomization.yaml"));
         assert!(origins_beside(plain, &annotated.replace("name: b", "name: c")).is_empty());
+        let here = std::env::current_dir().expect("a folder");
+        assert_eq!(path_from_here(&here.join("a/b.yaml").to_string_lossy()), "a/b.yaml");
+        let outside = here.with_file_name("other").join("b.yaml");
+        assert_eq!(path_from_here(&outside.to_string_lossy()), "../other/b.yaml");
     }
 
     #[test]

@@ -120,24 +120,34 @@ fn trace_pipe(source: Arc<Source>, options: &RenderOptions) -> Arc<Source> {
 fn render_chart(folder: &Path, options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
     let rendered = RenderedChart::render(folder, &release_name(folder, options), options);
     let name = folder.to_string_lossy();
-    let (text, program) = match (find_program("helm"), &rendered) {
-        (None, Ok(chart)) => {
-            // One line says which program rendered the chart.
-            let _ = writeln!(
-                io::stderr(),
-                "note: `helm` is not installed, so kubewright renders `{name}` itself"
-            );
-            (chart.output().into_bytes(), "rendered")
-        }
-        _ => {
-            let arguments = helm_arguments(folder, options);
-            (run_program(&[("helm", arguments)], folder, "a Helm chart")?, "helm template")
-        }
+    let own = || match &rendered {
+        Ok(chart) => chart.output(),
+        Err(error) => Err(error.clone()),
+    };
+    let (text, program) = if find_program("helm").is_some() {
+        let arguments = helm_arguments(folder, options);
+        (run_program(&[("helm", arguments)], folder, "a Helm chart")?, "helm template")
+    } else {
+        let text = own().map_err(|error| Box::new(not_rendered(folder, options, &error)))?;
+        // One line says which program rendered the chart.
+        let _ =
+            writeln!(io::stderr(), "note: `helm` is not installed, so kubewright renders `{name}` itself");
+        (text.into_bytes(), "rendered")
     };
     let source = made_source(folder, program, text)?;
     let Ok(chart) = rendered else { return Ok(source) };
     let (origins, _, _) = origins_of_output(&chart, &source.text, &|line| source.origin(line).cloned());
     Ok(Arc::clone(&source).made_from(origins))
+}
+
+/// Returns the diagnostic about a chart that cannot be rendered without Helm.
+fn not_rendered(folder: &Path, options: &RenderOptions, why: &str) -> Diagnostic {
+    let path = folder.to_string_lossy();
+    let message =
+        format!("`helm` is not installed, and kubewright cannot render the chart `{path}` itself: {why}");
+    let command = command_line("helm", &helm_arguments(folder, options));
+    codes::about_path(&NOT_RENDERED, &path, message)
+        .help(format!("run Helm where it is installed: `{command} | kubewright … -r -`"))
 }
 
 /// Returns the arguments of helm for a chart.
@@ -206,10 +216,8 @@ fn annotated_build(folder: &Path) -> Option<String> {
         })
         .and_then(|(built, _)| String::from_utf8(built).ok());
     let _ = fs::remove_dir_all(&root);
-    let working = std::env::current_dir().ok().and_then(|folder| fs::canonicalize(folder).ok());
-    let working = working.map(|folder| format!("{}/", folder.to_string_lossy())).unwrap_or_default();
     // The paths lead up to the root and down again.
-    built.map(|built| built.replace(&up, "/").replace(&format!("path: {working}"), "path: "))
+    built.map(|built| built.replace(&up, "/"))
 }
 
 /// Returns a path that no program takes for a flag or a name of a repository.
