@@ -55,6 +55,7 @@ const API_VERSIONS: &[&str] = &[
 ];
 
 /// A chart that was rendered, with those below it.
+#[derive(Debug)]
 pub(crate) struct RenderedChart {
     templates: Vec<ChartTemplate>,
     values: ChartValues,
@@ -63,6 +64,7 @@ pub(crate) struct RenderedChart {
 }
 
 /// A template that was rendered.
+#[derive(Debug)]
 struct ChartTemplate {
     /// As Helm calls it: `shop/templates/web.yaml`.
     name: String,

@@ -145,7 +145,7 @@ fn a_template_that_is_not_understood_does_not_spoil_the_others() {
     ] {
         fs::write(folder.join(name), text).expect("a file");
     }
-    let chart = RenderedChart::render(&folder, "demo", &RenderOptions::default()).ok().expect("a chart");
+    let chart = RenderedChart::render(&folder, "demo", &RenderOptions::default()).expect("a chart");
     fs::remove_dir_all(&folder).expect("no folder");
     assert!(chart.output().is_err());
     let text = "---\n# Source: odd/templates/a.yaml\na: demo\n---\n# Source: odd/templates/b.yaml\nb: 1\n";
