@@ -55,12 +55,16 @@ const API_VERSIONS: &[&str] = &[
 ];
 
 /// A chart that was rendered, with those below it.
+#[derive(Debug)]
 pub(crate) struct RenderedChart {
     templates: Vec<ChartTemplate>,
     values: ChartValues,
+    /// Why templates are missing.
+    errors: Vec<String>,
 }
 
 /// A template that was rendered.
+#[derive(Debug)]
 struct ChartTemplate {
     /// As Helm calls it: `shop/templates/web.yaml`.
     name: String,
@@ -98,14 +102,21 @@ impl RenderedChart {
                 files.push((name.clone(), read_chart_file(path)?));
             }
         }
-        let parsed = HelmTemplates::parse(&files).map_err(|error| error.to_string())?;
+        let (parsed, errors) = HelmTemplates::parse(&files);
+        let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let mut templates = Vec::new();
         for chart in charts.iter().filter(|chart| !chart.is_library) {
-            for (name, path) in chart.templates.iter().filter(|(name, _)| is_manifest_template(name)) {
+            let wanted = chart.templates.iter().filter(|(name, _)| is_manifest_template(name));
+            for (name, path) in wanted.filter(|(name, _)| parsed.has_file(name)) {
                 let text = files.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone());
-                let rendered = parsed
-                    .render(name, &chart.root_of(name), &mut Budget::new(TEMPLATE_LIMITS))
-                    .map_err(|error| error.to_string())?;
+                let mut budget = Budget::new(TEMPLATE_LIMITS);
+                let rendered = match parsed.render(name, &chart.root_of(name), &mut budget) {
+                    Ok(rendered) => rendered,
+                    Err(error) => {
+                        errors.push(error.to_string());
+                        continue;
+                    }
+                };
                 templates.push(ChartTemplate {
                     name: name.clone(),
                     source: Source::new(path_text(path), text.unwrap_or_default()),
@@ -114,11 +125,17 @@ impl RenderedChart {
                 });
             }
         }
-        Ok(Self { templates, values })
+        Ok(Self { templates, values, errors })
     }
 
     /// Returns everything as Helm would write it, though in the order of the templates.
-    pub(crate) fn output(&self) -> String {
+    ///
+    /// # Errors
+    /// When a template could not be rendered, in words.
+    pub(crate) fn output(&self) -> Result<String, String> {
+        if let Some(error) = self.errors.first() {
+            return Err(error.clone());
+        }
         let mut out = String::new();
         for template in &self.templates {
             for document in lines::split_documents(&template.rendered.text) {
@@ -129,7 +146,7 @@ impl RenderedChart {
                 }
             }
         }
-        out
+        Ok(out)
     }
 }
 
@@ -303,6 +320,7 @@ fn find_chart_files(
 }
 
 fn read_chart_file(path: &Path) -> Result<String, String> {
+    crate::registry::register(path);
     let is_small = fs::metadata(path).is_ok_and(|data| data.len() <= MAX_CHART_FILE_BYTES);
     let text = if is_small { fs::read_to_string(path).ok() } else { None };
     text.ok_or_else(|| format!("cannot read `{}`", path.display()))

@@ -56,6 +56,41 @@ fn written_origins(text: &str, folder: Option<&Path>, is_wanted: &dyn Fn(&str) -
     origins
 }
 
+/// Returns the origins of the documents of `text` that `annotated` names, which has the same documents in the same order with
+/// annotations; nothing where they are not the same.
+pub(crate) fn origins_beside(text: &str, annotated: &str) -> SourceOrigins {
+    let mut origins = SourceOrigins::default();
+    let (own, others) = (documents(text), documents(annotated));
+    let heads = |lines: &[&str]| -> Vec<String> {
+        let is_head =
+            |line: &&&str| ["kind:", "  name:", "  namespace:"].iter().any(|key| line.starts_with(key));
+        lines.iter().filter(is_head).map(|line| (*line).to_owned()).collect()
+    };
+    let is_same = own.len() == others.len()
+        && own.iter().zip(&others).all(|((_, own), (_, other))| heads(own) == heads(other));
+    for ((first, _), (_, lines)) in own.iter().zip(&others).filter(|_| is_same) {
+        let file = lines.iter().enumerate().find_map(|(at, line)| {
+            let rest = line.trim_start().strip_prefix(ORIGIN_ANNOTATION)?;
+            annotated_path(rest, lines.get(at + 1..)?)
+        });
+        let file = file.map(|file| path_from_here(&relative_path(Path::new(""), &file)));
+        origins.add(*first, file.map(|file| LineOrigin::new(Source::new(file, ""), 0)));
+    }
+    origins
+}
+
+/// Returns a path from the root of the file system as a path from the working directory.
+fn path_from_here(path: &str) -> String {
+    let working = std::env::current_dir().ok().and_then(|folder| fs::canonicalize(folder).ok());
+    let Some(working) = working.filter(|_| Path::new(path).is_absolute()) else { return path.to_owned() };
+    let shared =
+        working.components().zip(Path::new(path).components()).take_while(|(one, other)| one == other);
+    let shared = shared.count();
+    let up = working.components().skip(shared).map(|_| Path::new("..").to_owned());
+    let below: PathBuf = Path::new(path).components().skip(shared).collect();
+    up.chain([below]).collect::<PathBuf>().to_string_lossy().into_owned()
+}
+
 /// Returns the name of the chart that Helm rendered `text` from.
 pub(crate) fn written_chart(text: &str) -> Option<&str> {
     let path = text.lines().find_map(|line| line.strip_prefix(HELM_COMMENT))?;
@@ -81,7 +116,11 @@ fn annotated_path(rest: &str, below: &[&str]) -> Option<String> {
     let block = below.iter().take(8).map(|line| line.trim());
     let inline = rest.trim().trim_matches(['"', '\'']).split("\\n").map(str::trim);
     let mut lines = inline.chain(block.take_while(|line| !line.starts_with("config.kubernetes.io/")));
-    lines.find_map(|line| line.strip_prefix("path: ")).map(|path| path.trim().to_owned())
+    let path = |line: &str| {
+        let path = line.strip_prefix("path: ").or_else(|| line.strip_prefix("configuredIn: "));
+        path.map(|path| path.trim().to_owned())
+    };
+    lines.find_map(path)
 }
 
 /// Finds the files of templates, which Helm names after the chart.
@@ -165,6 +204,21 @@ mod tests {
         let template = "charts/shop/templates/a.yaml";
         assert_eq!(files(text, Some("charts/shop")), [template, template, template, "", ""]);
         assert_eq!(files(text, None).first().map(String::as_str), Some("shop/templates/a.yaml"));
+    }
+
+    #[test]
+    fn a_second_build_names_the_files_of_the_first() {
+        let plain = "kind: A\nmetadata:\n  name: a\n---\nkind: B\nmetadata:\n  name: b\n";
+        let annotated = "kind: A\nmetadata:\n  annotations:\n    config.kubernetes.io/origin: |\n      path: base/a.yaml\n  name: a\n---\nkind: B\nmetadata:\n  annotations:\n    config.kubernetes.io/origin: |\n      configuredIn: base/kustomization.yaml\n  name: b\n";
+        let source = Source::new("-", plain).made_from(origins_beside(plain, annotated));
+        let name = |line| source.origin(line).map(|origin| origin.source.name.clone());
+        assert_eq!(name(3).as_deref(), Some("base/a.yaml"));
+        assert_eq!(name(5).as_deref(), Some("base/kustomization.yaml"));
+        assert!(origins_beside(plain, &annotated.replace("name: b", "name: c")).is_empty());
+        let here = std::env::current_dir().expect("a folder");
+        assert_eq!(path_from_here(&here.join("a/b.yaml").to_string_lossy()), "a/b.yaml");
+        let outside = here.with_file_name("other").join("b.yaml");
+        assert_eq!(path_from_here(&outside.to_string_lossy()), "../other/b.yaml");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The programs are run without a shell, with a time limit, and only for a folder that the user names.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -119,24 +120,34 @@ fn trace_pipe(source: Arc<Source>, options: &RenderOptions) -> Arc<Source> {
 fn render_chart(folder: &Path, options: &RenderOptions) -> Result<Arc<Source>, Box<Diagnostic>> {
     let rendered = RenderedChart::render(folder, &release_name(folder, options), options);
     let name = folder.to_string_lossy();
-    let (text, program) = match (find_program("helm"), &rendered) {
-        (None, Ok(chart)) => {
-            // One line says which program rendered the chart.
-            let _ = writeln!(
-                io::stderr(),
-                "note: `helm` is not installed, so kubewright renders `{name}` itself"
-            );
-            (chart.output().into_bytes(), "rendered")
-        }
-        _ => {
-            let arguments = helm_arguments(folder, options);
-            (run_program(&[("helm", arguments)], folder, "a Helm chart")?, "helm template")
-        }
+    let own = || match &rendered {
+        Ok(chart) => chart.output(),
+        Err(error) => Err(error.clone()),
+    };
+    let (text, program) = if find_program("helm").is_some() {
+        let arguments = helm_arguments(folder, options);
+        (run_program(&[("helm", arguments)], folder, "a Helm chart")?, "helm template")
+    } else {
+        let text = own().map_err(|error| Box::new(not_rendered(folder, options, &error)))?;
+        // One line says which program rendered the chart.
+        let _ =
+            writeln!(io::stderr(), "note: `helm` is not installed, so kubewright renders `{name}` itself");
+        (text.into_bytes(), "rendered")
     };
     let source = made_source(folder, program, text)?;
     let Ok(chart) = rendered else { return Ok(source) };
     let (origins, _, _) = origins_of_output(&chart, &source.text, &|line| source.origin(line).cloned());
     Ok(Arc::clone(&source).made_from(origins))
+}
+
+/// Returns the diagnostic about a chart that cannot be rendered without Helm.
+fn not_rendered(folder: &Path, options: &RenderOptions, why: &str) -> Diagnostic {
+    let path = folder.to_string_lossy();
+    let message =
+        format!("`helm` is not installed, and kubewright cannot render the chart `{path}` itself: {why}");
+    let command = command_line("helm", &helm_arguments(folder, options));
+    codes::about_path(&NOT_RENDERED, &path, message)
+        .help(format!("run Helm where it is installed: `{command} | kubewright … -r -`"))
 }
 
 /// Returns the arguments of helm for a chart.
@@ -163,12 +174,50 @@ fn release_name(chart: &Path, options: &RenderOptions) -> String {
 
 /// Runs `kustomize build` or `kubectl kustomize`.
 fn build_kustomization(folder: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
-    let programs = [
+    let text = run_program(&kustomize_programs(folder), folder, "a kustomization")?;
+    let source = made_source(folder, "kustomize build", text)?;
+    if source.origin(1).is_some() {
+        return Ok(source);
+    }
+    // The build itself is judged; a second one, which adds annotations, says which file each object is from.
+    let annotated = annotated_build(folder).unwrap_or_default();
+    let origins = origins::origins_beside(&source.text, &annotated);
+    Ok(if origins.is_empty() { source } else { source.made_from(origins) })
+}
+
+fn kustomize_programs(folder: &Path) -> [(&'static str, Vec<String>); 2] {
+    [
         ("kustomize", vec!["build".to_owned(), as_argument(folder)]),
         ("kubectl", vec!["kustomize".to_owned(), as_argument(folder)]),
-    ];
-    let text = run_program(&programs, folder, "a kustomization")?;
-    made_source(folder, "kustomize build", text)
+    ]
+}
+
+/// Builds a kustomization above the one in `folder` that asks for the origin of each object, with paths from the root of the
+/// file system; nothing where that is not possible.
+fn annotated_build(folder: &Path) -> Option<String> {
+    let root =
+        fs::canonicalize(std::env::temp_dir()).ok()?.join(format!("kubewright-{}", std::process::id()));
+    let target = fs::canonicalize(folder).ok()?;
+    // kustomize takes relative paths only.
+    let up = "../".repeat(root.components().count().saturating_sub(1));
+    let below = target.to_str()?.trim_start_matches('/').to_owned();
+    fs::create_dir(&root).ok()?;
+    let text = format!(
+        "resources: [{}]\nbuildMetadata: [originAnnotations]\n",
+        kubewright_value::json::to_string(&format!("{up}{below}").into())
+    );
+    let built = fs::write(root.join("kustomization.yaml"), text)
+        .ok()
+        .and_then(|()| {
+            let programs = kustomize_programs(&root);
+            let (program, arguments) =
+                programs.iter().find_map(|(name, arguments)| Some((find_program(name)?, arguments)))?;
+            run_limited(&program, arguments).ok()?.ok()
+        })
+        .and_then(|(built, _)| String::from_utf8(built).ok());
+    let _ = fs::remove_dir_all(&root);
+    // The paths lead up to the root and down again.
+    built.map(|built| built.replace(&up, "/"))
 }
 
 /// Returns a path that no program takes for a flag or a name of a repository.
@@ -195,7 +244,11 @@ fn run_program(
         let Some(found) = find_program(program) else { continue };
         let command = command_line(program, arguments);
         return match run_limited(&found, arguments) {
-            Ok(Ok(text)) => Ok(text),
+            Ok(Ok((text, said))) => {
+                // Warnings of the program, such as about a field that is deprecated.
+                let _ = if said.is_empty() { Ok(()) } else { writeln!(io::stderr(), "{said}") };
+                Ok(text)
+            }
             Ok(Err(said)) => Err(Box::new(problem(format!("`{command}` failed: {said}")))),
             Err(error) => {
                 Err(Box::new(problem(format!("cannot run `{command}`: {}", io_error_text(&error)))))
@@ -233,8 +286,8 @@ fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Runs a program; returns what it wrote, or the first lines of what it complained about.
-fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<Vec<u8>, String>> {
+/// Runs a program; returns what it wrote and the first lines of what it complained about, or only these if it failed.
+fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<(Vec<u8>, String), String>> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -258,11 +311,7 @@ fn run_limited(program: &Path, arguments: &[String]) -> io::Result<Result<Vec<u8
         Some(_) if output.len() as u64 > MAX_RENDERED_BYTES => {
             Err(format!("it wrote more than {} MiB", MAX_RENDERED_BYTES >> 20))
         }
-        Some(_) => {
-            // Warnings of the program, such as about a values file that is not used.
-            let _ = if said.is_empty() { Ok(()) } else { writeln!(io::stderr(), "{said}") };
-            Ok(output)
-        }
+        Some(_) => Ok((output, said)),
     })
 }
 

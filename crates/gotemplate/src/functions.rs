@@ -120,7 +120,9 @@ impl FunctionSet {
             FunctionAccess::Free => true,
             FunctionAccess::Helm => self.is_helm,
             FunctionAccess::Unavailable(_) => false,
-            FunctionAccess::Unrepeatable | FunctionAccess::Expensive => self.allowed.contains(function.name),
+            // What differs from Helm's own rendering is not used.
+            FunctionAccess::Unrepeatable => self.is_helm || self.allowed.contains(function.name),
+            FunctionAccess::Expensive => self.allowed.contains(function.name),
         }
     }
 }

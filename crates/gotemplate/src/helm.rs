@@ -57,17 +57,27 @@ pub struct OutputMark {
 
 impl HelmTemplates {
     /// Parses all files of a chart, each a name and a text. Named templates of later files replace those of earlier ones.
-    ///
-    /// # Errors
-    /// When a text is not a template, or calls a function that is not known here.
-    pub fn parse(files: &[(String, String)]) -> Result<Self, GoTemplateError> {
+    /// Also returns why files are left out that are not templates, or call a function that is not known here.
+    #[must_use]
+    pub fn parse(files: &[(String, String)]) -> (Self, Vec<GoTemplateError>) {
         let mut chart = ChartTrees::default();
+        let mut errors = Vec::new();
         for (name, text) in files {
-            let parsed = parse::parse_template(name, text, &FunctionSet::helm())?;
-            chart.trees.extend(parsed.trees);
-            chart.texts.insert(name.as_str().into(), text.as_str().into());
+            match parse::parse_template(name, text, &FunctionSet::helm()) {
+                Ok(parsed) => {
+                    chart.trees.extend(parsed.trees);
+                    chart.texts.insert(name.as_str().into(), text.as_str().into());
+                }
+                Err(error) => errors.push(error),
+            }
         }
-        Ok(Self { chart: Arc::new(chart) })
+        (Self { chart: Arc::new(chart) }, errors)
+    }
+
+    /// Returns whether the file `name` was parsed.
+    #[must_use]
+    pub fn has_file(&self, name: &str) -> bool {
+        self.chart.texts.contains_key(name)
     }
 
     /// Renders the file `name` with `root` as its dot.
@@ -330,7 +340,8 @@ mod tests {
     fn rendered(files: &[(&str, &str)], root: &str) -> RenderedTemplate {
         let files: Vec<(String, String)> =
             files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        let templates = HelmTemplates::parse(&files).expect("templates");
+        let (templates, errors) = HelmTemplates::parse(&files);
+        assert!(errors.is_empty(), "{errors:?}");
         let root = kubewright_value::json::parse(root).expect("a root");
         templates.render("main", &root, &mut Budget::default()).expect("a text")
     }

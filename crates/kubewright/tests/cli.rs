@@ -552,7 +552,7 @@ fn a_check_that_looked_at_nothing_has_not_passed() {
     let output = kubewright("apply rules -r -", "values: [1]\n");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("KW-F003") && told.contains("no objects found in `-`"), "{told}");
+    assert!(told.contains("KW-F003") && told.contains("no objects found in standard input"), "{told}");
 }
 
 #[test]

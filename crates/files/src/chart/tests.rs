@@ -33,7 +33,7 @@ fn documents(text: &str) -> BTreeSet<String> {
 fn charts_are_rendered_as_helm_renders_them() {
     for name in ["web", "pipeline", "platform"] {
         let (chart, helm) = chart(name);
-        let (own, want) = (chart.output(), helm);
+        let (own, want) = (chart.output().expect("an output"), helm);
         assert_eq!(documents(&own), documents(&want), "{name}");
     }
 }
@@ -129,4 +129,26 @@ fn what_is_not_rendered_alike_is_not_traced() {
     let number = (1..).zip(other.lines()).find(|(_, text)| text.contains("targetPort: other"));
     assert!(number.is_some_and(|(number, _)| source.origin(number).is_none()));
     assert!(found < all);
+}
+
+#[test]
+fn a_template_that_is_not_understood_does_not_spoil_the_others() {
+    let folder = std::env::temp_dir().join(format!("kubewright-chart-{}", std::process::id()));
+    let templates = folder.join("templates");
+    fs::create_dir_all(&templates).expect("a folder");
+    for (name, text) in [
+        ("Chart.yaml", "apiVersion: v2\nname: odd\nversion: 1.0.0\n"),
+        ("templates/a.yaml", "a: {{ .Release.Name }}\n"),
+        ("templates/b.yaml", "b: {{ noSuchFunction }}\n"),
+        ("templates/c.yaml", "c: {{ fail \"no\" }}\n"),
+        ("templates/d.yaml", "d: {{ randAlphaNum 8 }}\n"),
+    ] {
+        fs::write(folder.join(name), text).expect("a file");
+    }
+    let chart = RenderedChart::render(&folder, "demo", &RenderOptions::default()).expect("a chart");
+    fs::remove_dir_all(&folder).expect("no folder");
+    assert!(chart.output().is_err());
+    let text = "---\n# Source: odd/templates/a.yaml\na: demo\n---\n# Source: odd/templates/b.yaml\nb: 1\n";
+    let (_, traced, all) = origins_of_output(&chart, text, &|_| None);
+    assert_eq!((traced, all), (1, 2));
 }

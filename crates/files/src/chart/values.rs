@@ -11,6 +11,7 @@ use crate::rendered::RenderOptions;
 const SET_SOURCE: &str = "--helm-set";
 
 /// Values with the places where they were written.
+#[derive(Debug)]
 pub(super) struct ChartValues {
     /// All of them.
     pub(super) merged: Value,
