@@ -43,7 +43,7 @@ pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, Rescue
 pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
 pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
-pub(crate) use grammar::parse_command_line;
+pub(crate) use grammar::{misplaced_manifests, parse_command_line};
 pub(crate) use graph::GraphArguments;
 pub(crate) use inputs::InputArguments;
 pub(crate) use install::InstallArguments;

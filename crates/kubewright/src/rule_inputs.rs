@@ -9,7 +9,7 @@ use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
 use kubewright_report::text::listed_paths;
 
-use crate::arguments::{ObjectArguments, RuleArguments};
+use crate::arguments::{ObjectArguments, RuleArguments, misplaced_manifests};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
@@ -183,6 +183,12 @@ fn searched_folders(fixed: &[PathBuf]) -> Vec<(PathBuf, Option<FileStamp>)> {
 /// Refuses a command without rules or manifests, which neither its arguments nor a project name.
 fn require_inputs(rules: &RuleArguments, objects: &ObjectArguments) -> Result<(), CommandFailure> {
     rules::require_rules(rules)?;
+    if objects.resources.is_empty()
+        && objects.payloads.is_empty()
+        && let Some(help) = misplaced_manifests(&rules.rules)
+    {
+        return Err(CommandFailure::usage("no manifests are given: they follow `-r`").help(help));
+    }
     if objects.payloads.is_empty() { require_manifests(&objects.resources) } else { Ok(()) }
 }
 

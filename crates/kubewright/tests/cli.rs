@@ -488,7 +488,7 @@ fn a_closed_pipe_ends_it_quietly() {
     let binary = env!("CARGO_BIN_EXE_kubewright");
     let output = Command::new("sh")
         .arg("-c")
-        .arg(format!("({binary} apply rules -r {0}; echo $? >&3) 3>&2 | head -n 1", file.display()))
+        .arg(format!("({binary} apply rules -r {0} -v; echo $? >&3) 3>&2 | head -n 1", file.display()))
         .current_dir(folder("fixtures"))
         .output()
         .expect("a shell");

@@ -68,7 +68,7 @@ pub fn status_mark(status: RuleStatus, paint: Paint) -> String {
         RuleStatus::Fail => paint.red("✗"),
         RuleStatus::Error => paint.red("!"),
         RuleStatus::Warn => paint.yellow("⚠"),
-        RuleStatus::Pass => paint.yellow("~"),
+        RuleStatus::Pass => paint.green("✓"),
         RuleStatus::Skip => paint.dim("·"),
     }
 }

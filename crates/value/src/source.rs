@@ -192,7 +192,11 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source.name, self.position)
+        match self.position.line {
+            // Only the file is known.
+            0 => f.write_str(&self.source.name),
+            _ => write!(f, "{}:{}", self.source.name, self.position),
+        }
     }
 }
 

@@ -14,7 +14,6 @@ use clap::{Command, CommandFactory as _, Parser as _};
 use kubewright_dialects::DialectOptions;
 use kubewright_files as files;
 use kubewright_patterns::shipped::shipped_pattern;
-use kubewright_report::text::listed_paths;
 
 use super::CommandLine;
 use crate::failure::CommandFailure;
@@ -142,12 +141,6 @@ fn better_failure(error: &Error, words: &[OsString]) -> Option<CommandFailure> {
     };
     match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_command(&context(ContextKind::InvalidSubcommand)?),
-        ErrorKind::MissingRequiredArgument => {
-            let missing = context(ContextKind::InvalidArg)?;
-            let words: Vec<String> =
-                words.iter().filter_map(|word| word.to_str().map(str::to_owned)).collect();
-            missing_argument(&missing, &words)
-        }
         ErrorKind::UnknownArgument => {
             let words: Vec<String> =
                 words.iter().filter_map(|word| word.to_str().map(str::to_owned)).collect();
@@ -164,32 +157,11 @@ fn unknown_command(word: &str) -> Option<CommandFailure> {
     Some(failure.help(format!("`kubewright {command}` {what}")))
 }
 
-/// Returns what to write where rules or manifests are missing.
-fn missing_argument(missing: &str, words: &[String]) -> Option<CommandFailure> {
-    let command = words.get(1)?;
-    let is_flag = |word: &&String| word.starts_with('-');
-    let paths = words.iter().skip(2).filter(|word| !is_flag(word) && Path::new(word).exists());
-    if missing.starts_with("--resources") {
-        let objects: Vec<String> =
-            paths.filter(|path| contents(path) == FileContents::Objects).cloned().collect();
-        if objects.is_empty() {
-            return None;
-        }
-        let flags: Vec<String> = objects.iter().map(|path| format!("-r {path}")).collect();
-        let failure = CommandFailure::usage("no manifests are given: they follow `-r`");
-        return Some(failure.help(format!("did you mean `{}`?", flags.join(" "))));
-    }
-    if missing.starts_with("<RULES>") {
-        let objects: Vec<String> = paths.cloned().collect();
-        if objects.is_empty() {
-            return None;
-        }
-        let flags: Vec<String> = objects.iter().map(|path| format!("-r {path}")).collect();
-        let failure =
-            CommandFailure::usage(format!("no rules are given: {} hold objects", listed_paths(&objects)));
-        return Some(failure.help(format!("write `kubewright {command} RULES {}`", flags.join(" "))));
-    }
-    None
+/// Returns what to write in place of `paths` that hold objects where rules are expected.
+pub(crate) fn misplaced_manifests(paths: &[String]) -> Option<String> {
+    let objects = paths.iter().filter(|path| contents(path) == FileContents::Objects);
+    let flags: Vec<String> = objects.map(|path| format!("-r {path}")).collect();
+    (!flags.is_empty()).then(|| format!("did you mean `{}`?", flags.join(" ")))
 }
 
 /// Returns what to write where a command has no positional arguments and is given manifests.

@@ -42,7 +42,7 @@ fn on_pods(name: &str, count: usize, arguments: &str) -> String {
 #[test]
 fn apply_shows_five_of_many_failures_and_counts_quiet_objects() {
     let table = on_pods("many", 60, "apply rule.yaml -r pods.yaml");
-    assert_eq!(table.matches("✗ kyverno/team/label  validation error").count(), 5, "{table}");
+    assert_eq!(table.matches("✗ kyverno/team/label  label it").count(), 5, "{table}");
     assert!(table.contains("… and 35 more"), "{table}");
     assert!(table.contains("60 objects (20 without findings), 60 outcomes: 40 fail, 20 pass"), "{table}");
     assert!(!table.contains("Pod shop/web-0\n"), "{table}");

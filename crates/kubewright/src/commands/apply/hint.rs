@@ -5,16 +5,24 @@ use kubewright_report::{ObjectRow, shell_word};
 use crate::arguments::ApplyArguments;
 use crate::output::{Output, print_stderr};
 
+/// With more objects than this the command is a hint only if no rule did anything to any of them.
+const MAX_HINTED_OBJECTS: usize = 10;
+
 /// Remembers the first object that no rule passed, failed or changed.
 #[derive(Debug, Default)]
 pub(super) struct WhyHint {
     object: Option<String>,
+    objects: usize,
+    has_outcomes: bool,
 }
 
 impl WhyHint {
     /// Looks at the row of an object.
     pub(super) fn see(&mut self, row: &ObjectRow) {
-        if row.counts.all() == row.counts.skip && self.object.is_none() {
+        self.objects += 1;
+        if row.counts.all() > row.counts.skip {
+            self.has_outcomes = true;
+        } else if self.object.is_none() {
             self.object = Some(row.address());
         }
     }
@@ -22,8 +30,9 @@ impl WhyHint {
     /// Writes the command to standard error, if a table is on standard output.
     pub(super) fn print(&self, arguments: &ApplyArguments, outputs: &[Output], is_incomplete: bool) {
         let is_read = outputs.iter().any(|output| output.is_table() && output.file.is_none());
-        let Some(object) = self.object.as_ref().filter(|_| is_read && !arguments.quiet && !is_incomplete)
-        else {
+        let is_wanted = self.objects <= MAX_HINTED_OBJECTS || !self.has_outcomes;
+        let is_shown = is_wanted && is_read && !arguments.quiet && !is_incomplete;
+        let Some(object) = self.object.as_ref().filter(|_| is_shown) else {
             return;
         };
         let words = |paths: &[String]| paths.iter().map(|path| shell_word(path)).collect::<Vec<_>>();
@@ -36,6 +45,6 @@ impl WhyHint {
         ] {
             command.extend(words(paths).into_iter().map(|path| format!("{flag} {path}")));
         }
-        print_stderr(format_args!("hint: `{}` says why no rule did anything\n", command.join(" ")));
+        print_stderr(format_args!("hint: `{}` says why no rule did anything", command.join(" ")));
     }
 }
