@@ -53,7 +53,7 @@ fn a_live_cluster_is_an_input_of_every_command() {
         &["\"file\":\"cluster:ConfigMap/shop/c599\""],
     );
     assert!(!said.contains("elsewhere"), "{said}");
-    says(&admin, "apply rules-a -r cluster: --kinds ConfigMap -q", 1, &["cluster:ConfigMap/other/elsewhere"]);
+    says(&admin, "apply rules-a -r cluster: --kinds ConfigMap -v", 1, &["cluster:ConfigMap/other/elsewhere"]);
     says(&admin, "impact rules-b -r cluster:other", 1, &["other\n", "ConfigMap/elsewhere"]);
     says(&admin, "diff rules-a rules-b -r cluster:other", 1, &["cluster:ConfigMap/other/elsewhere"]);
     says(&admin, "trace rules-a -r cluster:other --kinds ConfigMap", 1, &["ConfigMap other/elsewhere"]);
