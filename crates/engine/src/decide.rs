@@ -230,6 +230,10 @@ impl<'a> DecisionRun<'a> {
         {
             outcome.denial = Some(short);
         }
+        // It repeats the message, so it takes nothing from the messages of other rules.
+        if let Some(reason) = &mut outcome.reason {
+            reason.shorten(most);
+        }
         let kept = outcome.message.len() + outcome.denial.as_ref().map_or(0, String::len);
         self.message_bytes = self.message_bytes.saturating_sub(kept);
         if let Some(trace) = &mut outcome.trace {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_patch as patch;
-use kubewright_value::{Exhausted, Location, Step, Text, Value};
+use kubewright_value::{Exhausted, Location, Step, Text, Value, bounded};
 use thiserror::Error;
 
 use crate::{ObjectWrite, Query, RuleId, RuleMetadata, TraceNode};
@@ -69,6 +69,17 @@ pub struct OutcomeReason {
     pub path: Vec<Step>,
     /// The place in the document of the rule; empty where it is not known.
     pub at: Vec<Step>,
+}
+
+impl OutcomeReason {
+    /// Cuts each text to at most about `bytes`.
+    pub(crate) fn shorten(&mut self, bytes: usize) {
+        for text in [&mut self.text, &mut self.wanted, &mut self.help] {
+            if let Some(short) = bounded::shortened_text(text, bytes) {
+                *text = short;
+            }
+        }
+    }
 }
 
 /// The status of an outcome.

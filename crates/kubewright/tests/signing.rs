@@ -92,7 +92,7 @@ impl Place {
         let output = self.kubewright(&format!("apply policy.yaml -r {file}"));
         let text = String::from_utf8_lossy(&output.stdout);
         if want == "pass" {
-            assert!(output.status.code() == Some(0) && text.contains("1 rule passes"), "{text}");
+            assert!(output.status.code() == Some(0) && text.contains("✓ 1 passed"), "{text}");
         } else {
             assert!(output.status.code() == Some(1) && text.contains(want), "wanted {want}: {text}");
         }
