@@ -47,7 +47,7 @@ impl AccessScope<'_> {
         for template in &program.downstreams {
             let Some((resource, part)) = self.downstream(template) else { continue };
             let at = |namespace: &Option<Text>| match resource.is_namespaced {
-                true => namespace.clone().unwrap_or_default(),
+                true => namespace.clone().unwrap_or_else(|| self.namespace.clone()),
                 false => Text::default(),
             };
             let verbs: &[&'static str] = match program.synchronizes {

@@ -116,6 +116,9 @@ fn copies_need_the_source_and_synchronised_ones_more() {
     let kept =
         "{apiGroups: [\"\"], resources: [configmaps], verbs: [get, create, update, delete, list, watch]}";
     assert_eq!(accesses("", &generates(true)), [kept, source]);
+    let inside = accesses("home", &generates(false));
+    let want = "{apiGroups: [\"\"], resources: [configmaps], verbs: [get, create]} in namespace home";
+    assert_eq!(inside.first().map(String::as_str), Some(want));
 }
 
 #[test]
