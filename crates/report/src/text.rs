@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn relative_file_leaves_other_folders_alone() {
-        assert_eq!(relative_file("/work/a/b.yaml", "/work"), "a/b.yaml");
-        assert_eq!(relative_file("/workshop/b.yaml", "/work"), "/workshop/b.yaml");
+        assert_eq!(relative_file("/src/a/b.yaml", "/src"), "a/b.yaml");
+        assert_eq!(relative_file("/srcs/b.yaml", "/src"), "/srcs/b.yaml");
         assert_eq!(relative_file("./b.yaml", ""), "b.yaml");
     }
 

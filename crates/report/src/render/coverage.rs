@@ -245,7 +245,7 @@ mod tests {
         let branch = |line, is_exercised| RuleBranchCoverage { what: "a < b".to_owned(), line, is_exercised };
         let rule = |rule: &str, line, is_exercised, branches| CoveredRule {
             rule: rule.to_owned(),
-            file: "/work/rules/a.yaml".to_owned(),
+            file: "/src/rules/a.yaml".to_owned(),
             line,
             is_exercised,
             branches,
@@ -268,12 +268,12 @@ mod tests {
         let want = "TN:\nSF:rules/a.yaml\nFN:4,x/a\nFN:9,x/b\nFNDA:1,x/a\nFNDA:0,x/b\nFNF:2\nFNH:1\n\
                     BRDA:6,0,0,1\nBRDA:6,0,1,0\nBRDA:11,1,0,-\nBRF:3\nBRH:1\n\
                     DA:4,1\nDA:6,1\nDA:9,0\nDA:11,0\nLF:4\nLH:2\nend_of_record\n";
-        assert_eq!(lcov_text(&sample(), "/work"), want);
+        assert_eq!(lcov_text(&sample(), "/src"), want);
     }
 
     #[test]
     fn cobertura_counts_the_branches_of_a_line() {
-        let text = cobertura_text(&sample(), "/work");
+        let text = cobertura_text(&sample(), "/src");
         assert!(text.contains("line-rate=\"0.5000\" branch-rate=\"0.3333\""), "{text}");
         let line = "<line number=\"6\" hits=\"1\" branch=\"true\" condition-coverage=\"50% (1/2)\"/>";
         assert!(text.contains(line), "{text}");
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn html_escapes_what_rules_say() {
-        let text = html_text(&sample(), "/work");
+        let text = html_text(&sample(), "/src");
         assert!(text.contains("40.0 % covered") && text.contains("a &lt; b") && !text.contains("a < b"));
     }
 }
