@@ -4,6 +4,7 @@
 //! `apply rules/ -r a.yaml b.yaml` were allowed before, so a word that follows the value of `-r` and holds no rules is
 //! another value of `-r`.
 
+use std::cell::LazyCell;
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
@@ -50,7 +51,7 @@ const WISHES: &[(&str, &str, &str)] = &[
 
 /// Returns the arguments, or ends the program with what is wrong with them.
 pub(crate) fn parse_command_line() -> CommandLine {
-    let words = with_resource_flags(env::args_os().collect(), &CommandLine::command());
+    let words = with_resource_flags(env::args_os().collect());
     match CommandLine::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(error) => match better_failure(&error, &words) {
@@ -66,13 +67,10 @@ pub(crate) fn parse_command_line() -> CommandLine {
 }
 
 /// Returns `words` with `-r` before each further value of it.
-fn with_resource_flags(words: Vec<OsString>, program: &Command) -> Vec<OsString> {
-    let command = words.iter().skip(1).filter_map(|word| word.to_str()).find_map(|word| {
-        let command = program.find_subcommand(word);
-        command.filter(|_| !word.starts_with('-'))
-    });
-    let Some(command) = command else { return words };
-    let has_positionals = command.get_positionals().next().is_some();
+fn with_resource_flags(words: Vec<OsString>) -> Vec<OsString> {
+    let said: Vec<String> = words.iter().filter_map(|word| word.to_str().map(str::to_owned)).collect();
+    // Few command lines have a word to decide about, and only those need the description of all commands.
+    let command = LazyCell::new(|| named_command(&said));
     let mut sorted = Vec::with_capacity(words.len());
     let mut is_after_value = false;
     let mut rest = words.into_iter();
@@ -85,12 +83,26 @@ fn with_resource_flags(words: Vec<OsString>, program: &Command) -> Vec<OsString>
             continue;
         }
         is_after_value &= text == "-" || !text.starts_with('-');
-        if is_after_value && !(has_positionals && is_positional(text)) {
+        if is_after_value
+            && let Some(command) = &*command
+            && !(command.get_positionals().next().is_some() && is_positional(text))
+        {
             sorted.push("-r".into());
         }
         sorted.push(word);
     }
     sorted
+}
+
+/// Returns the command that `words` name.
+fn named_command(words: &[String]) -> Option<Command> {
+    let program = CommandLine::command();
+    words
+        .iter()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .find_map(|word| program.find_subcommand(word))
+        .cloned()
 }
 
 /// Returns whether a word after the value of `-r` names rules or a built-in pattern.
@@ -184,7 +196,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, want: &str) {
         let words = line.split(' ').map(OsString::from).collect();
-        let sorted = with_resource_flags(words, &CommandLine::command());
+        let sorted = with_resource_flags(words);
         let sorted: Vec<&str> = sorted.iter().filter_map(|word| word.to_str()).collect();
         assert_eq!(sorted.join(" "), want);
     }
