@@ -11,6 +11,7 @@ use std::sync::Arc;
 use kubewright_engine::{RuleId, RuleStatus};
 use kubewright_value::Text;
 
+use super::shown_counts;
 use crate::render::{ReportWriter, TableOptions};
 use crate::text::grouped_digits;
 use crate::{ObjectRow, OutcomeRow, Paint, Totals, UnmatchedRules, visible};
@@ -83,11 +84,7 @@ impl ObjectPage {
 /// Returns `· no rule matched (2 out of scope)`.
 fn unmatched_text(unmatched: UnmatchedRules) -> String {
     let sorts = [(unmatched.out_of_scope, "out of scope"), (unmatched.empty, "with nothing to check in it")];
-    let sorts: Vec<String> = sorts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!("{} {words}", grouped_digits(*count)))
-        .collect();
+    let sorts = shown_counts(&sorts);
     match sorts.is_empty() {
         true => "· no rule matched".to_owned(),
         false => format!("· no rule matched ({})", sorts.join(", ")),
