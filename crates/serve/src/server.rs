@@ -122,6 +122,7 @@ impl WebhookServer {
 
 /// Returns a future that ends when the process is asked to stop. Signals count from this call on, not from the first
 /// poll: a server that says where it listens can already be stopped.
+#[cfg(unix)]
 pub fn asked_to_stop() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
@@ -132,6 +133,24 @@ pub fn asked_to_stop() -> impl Future<Output = ()> + Send {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+        }
+    }
+}
+
+/// Returns a future that ends when the process is asked to stop: Ctrl-C, Ctrl-Break, or the end of the console. They
+/// count from this call on.
+#[cfg(windows)]
+pub fn asked_to_stop() -> impl Future<Output = ()> + Send {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+    let signals = (ctrl_c(), ctrl_break(), ctrl_close());
+    async move {
+        let (Ok(mut interrupt), Ok(mut terminate), Ok(mut close)) = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = close.recv() => {}
         }
     }
 }

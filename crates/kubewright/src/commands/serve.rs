@@ -1,7 +1,5 @@
 //! `kubewright serve`: the admission webhook.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::net::SocketAddr;
 
 use kubewright_cluster::{Config, Login};
@@ -10,7 +8,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed_paths;
 use kubewright_serve::access::account_user;
-use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
+use kubewright_serve::{ServeError, ServeSettings, Snapshot, random_bytes, run_offline};
 use kubewright_value::Document;
 
 use crate::arguments::ServeArguments;
@@ -110,13 +108,6 @@ pub(super) fn serve_failure(error: &ServeError) -> CommandFailure {
     }
 }
 
-/// Returns random bytes that seed the keys that templates generate. Without them, templates generate no keys.
-pub(super) fn seed_bytes<const N: usize>() -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
-    Some(bytes)
-}
-
 /// Returns the user name of a ServiceAccount that is given as `namespace/name`.
 fn account_name(account: &str) -> Option<String> {
     account.split_once('/').map(|(namespace, name)| account_user(namespace, name))
@@ -130,8 +121,8 @@ fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
     let usual = ServeSettings::default();
     let mut options = rules::dialect_options(&arguments.options, None);
     let valid_from = options.inputs.now.unwrap_or_default();
-    options.inputs.random_seed = seed_bytes().map(u64::from_be_bytes);
-    options.inputs.keys = seed_bytes().map(|seed| KeySource { seed, valid_from });
+    options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
+    options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
     options.modrule.fails_closed = arguments.fail_closed;
     options.modrule.targets.clone_from(&arguments.flags.targets);
     ServeSettings {

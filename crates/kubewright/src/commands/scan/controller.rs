@@ -8,10 +8,10 @@ use kubewright_scan_controller::lease::{LeaseSettings, SCAN_NOW_ANNOTATION};
 use kubewright_scan_controller::{
     BackgroundSettings, ReportWriterSettings, ScanControllerSettings, run_scan_controller,
 };
-use kubewright_serve::ServeSettings;
+use kubewright_serve::{ServeSettings, random_bytes};
 use kubewright_value::{Map, Value};
 
-use super::super::serve::{seed_bytes, serve_failure};
+use super::super::serve::serve_failure;
 use super::rules::ScanDocuments;
 use crate::arguments::{ReportArguments, ScanArguments};
 use crate::failure::{CommandFailure, ExitStatus};
@@ -86,7 +86,7 @@ fn controller_settings(
         return Err(CommandFailure::usage("the rules that `--rules` names could not be read"));
     }
     let usual = ScanControllerSettings::default();
-    let identity = format!("{}_{:016x}", host_name(), seed_bytes().map_or(0, u64::from_be_bytes));
+    let identity = format!("{}_{:016x}", host_name(), random_bytes().map_or(0, u64::from_be_bytes));
     Ok(ScanControllerSettings {
         lease: LeaseSettings { name: arguments.controller.lease_name.clone(), identity, ..usual.lease },
         health_address: arguments.controller.health_address,
