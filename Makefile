@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -11,7 +11,7 @@ export KUBEWRIGHT_CLUSTER_SKIPPED := $(CURDIR)/target/skipped
 
 test:
 	@mkdir -p target && rm -f "$(KUBEWRIGHT_CLUSTER_SKIPPED)"
-	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster chainsaw-short
+	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-site test-cluster chainsaw-short
 	@$(MAKE) --no-print-directory skipped
 
 # Layers, names and the licences of all dependencies are tests (crates/conformance/tests/architecture.rs).
@@ -50,17 +50,45 @@ msrv:
 ARCHIVE_OS ?= $(shell uname -s | tr A-Z a-z)
 ARCHIVE_ARCH ?= $(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
 VERSION = $(shell sed -n '/^\[workspace.package\]/,/^$$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-ARCHIVE = kubewright_$(VERSION)_$(ARCHIVE_OS)_$(ARCHIVE_ARCH)
 
 archive:
-	@if [ "$(ARCHIVE_OS)" = linux ]; then $(MAKE) --no-print-directory static; else \
-		cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST) && mkdir -p target/static && cp "$(BUILT)" target/static/kubewright; fi
-	rm -rf target/archive && mkdir -p target/archive/$(ARCHIVE)/completions target/archive/$(ARCHIVE)/man
-	cp target/static/kubewright LICENSE README.md CHANGELOG.md target/archive/$(ARCHIVE)/
-	for shell in bash zsh fish; do target/static/kubewright completions $$shell > target/archive/$(ARCHIVE)/completions/kubewright.$$shell || exit 1; done
-	target/static/kubewright man target/archive/$(ARCHIVE)/man > /dev/null
-	tar -C target/archive -czf target/archive/$(ARCHIVE).tar.gz $(ARCHIVE)
-	@echo target/archive/$(ARCHIVE).tar.gz
+	PROFILE=$(PROFILE) packaging/build $(HOST)
+	packaging/archive "$$(PROFILE=$(PROFILE) packaging/build --path $(HOST))" $(ARCHIVE_OS) $(ARCHIVE_ARCH)
+
+# Everything that a release has, for this host, in target/dist, and a list of it. `make dist PROFILE=quick` builds faster.
+# Signatures, provenance and images are made by .github/workflows/release.yml only: they need the identity of its run.
+dist:
+	PROFILE=$(PROFILE) packaging/dist $(HOST) $(ARCHIVE_OS) $(ARCHIVE_ARCH)
+
+# Writes the files of package managers that follow from others: packages of policies for Artifact Hub, the definitions in
+# the chart's annotations, and the bundle for OLM. A test fails if they are outdated.
+packages:
+	UPDATE_PACKAGES=1 cargo test --locked -q -p kubewright --test packages
+
+# The files of package managers with the programs that read them: pre-commit, actionlint, ruby, a validator for CycloneDX,
+# kubectl. `make test` has the tests that need none of these. Downloads them; what cannot be had is skipped with a line.
+test-packages:
+	cargo test --locked -q -p kubewright --test packages
+	.ci/test-packages
+
+# The program for Windows. `rustup target add x86_64-pc-windows-gnu` and a MinGW compiler are needed.
+windows:
+	cargo check --locked --target x86_64-pc-windows-gnu -p kubewright
+
+# The site of the documentation in target/site, with search, checked for dead links. mdBook is built once from its crate.
+MDBOOK = 0.5.4
+
+site: target/tools/bin/mdbook
+	target/tools/bin/mdbook build
+	site/check target/site
+
+target/tools/bin/mdbook:
+	cargo install --locked mdbook@$(MDBOOK) --no-default-features --features search --root target/tools
+
+# What the pages show is run by `cargo test -p kubewright --test pages`; this also builds the site, if mdBook is there.
+test-site:
+	@if [ -x target/tools/bin/mdbook ]; then $(MAKE) --no-print-directory site; \
+	else echo "SKIPPED: mdBook is not built, so the site was not (make site)"; fi
 
 unit:
 	cargo test --workspace --exclude kubewright-controlplane --locked --no-fail-fast

@@ -1,7 +1,6 @@
 //! The files that differ from a commit of git.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,7 +63,7 @@ fn changed_files(reference: &str) -> Result<HashSet<PathBuf>, CommandFailure> {
 #[cfg(unix)]
 fn path_of(name: &[u8]) -> &Path {
     use std::os::unix::ffi::OsStrExt as _;
-    Path::new(OsStr::from_bytes(name))
+    Path::new(std::ffi::OsStr::from_bytes(name))
 }
 
 #[cfg(not(unix))]

@@ -11,6 +11,8 @@ use kubewright_controlplane::TestCluster;
 use kubewright_value::{Source, Value, yaml};
 
 const NAMESPACE: &str = "kubewright-system";
+/// A helm that is built from its module takes itself for one of Kubernetes 1.20, which the chart refuses.
+const FOR_KUBERNETES: &str = "--kube-version=1.36.0";
 
 /// The one cluster; definitions are its alone, so that one test has it at a time.
 fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
@@ -169,8 +171,16 @@ fn the_chart_has_the_objects_of_the_manifests() {
     let Some((cluster, _turn)) = cluster() else { return };
     let chart = chart();
     let template = |values: &[&str]| {
-        let mut arguments =
-            vec!["template", "kubewright", &chart, "-n", NAMESPACE, "--set", "namespace.create=true"];
+        let mut arguments = vec![
+            "template",
+            "kubewright",
+            &chart,
+            FOR_KUBERNETES,
+            "-n",
+            NAMESPACE,
+            "--set",
+            "namespace.create=true",
+        ];
         arguments.extend(values);
         objects(&cluster.helm(&arguments).success())
     };
@@ -192,7 +202,8 @@ fn the_chart_has_the_objects_of_the_manifests() {
     ];
     let helms: Vec<&str> = helms.iter().flat_map(|value| ["--set", *value]).collect();
     assert_eq!(template(&helms), objects(&manifests(&ours)));
-    let without = cluster.helm(&["template", "kubewright", &chart, "-n", NAMESPACE]).success();
+    let without =
+        cluster.helm(&["template", "kubewright", &chart, FOR_KUBERNETES, "-n", NAMESPACE]).success();
     let mut expected = objects(&manifests(&[]));
     expected.retain(|name, _| name != &format!("Namespace /{NAMESPACE}"));
     assert_eq!(objects(&without), expected, "with the values as they are");
@@ -224,7 +235,8 @@ fn values_that_cannot_be_are_refused_by_the_chart() {
     for value in
         ["canRead={secrets}", "canRead={*}", "dialects={rego}", "replicas=0", "replica=2", "dialects={}"]
     {
-        let refused = cluster.helm(&["template", "kubewright", &chart(), "--set", value]).failure();
+        let refused =
+            cluster.helm(&["template", "kubewright", &chart(), FOR_KUBERNETES, "--set", value]).failure();
         assert!(refused.contains("values don't meet the specifications"), "{value}: {refused}");
     }
 }

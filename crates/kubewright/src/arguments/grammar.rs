@@ -6,7 +6,7 @@
 
 use std::cell::LazyCell;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process;
 
@@ -51,7 +51,7 @@ const WISHES: &[(&str, &str, &str)] = &[
 
 /// Returns the arguments, or ends the program with what is wrong with them.
 pub(crate) fn parse_command_line() -> CommandLine {
-    let words = with_resource_flags(env::args_os().collect());
+    let words = with_resource_flags(with_called_name(env::args_os().collect()));
     match CommandLine::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(error) => match better_failure(&error, &words) {
@@ -64,6 +64,17 @@ pub(crate) fn parse_command_line() -> CommandLine {
             }
         },
     }
+}
+
+/// Returns `words` with the name that the user typed: kubectl runs `kubectl-kubewright` for `kubectl kubewright`.
+fn with_called_name(mut words: Vec<OsString>) -> Vec<OsString> {
+    if let Some(program) = words.first_mut() {
+        let name = Path::new(program).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        if let Some(plugin) = name.strip_prefix("kubectl-") {
+            *program = format!("kubectl {plugin}").into();
+        }
+    }
+    words
 }
 
 /// Returns `words` with `-r` before each further value of it.
