@@ -55,10 +55,11 @@ archive:
 	PROFILE=$(PROFILE) packaging/build $(HOST)
 	packaging/archive "$$(PROFILE=$(PROFILE) packaging/build --path $(HOST))" $(ARCHIVE_OS) $(ARCHIVE_ARCH)
 
-# Everything that a release has, for this host, in target/dist, and a list of it. `make dist PROFILE=quick` builds faster.
+# Everything that a release has, for this host, in target/dist, and a list of it. `make dist PROFILE=quick` builds faster,
+# `BINARY=target/debug/kubewright` packs one that is there.
 # Signatures, provenance and images are made by .github/workflows/release.yml only: they need the identity of its run.
 dist:
-	PROFILE=$(PROFILE) packaging/dist $(HOST) $(ARCHIVE_OS) $(ARCHIVE_ARCH)
+	PROFILE=$(PROFILE) BINARY=$(BINARY) packaging/dist $(HOST) $(ARCHIVE_OS) $(ARCHIVE_ARCH)
 
 # Writes the files of package managers that follow from others: packages of policies for Artifact Hub, the definitions in
 # the chart's annotations, and the bundle for OLM. A test fails if they are outdated.
