@@ -52,6 +52,7 @@ fn check_page(page: &str, parts: &[PagePart], in_cluster: bool, wrong: &mut Vec<
     for part in parts {
         match part {
             PagePart::File { name, text } => desk.write(name, text),
+            PagePart::Folder { path } => desk.copy(path),
             PagePart::Console { first, end, commands, .. } => {
                 let printed: Vec<Vec<String>> =
                     commands.iter().map(|shown| desk.run(&shown.command)).collect();
@@ -146,6 +147,13 @@ impl PageFolder {
         let path = self.folder.join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
+    }
+
+    /// Copies the files of a folder of the repository.
+    fn copy(&self, path: &str) {
+        let from = format!("{}/.", repository(path).display());
+        let copied = Command::new("cp").arg("-r").arg(from).arg(&self.folder).status();
+        assert!(copied.is_ok_and(|status| status.success()), "{path} cannot be copied");
     }
 
     /// Runs a command as a reader would and returns all that it prints, in its order.

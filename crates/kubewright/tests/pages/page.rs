@@ -1,6 +1,7 @@
 //! The parts of a page that a test needs: files, commands with their output, headings and links.
 //!
 //! `<!-- file: NAME -->` names the block that follows; `<!-- file: NAME` up to `-->` has a file that readers do not see.
+//! `<!-- folder: PATH -->` names a folder of the repository whose files the commands read.
 //! `<!-- cluster -->` before a `console` block says that it needs a cluster with the webhook.
 
 /// What a `console` block has: a command, and what it prints.
@@ -15,6 +16,8 @@ pub(super) struct ShownCommand {
 pub(super) enum PagePart {
     /// A file that the commands after it read.
     File { name: String, text: String },
+    /// A folder of the repository that is copied for the commands after it.
+    Folder { path: String },
     /// A `console` block: the lines it covers, from the first within the fences to the closing fence.
     Console { first: usize, end: usize, needs_cluster: bool, commands: Vec<ShownCommand> },
 }
@@ -35,6 +38,10 @@ pub(super) fn page_parts(text: &str) -> Vec<PagePart> {
                     at = end + 1;
                 }
             }
+        } else if let Some(path) =
+            line.strip_prefix("<!-- folder: ").and_then(|rest| rest.strip_suffix(" -->"))
+        {
+            parts.push(PagePart::Folder { path: path.to_owned() });
         } else if *line == "<!-- cluster -->" {
             needs_cluster = true;
         } else if let Some(language) = line.strip_prefix("```") {
