@@ -7,6 +7,8 @@
 mod commands;
 #[path = "pages/fields.rs"]
 mod fields;
+#[path = "pages/flags.rs"]
+mod flags;
 #[path = "pages/links.rs"]
 mod links;
 #[path = "pages/page.rs"]

@@ -16,8 +16,7 @@ const PLAIN_KINDS: [&str; 2] = ["Service", "PodDisruptionBudget"];
 /// What `kubewright install` prints for the image of this version.
 fn installed() -> Vec<Value> {
     let image = format!("ghcr.io/OWNER/kubewright:{VERSION}");
-    let output =
-        Command::new(BINARY).args(["install", "--image", &image]).output().expect("a run");
+    let output = Command::new(BINARY).args(["install", "--image", &image]).output().expect("a run");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     documents(&String::from_utf8(output.stdout).expect("text"))
 }
