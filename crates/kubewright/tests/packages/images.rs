@@ -12,7 +12,12 @@ fn last_stage(path: &str) -> Vec<String> {
         .collect();
     let start = lines.iter().rposition(|line| line.starts_with("FROM ")).expect("a stage");
     let sources = ["COPY", "ARG TARGET"];
-    lines[start..].iter().filter(|line| !sources.iter().any(|word| line.starts_with(word))).cloned().collect()
+    lines
+        .iter()
+        .skip(start)
+        .filter(|line| !sources.iter().any(|word| line.starts_with(word)))
+        .cloned()
+        .collect()
 }
 
 #[test]

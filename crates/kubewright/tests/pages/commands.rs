@@ -98,12 +98,13 @@ fn write_blocks(page: &str, blocks: Vec<(std::ops::Range<usize>, Vec<String>)>) 
 
 /// Returns whether what was printed is what is shown, where `…` stands for any lines.
 fn fits(shown: &[String], printed: &[String]) -> bool {
-    match shown.split_first() {
-        None => printed.is_empty(),
-        Some((first, rest)) if first == "…" => {
-            (0..=printed.len()).any(|skipped| fits(rest, &printed[skipped..]))
+    match (shown.split_first(), printed.split_first()) {
+        (None, printed) => printed.is_none(),
+        (Some((first, rest)), printed_first) if first == "…" => {
+            fits(rest, printed) || printed_first.is_some_and(|(_, others)| fits(shown, others))
         }
-        Some((first, rest)) => printed.first() == Some(first) && fits(rest, &printed[1..]),
+        (Some((first, rest)), Some((line, others))) => first == line && fits(rest, others),
+        (Some(_), None) => false,
     }
 }
 

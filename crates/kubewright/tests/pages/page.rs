@@ -34,7 +34,10 @@ pub(super) fn page_parts(text: &str) -> Vec<PagePart> {
                 Some(given) => name = Some(given.to_owned()),
                 None => {
                     let end = end_of(&lines, at, "-->");
-                    parts.push(PagePart::File { name: comment.to_owned(), text: joined(&lines[at..end]) });
+                    parts.push(PagePart::File {
+                        name: comment.to_owned(),
+                        text: joined(block_lines(&lines, at, end)),
+                    });
                     at = end + 1;
                 }
             }
@@ -46,7 +49,7 @@ pub(super) fn page_parts(text: &str) -> Vec<PagePart> {
             needs_cluster = true;
         } else if let Some(language) = line.strip_prefix("```") {
             let end = end_of(&lines, at, "```");
-            let block = &lines[at..end];
+            let block = block_lines(&lines, at, end);
             if let Some(name) = name.take() {
                 parts.push(PagePart::File { name, text: joined(block) });
             } else if language == "console" {
@@ -67,6 +70,10 @@ pub(super) fn page_parts(text: &str) -> Vec<PagePart> {
 fn end_of(lines: &[&str], from: usize, mark: &str) -> usize {
     let rest = lines.iter().skip(from).position(|line| line.starts_with(mark));
     rest.map_or(lines.len(), |rest| from + rest)
+}
+
+fn block_lines<'l, 't>(lines: &'l [&'t str], from: usize, end: usize) -> &'l [&'t str] {
+    lines.get(from..end).unwrap_or_default()
 }
 
 fn joined(lines: &[&str]) -> String {
