@@ -154,6 +154,11 @@ impl PatternInputs {
         FindingContext { graph: &self.graph, positions: &self.positions, objects: self.objects }
     }
 
+    /// Returns where all objects were read.
+    pub(crate) fn places(&self) -> &HashMap<Id, FilePosition> {
+        &self.positions
+    }
+
     /// Returns where an object was read.
     pub(crate) fn position(&self, id: Id) -> Option<&FilePosition> {
         self.positions.get(&id)
