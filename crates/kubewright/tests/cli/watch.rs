@@ -190,7 +190,7 @@ fn watch_answers_soon_after_a_manifest_was_saved() {
 fn replicas_policy(name: &str, count: usize) -> String {
     format!(
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: {name}}}\nspec:\n  rules:\n  - name: least\n    \
-         match: {{any: [{{resources: {{kinds: [Deployment]}}}}]}}\n    validate:\n      message: at least {count}\n      \
+         match: {{any: [{{resources: {{kinds: [Deployment]}}}}]}}\n    validate:\n      message: more replicas\n      \
          pattern: {{spec: {{replicas: \">={count}\"}}}}\n"
     )
 }

@@ -66,23 +66,23 @@ const MISFIRES: [&str; 10] = [
 #[test]
 fn misfires_show_their_cause_and_both_places() {
     for name in MISFIRES {
-        let given = format!("why/misfires/{name}.yaml -r why/misfires/shop.yaml");
+        let given = format!("why/misfires/{name}.yaml -r why/misfires/web.yaml");
         check(&format!("misfire-{name}"), &format!("why Deployment/shop/web {given}"));
     }
     let exceptions = "-e why/misfires/exception-kind-exceptions.yaml";
-    let given = format!("why/misfires/exception-kind.yaml -r why/misfires/shop.yaml {exceptions}");
+    let given = format!("why/misfires/exception-kind.yaml -r why/misfires/web.yaml {exceptions}");
     check("misfire-exception-kind", &format!("why Deployment/shop/web {given}"));
-    let given = "why/misfires/pattern-veto.yaml -r why/misfires/shop.yaml";
+    let given = "why/misfires/pattern-veto.yaml -r why/misfires/web.yaml";
     check("misfire-pattern-veto", &format!("why Deployment/shop/web {given}"));
     check("misfire-pattern-veto-trace", &format!("trace {given}"));
-    check("misfire-trait-where", "trace why/misfires/trait-where.yaml -r why/misfires/shop.yaml");
+    check("misfire-trait-where", "trace why/misfires/trait-where.yaml -r why/misfires/web.yaml");
     check("misfire-claims", "trace split-sidecar -r why/misfires/claims.yaml");
 }
 
 #[test]
 fn errors_of_cel_blame_the_element_in_the_table() {
-    check("misfire-cel-apply", "apply why/misfires/cel-optional.yaml -r why/misfires/shop.yaml");
-    check("misfire-bindings-apply", "apply why/misfires/bindings.yaml -r why/misfires/shop.yaml");
+    check("misfire-cel-apply", "apply why/misfires/cel-optional.yaml -r why/misfires/web.yaml");
+    check("misfire-bindings-apply", "apply why/misfires/bindings.yaml -r why/misfires/web.yaml");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn why_says_from_the_log_which_rule_refused_or_changed_an_object() {
     check("why-log-missing", "why Deployment/shop/web --log why/no-such.log");
     check(
         "why-log-rules",
-        "why Deployment/prod/api why/replicas.yaml -r why/deployment.yaml --log why/webhook.log",
+        "why Deployment/shop/web why/replicas.yaml -r why/deployment.yaml --log why/webhook.log",
     );
 }
 

@@ -40,7 +40,13 @@ pub(super) fn read_webhook_log(path: &str, object: &str) -> Result<Vec<PastReque
         "-" => std::io::stdin().read_to_string(&mut text).map(drop),
         path => std::fs::read_to_string(path).map(|read| text = read),
     };
-    read.map_err(|error| CommandFailure::usage(format!("cannot read the log `{path}`: {error}")))?;
+    read.map_err(|error| {
+        let reason = match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+            _ => error.to_string(),
+        };
+        CommandFailure::usage(format!("cannot read the log `{path}`: {reason}"))
+    })?;
     let lines = text.lines().filter_map(|line| json::parse(line.get(line.find('{')?..)?).ok());
     Ok(lines.filter_map(|line| logged_request(&line, object)).collect())
 }
