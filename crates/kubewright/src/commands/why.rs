@@ -12,6 +12,14 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Paint, keep_inputs};
 use past::{PastRequest, past_text, past_values, read_webhook_log};
 
+/// Where it is told what happened to an object, and what.
+struct PastOrigin {
+    /// What one of them is.
+    noun: &'static str,
+    place: String,
+    told: Vec<PastRequest>,
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -27,7 +35,7 @@ pub(crate) fn run_why(arguments: &WhyArguments, color: ColorChoice) -> Result<Ex
     let past = past_requests(arguments, has_rules)?;
     if !has_rules && !past.is_empty() {
         write_past(arguments, &past, color)?;
-        let is_any = past.iter().any(|(_, requests)| !requests.is_empty());
+        let is_any = past.iter().any(|origin| !origin.told.is_empty());
         return Ok(if is_any { ExitStatus::Clean } else { ExitStatus::BadInput });
     }
     if are_patterns(&given.0.rules) {
@@ -45,13 +53,11 @@ pub(crate) fn run_why(arguments: &WhyArguments, color: ColorChoice) -> Result<Ex
 }
 
 /// Returns what happened to the object, by where it is told. Beside what rules say, Events are told where there are some.
-fn past_requests(
-    arguments: &WhyArguments,
-    has_rules: bool,
-) -> Result<Vec<(String, Vec<PastRequest>)>, CommandFailure> {
+fn past_requests(arguments: &WhyArguments, has_rules: bool) -> Result<Vec<PastOrigin>, CommandFailure> {
     let mut past = Vec::new();
     if let Some(log) = &arguments.log {
-        past.push((format!("the log `{log}`"), read_webhook_log(log, &arguments.object)?));
+        let told = read_webhook_log(log, &arguments.object)?;
+        past.push(PastOrigin { noun: "request", place: format!("the log `{log}`"), told });
     }
     let is_live = arguments.objects.resources.iter().any(|path| path.starts_with("cluster:"));
     if is_live {
@@ -60,7 +66,7 @@ fn past_requests(
             found => found.unwrap_or_default(),
         };
         if !has_rules || !events.is_empty() {
-            past.push(("the Events of the cluster".to_owned(), events));
+            past.push(PastOrigin { noun: "Event", place: "the cluster".to_owned(), told: events });
         }
     }
     Ok(past)
@@ -84,7 +90,7 @@ fn live_events(_arguments: &WhyArguments) -> Result<Vec<PastRequest>, CommandFai
 /// Writes what happened to the object.
 fn write_past(
     arguments: &WhyArguments,
-    past: &[(String, Vec<PastRequest>)],
+    past: &[PastOrigin],
     color: ColorChoice,
 ) -> Result<(), CommandFailure> {
     if past.is_empty() {
@@ -96,12 +102,13 @@ fn write_past(
         TraceFormat::Tree => {
             let is_file = arguments.output.file.is_some();
             let paint = if is_file { Paint::OFF } else { color.paint_output() };
-            for (origin, requests) in past {
-                writeln!(out, "{}", past_text(requests, origin, paint))?;
+            for origin in past {
+                let told = past_text(&origin.told, (origin.noun, &origin.place), paint);
+                writeln!(out, "{told}")?;
             }
         }
         TraceFormat::Json => {
-            let requests = past.iter().flat_map(|(_, requests)| past_values(requests)).collect();
+            let requests = past.iter().flat_map(|origin| past_values(&origin.told)).collect();
             let document = Map::from([("requests", Value::array(requests))]);
             writeln!(out, "{}", json::to_shown_pretty(&document.into()))?;
         }

@@ -52,6 +52,14 @@ impl Watched {
     }
 }
 
+/// A test that fails must not leave a process behind.
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 fn new_project(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);

@@ -98,7 +98,7 @@ impl TraceDigest {
                 lines.push(match count {
                     1 => (
                         format!("{}  on {}", visible(&of.rule), visible(object)),
-                        format!("out of scope: {reason}\n    {}", visible(place)),
+                        format!("out of scope: {reason}   {}", visible(place)),
                     ),
                     count => {
                         let objects = plural(*count, "object");

@@ -130,9 +130,9 @@ fn told_event(event: &Value, object: &str) -> Option<PastRequest> {
     })
 }
 
-/// Returns the requests as text, the last ones last.
-pub(super) fn past_text(requests: &[PastRequest], origin: &str, paint: Paint) -> String {
-    let title = format!("{} in {}", plural(requests.len(), "request"), visible(origin));
+/// Returns what happened as text, the last things last; `noun` is what one of them is, and `origin` says it.
+pub(super) fn past_text(requests: &[PastRequest], (noun, origin): (&str, &str), paint: Paint) -> String {
+    let title = format!("{} in {}", plural(requests.len(), noun), visible(origin));
     let mut text = format!("{}\n", paint.bold(&title));
     let hidden = requests.len().saturating_sub(MAX_SHOWN_REQUESTS);
     if hidden > 0 {
