@@ -1,12 +1,15 @@
 //! Matches requests by resource, operation, name and labels, as the API server does.
 
+use std::sync::Arc;
+
 use kubewright_engine::{
-    Applies, EvalError, Evaluation, KindOrResource, KindScope, NamespaceScope, RuleScope, WebhookRule,
+    Applies, EvalError, Evaluation, KindOrResource, KindScope, NamespaceScope, RuleScope, TraceNode,
+    TraceVerdict, WebhookRule,
 };
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
-use kubewright_value::{Budget, Map, Text, Value};
+use kubewright_value::{Budget, Location, Map, Text, Value};
 
-use super::source::{ConstraintsSource, ResourceRule};
+use super::source::{ConstraintPlaces, ConstraintsSource, ResourceRule};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
 /// The label that every namespace has.
@@ -19,6 +22,8 @@ pub(super) struct ConstraintsMatcher {
     exclude: Vec<ResourceRule>,
     namespaces: Option<WildcardSelector>,
     objects: Option<WildcardSelector>,
+    selectors: (String, String),
+    places: Option<Arc<ConstraintPlaces>>,
 }
 
 /// Returns whether a policy with these constraints, and perhaps further ones of its binding, is about the request. A policy
@@ -33,11 +38,34 @@ pub(super) fn applies_within(
         return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
     };
     for matcher in std::iter::once(constraints).chain(binding) {
-        if let Some(reason) = matcher.matches(object, evaluation)? {
-            return Ok(Applies::OutOfScope(reason));
+        if let Some(unmet) = matcher.matches(object, evaluation)? {
+            matcher.trace(&unmet, object, evaluation);
+            return Ok(Applies::OutOfScope(unmet.text));
         }
     }
     Ok(Applies::Yes)
+}
+
+/// Why constraints do not select a request.
+#[derive(Debug)]
+pub(super) struct UnmetConstraint {
+    pub(super) part: ConstraintPart,
+    pub(super) text: Text,
+}
+
+/// A part of constraints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConstraintPart {
+    Rules,
+    Exclude,
+    Objects,
+    Namespaces,
+}
+
+impl ConstraintPart {
+    fn unmet(self, text: impl Into<Text>) -> UnmetConstraint {
+        UnmetConstraint { part: self, text: text.into() }
+    }
 }
 
 impl ConstraintsMatcher {
@@ -47,6 +75,48 @@ impl ConstraintsMatcher {
             exclude: constraints.exclude.clone(),
             namespaces: constraints.namespace_selector.as_ref().map(WildcardSelector::compile),
             objects: constraints.object_selector.as_ref().map(WildcardSelector::compile),
+            selectors: (
+                constraints.object_selector.as_ref().map(ToString::to_string).unwrap_or_default(),
+                constraints.namespace_selector.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ),
+            places: constraints.places.clone(),
+        }
+    }
+
+    /// Adds to the trace which part of the constraints does not select the request, and what it was compared with.
+    fn trace(&self, unmet: &UnmetConstraint, object: &Value, evaluation: &mut Evaluation<'_>) {
+        let Some(places) = self.places.as_ref().filter(|_| evaluation.tracer.is_on()) else { return };
+        let node = match unmet.part {
+            ConstraintPart::Rules => {
+                let named = unmet.text.split_once(": ").map_or(unmet.text.as_str(), |(_, named)| named);
+                unmet_node("resourceRules", named, (&places.rules, &["kind"]))
+            }
+            ConstraintPart::Exclude => {
+                let found = "it fits, so the policy does not apply";
+                unmet_node("excludeResourceRules", found, (&places.exclude, &["kind"]))
+            }
+            ConstraintPart::Objects => {
+                let what = format!("objectSelector {}", self.selectors.0);
+                unmet_node(&what, &shown_labels(object), (&places.objects, &["metadata", "labels"]))
+            }
+            ConstraintPart::Namespaces => self.namespace_node(&places.namespaces, evaluation),
+        };
+        evaluation.tracer.say(|| node);
+    }
+
+    /// Returns the step of a trace for a namespace that is not selected.
+    fn namespace_node(&self, place: &Location, evaluation: &Evaluation<'_>) -> TraceNode {
+        let what = format!("namespaceSelector {}", self.selectors.1);
+        let subject: &[&str] = &["metadata", "namespace"];
+        match evaluation.namespace().ok().flatten() {
+            Some(namespace) => unmet_node(&what, &shown_labels(namespace), (place, subject)),
+            None => TraceNode {
+                help: format!(
+                    "nothing says which labels namespace `{}` has: give its manifest with `-r` or `--world`",
+                    evaluation.request.namespace
+                ),
+                ..unmet_node(&what, "labels that are not known", (place, subject))
+            },
         }
     }
 
@@ -56,7 +126,16 @@ impl ConstraintsMatcher {
             let resources: Vec<&str> = rule.resources.iter().map(|one| one.value.as_str()).collect();
             let group = |group: &Text| if group.is_empty() { "\"\"".to_owned() } else { group.to_string() };
             let groups: Vec<String> = rule.groups.iter().map(group).collect();
-            format!("`{}` of {} {}", resources.join(", "), groups.join(", "), rule.versions.join(", "))
+            let operations = match rule.operations.contains(request.operation) {
+                true => String::new(),
+                false => format!("{} of ", rule.operations),
+            };
+            format!(
+                "{operations}`{}` of {} {}",
+                resources.join(", "),
+                groups.join(", "),
+                rule.versions.join(", ")
+            )
         };
         let named: Vec<String> = self.rules.iter().map(one).collect();
         let kind = request.addressed();
@@ -74,29 +153,30 @@ impl ConstraintsMatcher {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-    ) -> Result<Option<Text>, EvalError> {
+    ) -> Result<Option<UnmetConstraint>, EvalError> {
         let request = evaluation.request;
         let resource = evaluation.resource();
         if !self.rules.is_empty()
             && !self.rules.iter().any(|rule| matches_resource_rule(rule, resource, request))
         {
-            return Ok(Some(match evaluation.tracer.is_on() {
-                true => self.named_others(resource, request).into(),
-                false => "resourceRules name other resources or operations".into(),
-            }));
+            return Ok(Some(ConstraintPart::Rules.unmet(match evaluation.tracer.is_on() {
+                true => self.named_others(resource, request),
+                false => "resourceRules name other resources or operations".to_owned(),
+            })));
         }
         if self.exclude.iter().any(|rule| matches_resource_rule(rule, resource, request)) {
-            return Ok(Some("excludeResourceRules exclude it".into()));
+            return Ok(Some(ConstraintPart::Exclude.unmet("excludeResourceRules exclude it")));
         }
         if let Some(selector) = &self.objects
             && !selects_object(selector, object, request, evaluation.budget)?
         {
-            return Ok(Some("objectSelector does not match its labels".into()));
+            return Ok(Some(ConstraintPart::Objects.unmet("objectSelector does not match its labels")));
         }
         if let Some(selector) = &self.namespaces
             && !selects_request_namespace(selector, object, evaluation)?
         {
-            return Ok(Some("namespaceSelector does not match the labels of its namespace".into()));
+            let text = "namespaceSelector does not match the labels of its namespace";
+            return Ok(Some(ConstraintPart::Namespaces.unmet(text)));
         }
         Ok(None)
     }
@@ -222,6 +302,24 @@ fn with_name_label(labels: Option<&Map>, name: &Text) -> Map {
     let mut labels = labels.cloned().unwrap_or_default();
     labels.insert(NAMESPACE_NAME_LABEL.into(), name.clone().into());
     labels
+}
+
+/// Returns the step of a trace for a part of constraints that does not select the request.
+fn unmet_node(what: &str, found: &str, (place, subject): (&Location, &[&str])) -> TraceNode {
+    TraceNode {
+        what: what.to_owned(),
+        found: found.to_owned(),
+        verdict: TraceVerdict::No,
+        location: Some(place.clone()),
+        subject: subject.iter().map(|key| (*key).into()).collect(),
+        ..TraceNode::default()
+    }
+}
+
+/// Returns the labels of an object as a trace shows them.
+fn shown_labels(object: &Value) -> String {
+    let labels = object.at(&["metadata", "labels"]);
+    labels.map_or_else(|| "no labels".to_owned(), TraceNode::show)
 }
 
 fn object_labels(object: &Value) -> Option<&Map> {

@@ -3,10 +3,11 @@
 pub(super) mod constraints;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{GroupVersionKind, Operations};
-use kubewright_value::{Step, Text};
+use kubewright_value::{Location, Step, Text};
 
 use super::diagnostics as code;
 use kubewright_cel_rules::source::{
@@ -54,6 +55,17 @@ pub(super) struct ConstraintsSource {
     pub(super) exclude: Vec<ResourceRule>,
     pub(super) namespace_selector: Option<SelectorSource>,
     pub(super) object_selector: Option<SelectorSource>,
+    /// Nothing for constraints that are not read from a document.
+    pub(super) places: Option<Arc<ConstraintPlaces>>,
+}
+
+/// Where the parts of constraints are written.
+#[derive(Debug)]
+pub(super) struct ConstraintPlaces {
+    pub(super) rules: Location,
+    pub(super) exclude: Location,
+    pub(super) namespaces: Location,
+    pub(super) objects: Location,
 }
 
 /// One of the `resourceRules`.

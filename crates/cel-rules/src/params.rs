@@ -4,7 +4,7 @@ use kubewright_engine::{ApiCall, EvalError, Query, QueryAnswer, WorldView};
 use kubewright_k8s::{
     AdmissionRequest, GroupVersionKind, ObjectName, is_cluster_scoped, kind_of_resource, resource_name,
 };
-use kubewright_value::{Budget, Text, Value};
+use kubewright_value::{Budget, Location, Text, Value};
 
 use super::request::{namespace_of, resource_value};
 use super::source::{ParamRef, ParamSource};
@@ -27,6 +27,8 @@ pub struct Params {
     namespace: Text,
     from: ParamOrigin,
     is_optional: bool,
+    /// Where `paramRef` is written.
+    location: Option<Location>,
     words: ParamWords,
 }
 
@@ -48,6 +50,7 @@ impl Params {
                 ParamSource::Selector(selector) => ParamOrigin::Selector(WildcardSelector::compile(selector)),
             },
             is_optional: reference.is_optional,
+            location: reference.location.clone(),
             words,
         }
     }
@@ -87,9 +90,26 @@ impl Params {
             }
         };
         if found.is_empty() && !self.is_optional {
-            return Err(self.wrong(self.words.missing));
+            return Err(self.missing(namespace));
         }
         Ok(found)
+    }
+
+    /// Returns the error where required parameters are missing.
+    fn missing(&self, namespace: &Text) -> EvalError {
+        let kind = &self.kind.kind;
+        let namespace = if self.namespace.is_empty() { namespace } else { &self.namespace };
+        let text = match &self.from {
+            ParamOrigin::Name(name) if is_cluster_scoped(&self.kind) || namespace.is_empty() => {
+                format!("the parameter of the binding, {kind} {name}, is not given")
+            }
+            ParamOrigin::Name(name) => {
+                format!("the parameter of the binding, {kind} {namespace}/{name}, is not given")
+            }
+            ParamOrigin::Selector(_) => format!("the selector of `paramRef` fits no {kind}"),
+        };
+        let failed = self.wrong(self.words.missing).because(text, format!("`--world FILE` with that {kind}"));
+        EvalError { location: self.location.clone(), ..failed }
     }
 
     fn wrong(&self, message: &str) -> EvalError {

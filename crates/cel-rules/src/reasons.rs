@@ -6,6 +6,8 @@ use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::text::{PathStyle, path_text};
 use kubewright_value::{Step, Value};
 
+use super::scope::FAILED_VARIABLE;
+
 /// The reasons that are shown of one expression.
 const MAX_REASONS: usize = 40;
 
@@ -39,7 +41,7 @@ impl<'a> ReasonNotes<'a> {
     /// Returns the notes of the parts that are true, false or have no value.
     fn below(&mut self, reason: &CelReason<'_>) -> Vec<TraceNote> {
         let mut notes = Vec::new();
-        for child in &reason.children {
+        for child in reason.children.iter().filter(|child| !is_failed_variable(child)) {
             if matches!(child.value, Ok(Val::Bool(_)) | Err(_)) && !child.is_constant {
                 if self.left == 0 {
                     break;
@@ -170,6 +172,11 @@ impl<'a> ReasonNotes<'a> {
         let below = || reason.children.iter().map(|one| self.subject(one)).find(|path| !path.is_empty());
         own.filter(|path| !path.is_empty()).or_else(of_element).or_else(below).unwrap_or_default()
     }
+}
+
+/// Returns whether a part is a variable without a value; the note of the variable says why.
+fn is_failed_variable(reason: &CelReason<'_>) -> bool {
+    reason.value.as_ref().is_err_and(|error| error.message.starts_with(FAILED_VARIABLE))
 }
 
 /// Returns the name of an element, if it has one.

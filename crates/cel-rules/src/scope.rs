@@ -317,11 +317,13 @@ impl<'a> ExpressionScope<'a> {
     fn value(&'a self, variable: &'a LazyVariable) -> Result<Val<'a>, CelFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(&variable.expression);
-        self.notes
-            .borrow_mut()
-            .close(|| expression_note(&variable.expression, variable.name.to_string(), &result));
+        let is_explained = result.is_err() && self.note_reasons(&variable.expression, &result);
+        self.notes.borrow_mut().close(|| {
+            let note = expression_note(&variable.expression, variable.name.to_string(), &result);
+            if is_explained { TraceNote { help: String::new(), ..note } } else { note }
+        });
         result.map_err(|error| {
-            let message = format!("composited variable {:?} fails to evaluate: {error}", variable.short());
+            let message = format!("{FAILED_VARIABLE} {:?} fails to evaluate: {error}", variable.short());
             CelFailure::new(error.kind, message)
         })
     }
@@ -445,6 +447,9 @@ fn expression_note(
         ..TraceNote::default()
     }
 }
+
+/// How the error of an expression begins whose variable has no value.
+pub(super) const FAILED_VARIABLE: &str = "composited variable";
 
 /// What to do about a key that an object does not have.
 const MISSING_KEY_HELP: &str =

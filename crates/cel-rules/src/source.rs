@@ -2,7 +2,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::GroupVersionKind;
-use kubewright_value::Text;
+use kubewright_value::{Location, Text};
 
 use super::diagnostics as code;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
@@ -37,6 +37,8 @@ pub struct ParamRef {
     pub from: ParamSource,
     /// `parameterNotFoundAction` is `Allow`.
     pub is_optional: bool,
+    /// Where it is written.
+    pub location: Option<Location>,
 }
 
 /// How they are found.
@@ -160,7 +162,8 @@ pub fn read_param_ref_parts<'d>(
         Some(action) => Some(reader.one_of(&action, "parameterNotFoundAction", &words)?),
         None => None,
     };
-    Some((ParamRef { namespace, from: from?, is_optional: false }, is_optional))
+    let location = Some(reader.document.locate_key(&reference.path));
+    Some((ParamRef { namespace, from: from?, is_optional: false, location }, is_optional))
 }
 
 /// Reports parameters that are not fully named.

@@ -2,6 +2,8 @@
 //!
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
+use std::fmt;
+
 pub use kubewright_k8s::{LabelOperator, LabelRequirement};
 
 use kubewright_golib::glob::WildcardPattern;
@@ -26,6 +28,18 @@ impl SelectorSource {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
+    }
+}
+
+/// As `tier=web, exposure NotIn public`.
+impl fmt::Display for SelectorSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expressions = self.expressions.iter().map(|requirement| {
+            let (key, operator) = (&requirement.key, requirement.operator.name());
+            format!("{key} {operator} {}", requirement.values.join(", ")).trim_end().to_owned()
+        });
+        let labels = self.labels.iter().map(|(key, value)| format!("{key}={value}"));
+        f.write_str(&labels.chain(expressions).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -83,6 +97,14 @@ impl WildcardSelector {
         let expressions = LabelSelector { requirements: selector.expressions.clone() };
         let is_invalid = selector.expressions.iter().any(|requirement| !requirement.is_valid());
         Self { exact, wild, expressions, is_invalid }
+    }
+
+    /// Returns the key of the first condition without wildcards that `labels` do not meet.
+    #[must_use]
+    pub fn unmet_key(&self, labels: Option<&Map>) -> Option<&Text> {
+        let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        let all = self.exact.requirements.iter().chain(&self.expressions.requirements);
+        all.into_iter().find(|one| !one.holds(label(&one.key))).map(|one| &one.key)
     }
 
     /// Returns whether `labels` match the selector. A label that is not a text counts as absent.

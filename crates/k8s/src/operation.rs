@@ -84,6 +84,14 @@ impl FromIterator<Operation> for Operations {
     }
 }
 
+/// As `CREATE, UPDATE`.
+impl fmt::Display for Operations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Operation::ALL.into_iter().filter(|one| self.contains(*one)).map(Operation::name);
+        f.write_str(&names.collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl fmt::Debug for Operations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(Operation::ALL.into_iter().filter(|o| self.contains(*o))).finish()

@@ -49,7 +49,8 @@ pub(crate) use graph::GraphArguments;
 pub(crate) use inputs::InputArguments;
 pub(crate) use install::InstallArguments;
 pub(crate) use judging::{
-    ApplyArguments, ExplainArguments, LintArguments, TestArguments, TraceArguments, TraceFormat,
+    ApplyArguments, ExplainArguments, LintArguments, TestArguments, TraceArguments, TraceFormat, TraceOutput,
+    trace_output,
 };
 #[cfg(feature = "serve")]
 pub(crate) use migrate::{MigrateArguments, MigrateFormat};

@@ -154,6 +154,11 @@ impl PatternInputs {
         FindingContext { graph: &self.graph, positions: &self.positions, objects: self.objects }
     }
 
+    /// Returns where all objects were read.
+    pub(crate) fn places(&self) -> &HashMap<Id, FilePosition> {
+        &self.positions
+    }
+
     /// Returns where an object was read.
     pub(crate) fn position(&self, id: Id) -> Option<&FilePosition> {
         self.positions.get(&id)
@@ -168,6 +173,9 @@ impl PatternInputs {
         let near =
             nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
         Err(CommandFailure::usage(format!("there is no pattern `{name}`")).help(match near {
+            _ if Path::new(name).is_file() => {
+                format!("it is a file, which goes before `-r`: `kubewright detect {name} -r RESOURCES`")
+            }
             Some(near) => did_you_mean(near),
             None => "`kubewright detect --list` shows all".to_owned(),
         }))

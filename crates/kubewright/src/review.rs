@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
+use kubewright_engine::{
+    Decision, DecisionSettings, Engine, EvaluationMode, OutcomeReason, RuleOutcome, RuleStatus, TraceNode,
+    TraceVerdict,
+};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
 use kubewright_value::Document;
@@ -72,11 +75,51 @@ impl Reviewer<'_> {
         decision
     }
 
+    /// Adds the causes of errors in plain words where rules give none: a second evaluation with a trace says which part
+    /// of the object could not be read.
+    fn explain_errors(&self, request: &AdmissionRequest, decision: &mut Decision) {
+        let is_unexplained =
+            |outcome: &RuleOutcome| outcome.status == RuleStatus::Error && outcome.reason.is_none();
+        if !decision.outcomes.iter().any(is_unexplained) {
+            return;
+        }
+        let settings = DecisionSettings {
+            is_traced: true,
+            evaluation_mode: self.evaluation_mode,
+            is_as_written: true,
+            ..DecisionSettings::default()
+        };
+        let traced = self.engine.decide(request, self.world, &settings);
+        for outcome in decision.outcomes.iter_mut().filter(|outcome| is_unexplained(outcome)) {
+            let same = traced.outcomes.iter().find(|one| one.rule == outcome.rule);
+            let blamed = same.and_then(|one| blamed_step(&one.trace.as_ref()?.children));
+            let Some(step) = blamed else { continue };
+            outcome.path.clone_from(&step.subject);
+            let reason = OutcomeReason {
+                text: step.found.clone(),
+                help: step.help.clone(),
+                ..OutcomeReason::default()
+            };
+            outcome.reason = Some(Box::new(reason));
+        }
+    }
+
     /// Decides on `document` and returns its row, with what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectRow {
+        self.review_by(document, |_| true)
+    }
+
+    /// Decides on `document` and returns its row with the outcomes of the rules that `is_wanted` chooses.
+    pub(crate) fn review_by(
+        &self,
+        document: &Document,
+        is_wanted: impl Fn(&RuleOutcome) -> bool,
+    ) -> ObjectRow {
         let started = Instant::now();
         let request = self.request(document);
         let mut decision = self.decide(&request);
+        decision.outcomes.retain(is_wanted);
+        self.explain_errors(&request, &mut decision);
         let is_patched = decision.outcomes.iter().any(is_patch);
         let changed = is_patched.then(|| {
             let object = std::mem::take(&mut decision.object);
@@ -90,6 +133,12 @@ impl Reviewer<'_> {
         };
         ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
     }
+}
+
+/// Returns the step that could not be evaluated because of a part of the object: the innermost of the first error.
+fn blamed_step(steps: &[TraceNode]) -> Option<&TraceNode> {
+    let failed = steps.iter().find(|step| step.verdict == TraceVerdict::Error)?;
+    blamed_step(&failed.children).or_else(|| Some(failed).filter(|step| !step.subject.is_empty()))
 }
 
 /// Returns whether the outcome changed the object.

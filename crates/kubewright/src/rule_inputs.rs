@@ -1,5 +1,7 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
+mod replaced;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use crate::review::Reviewer;
 use crate::rules;
 use crate::since;
 use crate::watch::{FileStamp, stamp};
+pub(crate) use replaced::ReplacedRules;
 
 /// How many diagnostics are shown beside results.
 const MAX_SHOWN_DIAGNOSTICS: usize = 100;
@@ -43,6 +46,8 @@ pub(crate) struct RuleInputs {
     folders: Vec<(PathBuf, Option<FileStamp>)>,
     /// What was wrong before the manifests were looked for.
     opened_with: Vec<Diagnostic>,
+    /// The files that were read for rules, if those of one do not change how those of others work.
+    separable: Option<Vec<String>>,
 }
 
 impl RuleInputs {
@@ -63,6 +68,7 @@ impl RuleInputs {
         }
         let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
+        let separable = loaded.is_separable.then_some(loaded.names);
         let chosen =
             rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
                 // The missing rule may be one that did not compile.
@@ -100,6 +106,7 @@ impl RuleInputs {
             fixed_paths,
             folders,
             opened_with,
+            separable,
         })
     }
 

@@ -17,7 +17,7 @@ use kubewright_report::suppression::matches_name;
 use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::suggest::{did_you_mean, nearest_misspelling};
-use kubewright_value::{Document, Text};
+use kubewright_value::{Document, Step, Text};
 
 use crate::arguments::{RuleArguments, RuleOptions, RuleSelection, severity_of_rule};
 use crate::codes::{self, NOTHING_FOUND};
@@ -41,6 +41,51 @@ pub(crate) struct LoadedRuleFiles {
     pub(crate) references: usize,
     /// How many files hold rules, patterns or references, or something that is wrong.
     pub(crate) files: usize,
+    /// The names of all files that were read for rules.
+    pub(crate) names: Vec<String>,
+    /// Whether no document changes how rules of other files work, as exceptions and bindings do.
+    pub(crate) is_separable: bool,
+}
+
+/// Rules of a few files, which are independent of all others.
+pub(crate) struct SeparateRules {
+    /// The rules.
+    pub(crate) rules: Vec<Rule>,
+    /// What is wrong with them.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads and compiles the rules of `inputs` alone; nothing where documents in them change how other rules work.
+pub(crate) fn load_separate_rules(
+    inputs: &[files::Input],
+    arguments: &RuleArguments,
+    namespace: Option<&str>,
+) -> Option<SeparateRules> {
+    let mut diagnostics = Vec::new();
+    let documents = files::read_documents(inputs, &mut diagnostics);
+    let dialects = kubewright_dialects::all_dialects(&dialect_options(&arguments.options, namespace));
+    if !are_separable(&dialects, &documents) {
+        return None;
+    }
+    let loaded = kubewright_dialects::load_documents(&dialects, &documents);
+    diagnostics.extend(loaded.diagnostics);
+    let is_named = |diagnostic: &Diagnostic| arguments.rules.contains(&diagnostic.location.source.name);
+    diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
+    Some(SeparateRules { rules: loaded.rules, diagnostics })
+}
+
+/// Returns whether no document changes how rules of other files work.
+fn are_separable(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> bool {
+    let is_auxiliary = |document: &Document| {
+        let is_of_dialect = dialects.iter().any(|dialect| dialect.is_auxiliary(document));
+        let is_list = document.value.str_at(&["kind"]).ends_with("List");
+        is_of_dialect
+            || is_list
+            || kubewright_dialects::is_exception_document(document)
+            || References::is_one(document)
+            || traits::is_trait_resource(document)
+    };
+    !documents.iter().any(is_auxiliary)
 }
 
 /// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
@@ -67,6 +112,7 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
         diagnostics.push(problem.help("an exception is a document such as a PolicyException"));
     }
     let dialects = kubewright_dialects::all_dialects(&options);
+    let is_separable = options.exceptions.is_empty() && are_separable(&dialects, &documents);
     let loaded = kubewright_dialects::load_documents(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let mut named: BTreeSet<String> = documents
@@ -111,6 +157,8 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
         patterns,
         references,
         files: names.iter().filter(|name| named.contains(*name)).count(),
+        names,
+        is_separable,
     }
 }
 
@@ -269,6 +317,18 @@ pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> St
         }
         NamespaceScope::Any => format!("it is about other objects ({})", rule.location),
     }
+}
+
+/// Returns the path in the object of what puts it out of the scope of `rule`.
+pub(crate) fn out_of_scope_subject(rule: &Rule, request: &AdmissionRequest) -> Vec<Step> {
+    let keys: &[&str] = match (&rule.scope.kinds, &rule.scope.namespaces) {
+        (KindScope::Named(kinds), _) if !kinds.contains(&request.kind.kind) => &["kind"],
+        (_, NamespaceScope::Named(_)) if rule.scope.operations.contains(request.operation) => {
+            &["metadata", "namespace"]
+        }
+        _ => &["metadata", "name"],
+    };
+    keys.iter().map(|key| Step::from(*key)).collect()
 }
 
 /// Returns the kind that `kind` is a misspelling of: that of the object, or one that is known; nothing for a known kind.

@@ -138,6 +138,14 @@ impl Suppressions {
         ignores
     }
 
+    /// Returns whether there is a baseline, or an ignore in a manifest.
+    pub(crate) fn is_used(&self) -> bool {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ignores = files.values().any(|file| !file.comments.is_empty() || !file.mistakes.is_empty());
+        let expired = self.expired.lock().unwrap_or_else(PoisonError::into_inner);
+        self.baseline.is_some() || has_ignores || !expired.is_empty()
+    }
+
     /// Forgets the comments of a file, which is read again.
     pub(crate) fn forget_file(&self, name: &str) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).remove(name);

@@ -97,7 +97,7 @@ pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Ve
         );
         warnings.push(
             Diagnostic::new(&code::AUTOGEN_OFF, message, document.locate(&off.path)).label(off.reason).help(
-                "see the page; if this is intended, set `pod-policies.kyverno.io/autogen-controllers: none`",
+                "match the controllers by name, or move the filter into `preconditions`; if this is intended, set `pod-policies.kyverno.io/autogen-controllers: none`",
             ),
         );
     }

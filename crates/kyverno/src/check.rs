@@ -21,8 +21,9 @@ pub(super) use variables::{VariableUse, check_variables, each_text};
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Code, Diagnostic};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_golib::glob;
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Document, Limits, Step, Text, Value};
 
 use super::diagnostics as code;
@@ -90,7 +91,9 @@ pub(super) fn unfitting(
         let item = child_path(&list, index);
         let Some((_, names)) = known.iter().find(|(name, _)| name == policy) else {
             let message = format!("there is no policy `{policy}`");
-            let help = "a Policy in a namespace is named `namespace/name`";
+            let near = nearest_word(policy, known.iter().map(|(name, _)| name.as_str()));
+            let named = || "a Policy in a namespace is named `namespace/name`".to_owned();
+            let help = near.map_or_else(named, did_you_mean);
             findings.at(&code::EXCEPTION_FITS_NOTHING, &child_path(&item, "policyName"), message, help);
             continue;
         };

@@ -325,9 +325,9 @@ impl MatchEntry {
             let holds = clause.holds(asked, evaluation);
             notes.say(|| TraceNote {
                 found: clause.found(asked, evaluation),
-                subject: clause.subject(evaluation.request),
+                subject: clause.subject(asked, evaluation.request),
                 help: match &holds {
-                    Ok(false) => clause.help(evaluation),
+                    Ok(false) => clause.help(asked, evaluation),
                     _ => String::new(),
                 },
                 ..TraceNote::new(clause.what.clone(), verdict_of(&holds), clause.path.clone())

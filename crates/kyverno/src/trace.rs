@@ -87,6 +87,7 @@ impl NearException {
             found: format!("it names {named}; this rule is `{}`", self.rule),
             verdict: Seen::No,
             elsewhere: Some(self.location.clone()),
+            subject: vec!["kind".into()],
             help: format!("add `{}` to its `ruleNames`{others}", self.rule),
             ..TraceNote::default()
         }

@@ -168,7 +168,10 @@ impl ModRuleCompiler<'_> {
         };
         let action = match source.rule_type? {
             RuleType::Patch => ModRuleAction::Patch(operations),
-            RuleType::Reject => ModRuleAction::Reject { message: message.map(Box::new) },
+            RuleType::Reject => ModRuleAction::Reject {
+                message: message.map(Box::new),
+                location: source.reject_message.as_ref().map(|text| self.document.locate(&text.path)),
+            },
         };
         let reach = reach?;
         let header = RuleHeader {

@@ -11,7 +11,7 @@ use kubewright_golib::regex::Regex;
 use kubewright_jsonpath::{
     self as jsonpath, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
 };
-use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
+use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value, json};
 
 use super::hint;
 use super::source::MatchFor;
@@ -73,6 +73,9 @@ impl WantedText {
         self.unquoted.iter().chain([&self.written])
     }
 }
+
+/// The limits of finding out which value a criterion is not met by.
+const EXPLANATION_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
 /// The result of a criterion.
 #[derive(Debug)]
@@ -190,7 +193,8 @@ impl CompiledCriterion {
 
     /// Returns the line of a trace for a finding.
     pub(super) fn describe(&self, finding: &CriterionResult<'_>, view: &Value) -> TraceNode {
-        let reach = hint::follow_keys(&self.text, view);
+        let mut reach = hint::follow_keys(&self.text, view);
+        let blamed = if finding.is_met { None } else { self.blamed(view) };
         let found = match &finding.error {
             Some(error) => format!("error: {error}"),
             None => show_item(&finding.found),
@@ -200,16 +204,35 @@ impl CompiledCriterion {
             (_, true) => TraceVerdict::Yes,
             (_, false) => TraceVerdict::No,
         };
+        let mut wanted = self.wanted(finding);
+        if let Some((path, value)) = blamed {
+            reach.reached = path;
+            wanted = format!("{wanted}: {} does not", TraceNode::show(&value));
+        }
+        if self.is_negated && !finding.is_met {
+            wanted = format!("{wanted}, and `negate` wants the opposite");
+        }
         TraceNode {
             what: self.text.clone(),
             found,
-            wanted: self.wanted(finding),
+            wanted,
             verdict,
             location: Some(self.location.clone()),
             subject: reach.reached,
             help: if finding.is_met { String::new() } else { reach.help },
             ..TraceNode::default()
         }
+    }
+
+    /// Returns the first of several values that does not pass where all must, and its path.
+    fn blamed(&self, view: &Value) -> Option<(Vec<Step>, Value)> {
+        let path = self.path.as_ref().filter(|_| self.match_for == MatchFor::All && !self.is_negated)?;
+        let mut budget = Budget::new(EXPLANATION_LIMITS);
+        let items = path.places(view, &mut budget).ok().filter(|items| items.len() > 1)?;
+        let fails =
+            |value: &Value, budget: &mut Budget| self.passes_alone(value, budget).is_ok_and(|passes| !passes);
+        let (path, value) = items.into_iter().find(|(_, value)| fails(value, &mut budget))?;
+        Some((path, value.clone()))
     }
 
     fn wanted(&self, finding: &CriterionResult<'_>) -> String {

@@ -58,7 +58,11 @@ pub(super) enum ClusterTargets {
 /// The action of the rule.
 pub(super) enum ModRuleAction {
     Patch(Vec<CompiledOperation>),
-    Reject { message: Option<Box<GoTemplate>> },
+    Reject {
+        message: Option<Box<GoTemplate>>,
+        /// Where the message is written.
+        location: Option<Location>,
+    },
 }
 
 /// One item of `patch`.
@@ -84,16 +88,16 @@ const REJECTED_MESSAGE: &str = "rejected";
 impl RuleProgram for ModRuleProgram {
     fn message(&self) -> &str {
         match &self.action {
-            ModRuleAction::Reject { message: Some(message) } => message.text(),
-            ModRuleAction::Reject { message: None } => REJECTED_MESSAGE,
+            ModRuleAction::Reject { message: Some(message), .. } => message.text(),
+            ModRuleAction::Reject { message: None, .. } => REJECTED_MESSAGE,
             ModRuleAction::Patch(_) => "",
         }
     }
 
     fn denial(&self, message: &str, request: &AdmissionRequest) -> Option<String> {
         match &self.action {
-            ModRuleAction::Reject { message: Some(_) } => Some(self.said(message, request)),
-            ModRuleAction::Reject { message: None } => Some(self.key(request)),
+            ModRuleAction::Reject { message: Some(_), .. } => Some(self.said(message, request)),
+            ModRuleAction::Reject { message: None, .. } => Some(self.key(request)),
             ModRuleAction::Patch(_) => None,
         }
     }
@@ -146,8 +150,9 @@ impl RuleProgram for ModRuleProgram {
                 *object = view.into_object();
                 Ok(self.patched(object, patched?, evaluation))
             }
-            ModRuleAction::Reject { message } => {
-                Ok(self.reject(message.as_deref(), &ObjectView::new(object.clone(), references), evaluation))
+            ModRuleAction::Reject { message, location } => {
+                let view = ObjectView::new(object.clone(), references);
+                Ok(self.reject((message.as_deref(), location.as_ref()), &view, evaluation))
             }
         }
     }
@@ -232,7 +237,7 @@ impl ModRuleProgram {
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
             evaluation
                 .tracer
-                .say(|| operation_node(operation, origin, changes.binary_search(&number).is_ok()));
+                .say(|| operation_node(operation, (origin, target), changes.binary_search(&number).is_ok()));
         }
         Ok(PatchResult { rendered, changes, annotation })
     }
@@ -268,7 +273,7 @@ impl ModRuleProgram {
 
     fn reject(
         &self,
-        template: Option<&GoTemplate>,
+        (template, written): (Option<&GoTemplate>, Option<&Location>),
         view: &ObjectView,
         evaluation: &mut Evaluation<'_>,
     ) -> Effect {
@@ -297,12 +302,13 @@ impl ModRuleProgram {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
+        let location = written.filter(|_| has_no_value).cloned();
         if has_no_value {
-            let help = NO_VALUE_HELP.to_owned();
+            let help = no_value_help(template, &view.value).0;
             evaluation.reason = Some(Box::new(OutcomeReason { help, ..OutcomeReason::default() }));
         }
         let template = template.map_or(REJECTED_MESSAGE, GoTemplate::text).into();
-        Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
+        Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location }
     }
 }
 
@@ -443,23 +449,43 @@ const NO_VALUE: &str = "<no value>";
 /// What to do about a key that is not there.
 const NO_VALUE_HELP: &str = "the template reads a key that is not there; `default` of Sprig gives it a value";
 
+/// Returns which key a template reads that is not there, and how far the path of it leads in `target`.
+fn no_value_help(template: Option<&GoTemplate>, target: &Value) -> (String, Vec<Step>) {
+    match template.and_then(|template| hint::missing_template_field(template.text(), target)) {
+        Some(missing) => (missing.help, missing.reached),
+        None => (NO_VALUE_HELP.to_owned(), Vec::new()),
+    }
+}
+
 /// Returns the steps of a pointer; a number is taken for an index.
 fn pointer_steps(pointer: &Pointer) -> Vec<Step> {
     let step = |token: &Text| token.parse().map_or_else(|_| Step::Key(token.clone()), Step::Index);
     pointer.tokens().iter().map(step).collect()
 }
 
-fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
+fn operation_node(
+    operation: &JsonPatchOperation,
+    (origin, target): (&CompiledOperation, &Value),
+    is_change: bool,
+) -> TraceNode {
     let value = match operation {
         JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. } => {
             TraceNode::show(value)
         }
         _ => String::new(),
     };
-    let has_no_value = value.contains(NO_VALUE);
+    let (help, mut subject) = match &origin.value {
+        PatchValue::Template { template, .. } if value.contains(NO_VALUE) => {
+            no_value_help(Some(template), target)
+        }
+        _ => (String::new(), Vec::new()),
+    };
+    if !help.is_empty() && subject.is_empty() {
+        subject = pointer_steps(operation.path());
+    }
     TraceNode {
-        help: if has_no_value { NO_VALUE_HELP.to_owned() } else { String::new() },
-        subject: if has_no_value { pointer_steps(operation.path()) } else { Vec::new() },
+        help,
+        subject,
         what: format!("{} {}", operation.name(), operation.path()),
         found: value,
         wanted: if is_change { String::new() } else { "is so already".to_owned() },

@@ -41,6 +41,32 @@ pub(super) fn follow_keys(path: &str, object: &Value) -> PathReach {
     PathReach { reached, help: String::new() }
 }
 
+/// A field that a template reads and the object does not have.
+pub(super) struct MissingTemplateField {
+    /// The path to the last part of it that is there.
+    pub(super) reached: Vec<Step>,
+    /// Which field it is, and what to do.
+    pub(super) help: String,
+}
+
+/// Returns the first field below `.Target` that the text of a template reads and `target` does not have.
+pub(super) fn missing_template_field(template: &str, target: &Value) -> Option<MissingTemplateField> {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    template.split(".Target").skip(1).find_map(|rest| {
+        let end = rest.find(|c: char| !is_path(c)).unwrap_or(rest.len());
+        let path = rest.get(..end)?.trim_end_matches('.');
+        let reach = follow_keys(path, target);
+        let remedy = match reach.help.ends_with('?') {
+            true => "",
+            false => "; `default` of Sprig gives it a value",
+        };
+        (!reach.help.is_empty()).then(|| MissingTemplateField {
+            help: format!("the template reads `.Target{path}`, and {}{remedy}", reach.help),
+            reached: reach.reached,
+        })
+    })
+}
+
 /// Returns what the items of the list have under `name`, where a filter selects none of them.
 pub(super) fn names_of_items(list: &Value) -> String {
     let items = list.as_array().unwrap_or_default();

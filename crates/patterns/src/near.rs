@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use kubewright_graph::{Graph, GraphNode, Id, Sort};
 use kubewright_k8s::{LabelRequirement, LabelSelector};
+use kubewright_value::suggest::edit_distance;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::criteria::Basis;
@@ -63,6 +64,15 @@ pub enum MissReason {
     Edge,
     /// There is such an edge, but the criteria do not hold.
     Criteria,
+    /// Both have such an edge, and with different objects: the first is that of the leader.
+    Apart {
+        /// The neighbour of the leader.
+        own: Id,
+        /// The neighbour of the object.
+        theirs: Id,
+        /// The type of the edges.
+        relationship: Text,
+    },
 }
 
 /// A label that is not as a selector wants it.
@@ -106,7 +116,10 @@ pub fn near_misses(
         Some(found) => found,
         None => match search.by_edges(leader, budget)? {
             Some(found) => found,
-            None => return Ok(None),
+            None => match search.by_neighbours(leader, budget)? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
         },
     };
     found.near.truncate(most);
@@ -202,6 +215,46 @@ impl NearMissSearch<'_> {
             |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
         let looked_at = self.candidates().filter(is_here).count();
         Ok((!near.is_empty()).then(|| self.nearest(looked_at, near)))
+    }
+
+    /// Looks for objects whose neighbours are called nearly as those of the leader, where both must have one in common.
+    fn by_neighbours(&self, leader: Id, budget: &mut Budget) -> Result<Option<NearMisses>, Exhausted> {
+        let RelationshipLink::Common { types, .. } = &self.entry.link else { return Ok(None) };
+        let (mut near, mut looked_at) = (Vec::new(), 0);
+        for name in &types.names {
+            let Some(kind) = self.graph.edge_type(name) else { continue };
+            let own: Vec<Id> = self.graph.out(leader, kind).map(|edge| edge.to).collect();
+            for id in self.candidates().filter(|id| *id != leader) {
+                budget.step(1 + own.len() as u64)?;
+                let Some(node) = self.graph.node(id) else { continue };
+                if node.namespace != self.leader.namespace || self.is_left_out(node, budget)? {
+                    continue;
+                }
+                looked_at += 1;
+                let theirs = self.graph.out(id, kind).map(|edge| edge.to);
+                let pairs = theirs.flat_map(|theirs| own.iter().map(move |own| (*own, theirs)));
+                let nearest =
+                    pairs.filter_map(|pair| Some((self.distance(pair)?, pair))).min_by_key(|one| one.0);
+                if let Some((distance, (own, theirs))) = nearest {
+                    let relationship = name.clone();
+                    near.push((
+                        distance,
+                        NearMiss { id, miss: MissReason::Apart { own, theirs, relationship } },
+                    ));
+                }
+            }
+        }
+        near.compact_sort_by(|one, other| one.0.cmp(&other.0));
+        let near: Vec<NearMiss> = near.into_iter().map(|(_, near)| near).collect();
+        Ok((!near.is_empty()).then(|| self.nearest(looked_at, near)))
+    }
+
+    /// Returns how much the names of two objects of one kind differ; nothing for what is not an object.
+    fn distance(&self, (own, theirs): (Id, Id)) -> Option<usize> {
+        let (own, theirs) = (self.graph.node(own)?, self.graph.node(theirs)?);
+        let are_objects = own.sort != Sort::Virtual && theirs.sort != Sort::Virtual;
+        let is_pair = are_objects && own.kind == theirs.kind && own.name != theirs.name;
+        is_pair.then(|| edit_distance(&own.name, &theirs.name))
     }
 
     /// Returns whether an edge that leads away from the leader, or to it, leads as the pattern asks.
@@ -358,6 +411,10 @@ impl NearMisses {
             MissReason::Absent => format!("`{}` is referred to and absent", node.name),
             MissReason::Edge => format!("`{}`, but with another direction, strength or field", node.name),
             MissReason::Criteria => format!("`{}`, but the criteria do not hold", node.name),
+            MissReason::Apart { own, theirs, relationship } => {
+                let label = |id: Id| graph.node(id).map(|node| format!("{} `{}`", node.kind, node.name));
+                format!("`{}` {relationship} {} instead of {}", node.name, label(*theirs)?, label(*own)?)
+            }
         })
     }
 }

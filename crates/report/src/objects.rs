@@ -10,7 +10,7 @@ use std::time::Duration;
 use kubewright_engine::{Decision, RuleOutcome, RuleStatus, WriteVerb};
 use kubewright_k8s::{AdmissionRequest, ObjectName};
 use kubewright_patch as patch;
-use kubewright_value::{Document, Position, Text, Value};
+use kubewright_value::{Document, Location, Position, Source, Text, Value};
 
 use crate::{Annotation, AnnotationLevel, Columns, Severity};
 
@@ -92,6 +92,12 @@ impl FilePosition {
     pub fn of(document: &Document) -> Self {
         let location = document.locate(&[]);
         Self { file: Text::new(&location.source.name), position: location.position }
+    }
+
+    /// Returns it as a location, whose text is not known.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        Location { source: Source::new(self.file.as_str(), ""), position: self.position, length: 1 }
     }
 }
 

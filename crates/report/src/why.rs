@@ -7,7 +7,10 @@ use crate::{ObjectRow, OutcomeRow};
 #[must_use]
 pub fn why_command(row: &OutcomeRow, object: &ObjectRow) -> Option<String> {
     let rules = &row.rule_location.as_ref()?.source.name;
-    let is_file = object.location.position.line > 0 && object.location.file != "-" && *rules != "-";
+    let is_file = !object.kind.is_empty()
+        && object.location.position.line > 0
+        && object.location.file != "-"
+        && *rules != "-";
     is_file.then(|| {
         let rule = format!("{}/{}", row.rule.policy, row.rule.rule);
         format!(

@@ -18,7 +18,7 @@ mod source;
 mod variables;
 
 pub use cases::{AssertionResult, TraitPart, evaluate_assertion};
-pub use manifest::{Manifest, ManifestOrigin, ManifestWriter, Plane, manifest_sort_key};
+pub use manifest::{Manifest, ManifestOrigin, ManifestWriter, Plane, manifest_label, manifest_sort_key};
 pub use pipeline::{CompiledComponentType, ComponentRelease, ResourceLibrary};
 pub use render::{
     AppliedInstance, CompiledTrait, Instance, RenderOptions, Rendering, is_about_values,

@@ -185,7 +185,8 @@ impl fmt::Display for Plane {
 }
 
 /// Returns the name of `object` in messages: ``Deployment `web` ``.
-pub(crate) fn manifest_label(object: &Value) -> String {
+#[must_use]
+pub fn manifest_label(object: &Value) -> String {
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or("(no kind)");
     let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
     format!("{kind} `{}`", name.unwrap_or("(no name)"))

@@ -48,7 +48,8 @@ pub fn did_you_mean(word: impl fmt::Display) -> String {
 }
 
 /// Counts insertions, deletions, replacements and swaps of neighbours from one word to the other.
-fn edit_distance(a: &str, b: &str) -> usize {
+#[must_use]
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,11 +1,13 @@
 //! Reads the constraints of a policy or a binding.
 
+use std::sync::Arc;
+
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{Operation, Operations, kind_of_resource, resource_name};
 use kubewright_value::Text;
 
-use super::{ConstraintsSource, ResourceRule, code};
-use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
+use super::{ConstraintPlaces, ConstraintsSource, ResourceRule, code};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 use kubewright_dialect_kit::selector;
 
 /// Reads the constraints at `key`.
@@ -22,9 +24,19 @@ pub(crate) fn read_constraints<'d>(
     if let Some(policy) = reader.string(&fields, "matchPolicy") {
         reader.one_of(&policy, "matchPolicy", &[("Exact", ()), ("Equivalent", ())]);
     }
+    let rules = read_resource_rules(reader, &fields, "resourceRules");
+    let place = |key: &str| reader.document.locate_key(&child_path(&fields.path, key));
+    let named = rules.first().and_then(|rule| rule.resources.first());
+    let places = ConstraintPlaces {
+        rules: named.map_or_else(|| place("resourceRules"), |resource| reader.place(&resource.path)),
+        exclude: place("excludeResourceRules"),
+        namespaces: place("namespaceSelector"),
+        objects: place("objectSelector"),
+    };
     Some(ConstraintsSource {
         path: fields.path.clone(),
-        rules: read_resource_rules(reader, &fields, "resourceRules"),
+        places: Some(Arc::new(places)),
+        rules,
         exclude: read_resource_rules(reader, &fields, "excludeResourceRules"),
         namespace_selector: selector::read_selector(reader, &fields, "namespaceSelector"),
         object_selector: selector::read_selector(reader, &fields, "objectSelector"),

@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use kubewright_report::Severity;
 
 use super::listed::{case_formats, diagnostic_formats, listed, listed_texts, object_formats, page_names};
 use super::{
     CaseSelector, ComponentNames, ObjectArguments, ProjectArguments, RuleArguments, RuleOptions,
-    SuppressionArguments, Threshold, TraceChoice, TraitValues, parse_threshold,
+    SuppressionArguments, Threshold, TraceChoice, TraitValues, parse_severity, parse_threshold,
 };
-use crate::output::{Output, ReportContent, case_output, diagnostic_output, object_output, output_help};
+use crate::output::{
+    ChosenFormat, NamedFormat, Output, ReportContent, case_output, diagnostic_output, object_output,
+    output_help,
+};
 
 /// Runs rules on manifests and shows outcomes and changes.
 #[derive(Debug, Args)]
@@ -200,6 +204,10 @@ pub(crate) struct LintArguments {
     #[arg(long)]
     pub(crate) check_idempotent: bool,
 
+    /// Only problems of rules of at least this severity: info, low, medium, high or critical; a rule that names none is medium
+    #[arg(long, value_name = "LEVEL", value_parser = parse_severity)]
+    pub(crate) severity: Option<Severity>,
+
     /// Exit with 1 if there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
@@ -253,9 +261,9 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) objects: ObjectArguments,
 
-    /// The format of the trace
-    #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
-    pub(crate) output: TraceFormat,
+    /// tree or json, into FILE when one is named
+    #[arg(short, long, default_value = "tree", value_name = "FORMAT[=FILE]", value_parser = trace_output)]
+    pub(crate) output: TraceOutput,
 
     /// Only this object: `Kind/namespace/name` or `Kind/name`, for rules also with `*` and `?`; may be repeated
     #[arg(long = "object", value_name = "OBJECT")]
@@ -272,13 +280,37 @@ pub(crate) struct TraceArguments {
 }
 
 /// Formats of traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TraceFormat {
     /// For people.
-    #[value(alias = "table")]
     Tree,
     /// One document with stable keys.
     Json,
+}
+
+/// The `-o` of a command that shows traces.
+pub(crate) type TraceOutput = ChosenFormat<TraceFormat>;
+
+impl NamedFormat for TraceFormat {
+    fn all() -> &'static [Self] {
+        &[Self::Tree, Self::Json]
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Reads `-o` of a command that shows traces; `table` is another name of `tree`.
+pub(crate) fn trace_output(text: &str) -> Result<TraceOutput, String> {
+    let text = match text.strip_prefix("table") {
+        Some(rest) if rest.is_empty() || rest.starts_with('=') => format!("tree{rest}"),
+        _ => text.to_owned(),
+    };
+    TraceOutput::parse(&text, TraceFormat::all().iter())
 }
 
 /// Reads a percentage.

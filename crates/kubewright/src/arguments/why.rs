@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_engine::RuleStatus;
 
-use super::{ObjectArguments, RuleArguments, TraceFormat};
+use super::{ObjectArguments, RuleArguments, TraceOutput, trace_output};
 
 /// Shows what every rule says about one object, and why.
 #[derive(Debug, Args)]
@@ -12,6 +12,9 @@ Examples:
   kubewright why Deployment/shop/web rules/ -r manifests/
   kubewright why Deployment/web rules/ -r manifests/ --rule require-limits
   kubewright why 'Pod/*/web-*' policies/ -r dump.yaml --status fail,error
+  kubectl logs -n kubewright deploy/kubewright | kubewright why Deployment/shop/web --log -
+                                                     which rule refused or changed it
+  kubewright why Deployment/shop/web -r cluster:     what the Events of the cluster say about it
 
 Exit codes: 0 the object is there, whatever the rules say; 2 it is not, or bad input")]
 pub(crate) struct WhyArguments {
@@ -25,9 +28,13 @@ pub(crate) struct WhyArguments {
     #[command(flatten)]
     pub(crate) objects: ObjectArguments,
 
-    /// The format of the trace
-    #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
-    pub(crate) output: TraceFormat,
+    /// tree or json, into FILE when one is named
+    #[arg(short, long, default_value = "tree", value_name = "FORMAT[=FILE]", value_parser = trace_output)]
+    pub(crate) output: TraceOutput,
+
+    /// Also what rules did to the object in a cluster: the log of `kubewright serve`; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<String>,
 
     #[command(flatten)]
     pub(crate) choice: TraceChoice,

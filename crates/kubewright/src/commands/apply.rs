@@ -2,6 +2,7 @@
 
 mod hint;
 mod kept;
+mod rule_change;
 
 use std::time::Instant;
 

@@ -15,7 +15,7 @@ use kubewright_value::{Document, Source, Value, yaml};
 use super::detect;
 use super::render::write_differences;
 use super::trace::RuleTraceWriter;
-use crate::arguments::{CliCommand, CommandLine, DemoArguments, RuleOptions, TraceFormat};
+use crate::arguments::{CliCommand, CommandLine, DemoArguments, RuleOptions};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::fixtures::{FileWorld, OldObjects};
 use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
@@ -99,7 +99,7 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         elapsed: started.elapsed(),
     })?;
     print_dimmed(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
-    let mut writer = RuleTraceWriter::new(color.paint_output(), TraceFormat::Tree);
+    let mut writer = RuleTraceWriter::new(color.paint_output());
     for document in &objects {
         let mut report = reviewer.review(document);
         report.outcomes.retain(|row| row.rule.rule == TRACED);

@@ -22,6 +22,9 @@ use crate::rule_inputs::{print_diagnostics, require_manifests};
 pub(crate) use drawing::Drawing;
 use overlay::Overlay;
 
+/// Makes a browser load a watched page again.
+const RELOADED_META: &str = "<meta http-equiv=\"refresh\" content=\"2\">";
+
 /// Runs the command.
 ///
 /// # Errors
@@ -62,7 +65,7 @@ pub(crate) fn run_graph(
             applications_above: if is_whole { arguments.apps_above } else { usize::MAX },
             ..DrawOptions::default()
         };
-        write_drawings(&outputs, &picture, options)?;
+        write_drawings(&outputs, &picture, (options, arguments.watch))?;
     }
     // Warnings about patterns are left to `lint`.
     inputs
@@ -104,10 +107,14 @@ fn drawing_outputs(arguments: &GraphArguments) -> Result<Vec<ChosenFormat<Drawin
 fn write_drawings(
     outputs: &[ChosenFormat<Drawing>],
     picture: &Picture,
-    options: DrawOptions,
+    (options, is_watched): (DrawOptions, bool),
 ) -> Result<(), CommandFailure> {
     for output in outputs {
-        let text = output.format.draw(picture, options);
+        let mut text = output.format.draw(picture, options);
+        // A page that is opened from a file cannot ask whether the file changed.
+        if is_watched && output.format.name() == "html" {
+            text = text.replacen("<head>\n", &format!("<head>\n{RELOADED_META}\n"), 1);
+        }
         let mut target = output.writer()?;
         let written = target.write_all(text.as_bytes()).and_then(|()| target.flush());
         match &output.file {

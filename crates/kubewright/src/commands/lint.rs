@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, reading_codes};
+use kubewright_engine::{Diagnostic, Rule, reading_codes};
 use kubewright_report::text::plural;
-use kubewright_report::{LintTotals, Report, Results};
+use kubewright_report::{LintTotals, Report, Results, Severity};
+use kubewright_value::Location;
 
-use crate::arguments::LintArguments;
+use crate::arguments::{LintArguments, severity_of_rule};
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, DiagnosticCounts, TableOptions, chosen_or_table, keep_apart, keep_inputs};
@@ -27,7 +28,11 @@ pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<
     if loaded.traits + loaded.patterns + loaded.references > 0 {
         loaded.diagnostics.retain(|diagnostic| diagnostic.code != &NOTHING_FOUND);
     }
-    let all = std::mem::take(&mut loaded.diagnostics);
+    let mut all = std::mem::take(&mut loaded.diagnostics);
+    if let Some(least) = arguments.severity {
+        all.retain(|diagnostic| is_severe(diagnostic, &loaded.rules, least));
+        loaded.rules.retain(|rule| severity_of_rule(&rule.metadata.severity) >= least);
+    }
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
     keep_inputs(&outputs)?;
     let totals = LintTotals {
@@ -55,6 +60,22 @@ pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<
     } else {
         ExitStatus::Clean
     })
+}
+
+/// Returns whether a diagnostic is about a document with a rule of at least this severity, or about no rule.
+fn is_severe(diagnostic: &Diagnostic, rules: &[Rule], least: Severity) -> bool {
+    let of_document = |location: &Location| {
+        let is_start = |line: &u32| location.source.line(*line).is_some_and(|text| text.starts_with("---"));
+        let start = (1..=location.position.line).rev().find(is_start).unwrap_or(0);
+        (location.source.name.clone(), start)
+    };
+    let place = of_document(&diagnostic.location);
+    let mut severities = rules
+        .iter()
+        .filter(|rule| of_document(&rule.location) == place)
+        .map(|rule| severity_of_rule(&rule.metadata.severity))
+        .peekable();
+    severities.peek().is_none() || severities.any(|severity| severity >= least)
 }
 
 /// Returns the numbers of checked documents: `3 rules, 1 pattern`; zeros are left out.

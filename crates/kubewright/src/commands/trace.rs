@@ -5,7 +5,8 @@ mod digest;
 mod patterns;
 mod traits;
 
-pub(super) use chosen::ChosenTraces;
+pub(super) use chosen::{ChosenTraces, is_called};
+pub(super) use patterns::{are_patterns, trace_patterns};
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -18,10 +19,11 @@ use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Location, Value, json};
 
 use super::render;
-use crate::arguments::{ObjectArguments, RuleArguments, TraceArguments, TraceFormat};
+use crate::arguments::{ObjectArguments, RuleArguments, TraceArguments, TraceFormat, TraceOutput};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
-    ColorChoice, Columns, Paint, ReportWriter, shorten_visible, standard_output, trace_tree, visible,
+    ColorChoice, Columns, Paint, ReportWriter, keep_inputs, shorten_visible, standard_output, trace_tree,
+    visible,
 };
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
@@ -45,11 +47,12 @@ pub(crate) fn run_trace(
     if traits::are_traits(&arguments.rules.rules) {
         return render::run_render(&traits::rendering(arguments)?, color);
     }
-    if patterns::are_patterns(&arguments.rules.rules) {
-        return patterns::trace_patterns(arguments, color);
+    if are_patterns(&arguments.rules.rules) {
+        let given = (&arguments.rules, &arguments.objects);
+        return trace_patterns(given, &arguments.named, (color, &arguments.output));
     }
     let chosen = ChosenTraces::new(&arguments.choice, &arguments.named);
-    let traced = trace_rules(&arguments.rules, &arguments.objects, &chosen, (color, arguments.output))?;
+    let traced = trace_rules(&arguments.rules, &arguments.objects, &chosen, (color, &arguments.output))?;
     Ok(match (traced.is_incomplete, traced.has_violations) {
         (true, _) => ExitStatus::BadInput,
         (false, true) => ExitStatus::Violations,
@@ -73,11 +76,11 @@ pub(super) fn trace_rules(
     rules: &RuleArguments,
     given: &ObjectArguments,
     chosen: &ChosenTraces,
-    (color, format): (ColorChoice, TraceFormat),
+    (color, output): (ColorChoice, &TraceOutput),
 ) -> Result<TracedRules, CommandFailure> {
     let mut inputs = RuleInputs::open(rules, given)?;
     let reviewer = inputs.reviewer(Columns { all_outcomes: true, trace: true, ..Columns::default() });
-    let mut writer = RuleTraceWriter::new(color.paint_output(), format).choosing(chosen.clone());
+    let mut writer = RuleTraceWriter::open(output, color)?.choosing(chosen.clone());
     let (mut objects, mut has_violations, mut seen) = (0, false, Vec::new());
     let problems = files::stream_objects(
         &inputs.manifests,
@@ -117,6 +120,8 @@ pub(super) fn trace_rules(
 pub(super) struct OutOfScopeRule {
     rule: String,
     reason: String,
+    /// The place in the object of what excludes it.
+    place: Location,
     // Autogen rules of the same source are reported once.
     is_told: bool,
 }
@@ -131,6 +136,7 @@ pub(super) fn out_of_scope_rules(reviewer: &Reviewer<'_>, document: &Document) -
     let tell = |rule: &Arc<Rule>| OutOfScopeRule {
         rule: rule.id.to_string(),
         reason: rules::out_of_scope_reason(rule, &request),
+        place: document.locate(&rules::out_of_scope_subject(rule, &request)),
         is_told: !told.insert(spot(rule)),
     };
     outside.into_iter().map(tell).collect()
@@ -151,12 +157,22 @@ pub(super) struct RuleTraceWriter {
 }
 
 impl RuleTraceWriter {
-    /// Returns a writer of all traces to standard output.
-    pub(super) fn new(paint: Paint, format: TraceFormat) -> Self {
+    /// Returns a writer of all traces to standard output, or to the file of `output`, which has no colours.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(super) fn open(output: &TraceOutput, color: ColorChoice) -> Result<Self, CommandFailure> {
+        keep_inputs(std::slice::from_ref(output))?;
+        let paint = if output.file.is_some() { Paint::OFF } else { color.paint_output() };
+        Ok(Self { out: output.writer()?, format: *output.format, ..Self::new(paint) })
+    }
+
+    /// Returns a writer of all traces to standard output, as trees.
+    pub(super) fn new(paint: Paint) -> Self {
         Self {
             out: standard_output(),
             paint,
-            format,
+            format: TraceFormat::Tree,
             chosen: ChosenTraces { is_all: true, ..ChosenTraces::default() },
             is_first: true,
             digest: TraceDigest::default(),
@@ -194,7 +210,10 @@ impl RuleTraceWriter {
         for outside in outside.iter().filter(|_| is_asked) {
             match self.format {
                 TraceFormat::Tree if outside.is_told => {}
-                TraceFormat::Tree => self.digest.outside(&outside.rule, &outside.reason, &report.subject),
+                TraceFormat::Tree => {
+                    let object = (report.subject.as_str(), outside.place.to_string());
+                    self.digest.outside(&outside.rule, &outside.reason, object);
+                }
                 TraceFormat::Json => {
                     self.item(&out_of_scope_trace(&outside.rule, &outside.reason, report))?;
                 }
@@ -358,9 +377,26 @@ fn skip_reason(row: &OutcomeRow) -> String {
     }
     match row.message.as_str() {
         // The words of the original for any reason; the tree says which.
-        "" | "skip" => "did not apply".to_owned(),
+        "" | "skip" | CONDITIONS_NOT_MET => match unmet_step(children_of(row)) {
+            Some(step) => format!("did not apply: {} is {}", visible(&step.what), visible(&step.found)),
+            None => "did not apply".to_owned(),
+        },
+        message if message.starts_with(ANCHOR_MISMATCH) => {
+            "did not apply: a conditional anchor of its pattern does not hold".to_owned()
+        }
         message => format!("did not apply: {}", shorten_visible(message, MAX_REASON_CHARACTERS)),
     }
+}
+
+/// The message of a ValidatingAdmissionPolicy whose conditions do not hold.
+const CONDITIONS_NOT_MET: &str = "match conditions aren't met";
+
+/// How the message of a pattern begins whose conditional anchors do not hold.
+const ANCHOR_MISMATCH: &str = "conditional anchor mismatch";
+
+/// Returns the first step that is false, such as a match condition.
+fn unmet_step(steps: &[TraceNode]) -> Option<&TraceNode> {
+    steps.iter().find(|step| step.verdict == TraceVerdict::No && step.found == "false")
 }
 
 /// Returns the steps of the trace of `row`.

@@ -52,6 +52,14 @@ impl Watched {
     }
 }
 
+/// A test that fails must not leave a process behind.
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 fn new_project(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -183,5 +191,68 @@ fn watch_answers_soon_after_a_manifest_was_saved() {
     println!("{} ms from saving to the end of the output", taken.as_millis());
     // The goal is 100 ms for five times as many on an idle machine with a release build.
     assert!(taken < Duration::from_secs(10), "{taken:?}");
+    assert_eq!(watched.interrupt(), Some(0));
+}
+
+/// A policy that wants `count` replicas.
+fn replicas_policy(name: &str, count: usize) -> String {
+    format!(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {{name: {name}}}\nspec:\n  rules:\n  - name: least\n    \
+         match: {{any: [{{resources: {{kinds: [Deployment]}}}}]}}\n    validate:\n      message: more replicas\n      \
+         pattern: {{spec: {{replicas: \">={count}\"}}}}\n"
+    )
+}
+
+#[test]
+fn watch_replaces_what_changed_rules_say_and_keeps_the_rest() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("watch-rules");
+    let _ = fs::remove_dir_all(&folder);
+    for part in ["rules", "objects", ".git"] {
+        fs::create_dir_all(folder.join(part)).expect("a folder");
+    }
+    for (name, count) in [("a", 1), ("b", 3), ("c", 2)] {
+        fs::write(folder.join(format!("rules/{name}.yaml")), replicas_policy(name, count)).expect("a rule");
+    }
+    for (name, replicas) in [("one", 1), ("two", 2), ("three", 3)] {
+        let text = format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{replicas: {replicas}}}\n"
+        );
+        fs::write(folder.join(format!("objects/{name}.yaml")), text).expect("an object");
+    }
+    let report = folder.join("report.txt");
+    let watched = Watched::start(
+        &folder,
+        &["apply", "rules", "-r", "objects", "--watch", "-v", "-o", "table=report.txt"],
+    );
+    watched.status();
+    // The same table, but for the time, as that of a run that knows nothing.
+    let is_as_new = || {
+        let ran = super::kubewright_in(&folder, "apply rules -r objects -v", "");
+        let timeless = |text: &str| {
+            let lines = text.lines().map(|line| line.split("     ").next().unwrap_or_default().to_owned());
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let kept = fs::read_to_string(&report).expect("a report");
+        assert_eq!(timeless(&kept), timeless(&String::from_utf8_lossy(&ran.stdout)));
+    };
+    is_as_new();
+    save(&folder.join("rules/b.yaml"), &replicas_policy("b", 2));
+    assert!(watched.status().starts_with("1 fixed, 2 problems in all"));
+    is_as_new();
+    save(&folder.join("rules/b.yaml"), &replicas_policy("renamed", 9));
+    assert!(watched.status().starts_with("1 fixed, 3 new, 4 problems in all"));
+    is_as_new();
+    save(&folder.join("rules/b.yaml"), "a: [");
+    watched.status();
+    is_as_new();
+    save(&folder.join("rules/b.yaml"), &replicas_policy("b", 3));
+    watched.status();
+    is_as_new();
+    save(
+        &folder.join("objects/one.yaml"),
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: one, namespace: shop}\nspec: {replicas: 9}\n",
+    );
+    watched.status();
+    is_as_new();
     assert_eq!(watched.interrupt(), Some(0));
 }

@@ -48,3 +48,68 @@ fn an_exception_that_fits_has_a_place() {
     check("why-exception-apply", &format!("apply {exception}"));
     check("why-exception-trace", &format!("trace {exception}"));
 }
+
+/// Mistakes of the usual kinds, each in a file of its own, which `why` must explain with both places.
+const MISFIRES: [&str; 10] = [
+    "selector-operator",
+    "annotation-for-label",
+    "name-wildcard",
+    "deny-operator",
+    "context-default",
+    "cel-optional",
+    "modrule-matches",
+    "modrule-filter",
+    "operations",
+    "bindings",
+];
+
+#[test]
+fn misfires_show_their_cause_and_both_places() {
+    for name in MISFIRES {
+        let given = format!("why/misfires/{name}.yaml -r why/misfires/web.yaml");
+        check(&format!("misfire-{name}"), &format!("why Deployment/shop/web {given}"));
+    }
+    let exceptions = "-e why/misfires/exception-kind-exceptions.yaml";
+    let given = format!("why/misfires/exception-kind.yaml -r why/misfires/web.yaml {exceptions}");
+    check("misfire-exception-kind", &format!("why Deployment/shop/web {given}"));
+    let given = "why/misfires/pattern-veto.yaml -r why/misfires/web.yaml";
+    check("misfire-pattern-veto", &format!("why Deployment/shop/web {given}"));
+    check("misfire-pattern-veto-trace", &format!("trace {given}"));
+    check("misfire-trait-where", "trace why/misfires/trait-where.yaml -r why/misfires/web.yaml");
+    check("misfire-claims", "trace split-sidecar -r why/misfires/claims.yaml");
+}
+
+#[test]
+fn errors_of_cel_blame_the_element_in_the_table() {
+    check("misfire-cel-apply", "apply why/misfires/cel-optional.yaml -r why/misfires/web.yaml");
+    check("misfire-bindings-apply", "apply why/misfires/bindings.yaml -r why/misfires/web.yaml");
+}
+
+#[test]
+fn why_says_from_the_log_which_rule_refused_or_changed_an_object() {
+    check("why-log", "why Deployment/shop/web --log why/webhook.log");
+    check("why-log-json", "why Deployment/shop/web --log why/webhook.log -o json");
+    check("why-log-missing", "why Deployment/shop/web --log why/no-such.log");
+    check(
+        "why-log-rules",
+        "why Deployment/shop/web why/replicas.yaml -r why/deployment.yaml --log why/webhook.log",
+    );
+}
+
+#[test]
+fn lint_shows_problems_of_severe_rules_alone() {
+    check("lint-severity", "lint why/typos.yaml why/misfires/severity.yaml --severity high");
+}
+
+#[test]
+fn traces_go_to_a_file() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-file");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("trace.json");
+    let arguments = format!("trace why/replicas.yaml -r why/deployment.yaml -o json={}", file.display());
+    let ran = super::kubewright(&arguments, "");
+    assert!(ran.stdout.is_empty());
+    let written = std::fs::read_to_string(&file).expect("the file is written");
+    assert!(written.starts_with("{\"traces\": ["), "{written}");
+}

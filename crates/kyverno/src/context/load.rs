@@ -1,9 +1,12 @@
 //! Loads context entries: the query of each source, and its result.
 
-use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query as Asked, QueryAnswer, ServiceCall};
+use kubewright_engine::{
+    ApiCall, EvalError, ImageLookup, OutcomeReason, Query as Asked, QueryAnswer, ServiceCall,
+};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
+use super::super::conditions::LookedAt;
 use super::super::gotext;
 use super::super::source::RegistryCredentials;
 use super::super::template::{VariableQuery, VariableTemplate, compact_text};
@@ -369,8 +372,22 @@ fn or_default(
         (Err(unresolved), Some(default)) if unresolved.is_final() => Ok(Some(default.clone())),
         (Err(unresolved), _) => {
             let prefix = format!("failed to apply jmespath {} to variable <nil>: ", query.text());
-            Err(unresolved.within(&prefix))
+            Err(unresolved.explained(|reason| explain_entry(reason, query.text())).within(&prefix))
         }
+    }
+}
+
+/// Returns why the `jmesPath` of a variable has no value, and that a default would help.
+fn explain_entry(reason: OutcomeReason, query: &str) -> OutcomeReason {
+    if reason.text.is_empty() || !reason.help.is_empty() {
+        return reason;
+    }
+    let read = LookedAt::of(query).filter(|read| !read.is_element);
+    OutcomeReason {
+        text: format!("the variable reads `{query}`, which has no value: {}", reason.text),
+        help: "give the variable a `default`, or write `|| ''` behind its `jmesPath`".to_owned(),
+        path: read.map(|read| read.path).unwrap_or_default(),
+        ..reason
     }
 }
 

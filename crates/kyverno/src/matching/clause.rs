@@ -8,7 +8,6 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Located, child_path};
-use kubewright_dialect_kit::selector::SelectorSource;
 use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
 /// One filter.
@@ -95,7 +94,7 @@ impl Clause {
         }
         if let Some(selector) = &filter.selector {
             let test = ClauseTest::Labels(WildcardSelector::compile(selector));
-            push(test, format!("selector {}", selector_text(selector)), resources("selector"));
+            push(test, format!("selector {selector}"), resources("selector"));
         }
         if !filter.roles.is_empty() {
             let test = ClauseTest::Roles(filter.roles.clone());
@@ -112,11 +111,7 @@ impl Clause {
         }
         if let Some(selector) = &filter.namespace_selector {
             let test = ClauseTest::NamespaceLabels(WildcardSelector::compile(selector));
-            push(
-                test,
-                format!("namespaceSelector {}", selector_text(selector)),
-                resources("namespaceSelector"),
-            );
+            push(test, format!("namespaceSelector {selector}"), resources("namespaceSelector"));
         }
         clauses
     }
@@ -197,7 +192,7 @@ impl Clause {
     }
 
     /// Returns the path in the object of what the filter looks at.
-    pub(super) fn subject(&self, request: &AdmissionRequest) -> Vec<Step> {
+    pub(super) fn subject(&self, asked: ClauseInput<'_>, request: &AdmissionRequest) -> Vec<Step> {
         let keys: &[&str] = match &self.test {
             ClauseTest::Kinds(_) => &["kind"],
             ClauseTest::Names(_) => &["metadata", "name"],
@@ -210,13 +205,31 @@ impl Clause {
             | ClauseTest::ClusterRoles(_)
             | ClauseTest::Subjects(_) => &[],
         };
-        keys.iter().map(|key| Step::from(*key)).collect()
+        let unmet = match &self.test {
+            ClauseTest::Labels(selector) => selector.unmet_key(labels_of(asked.object)),
+            _ => None,
+        };
+        keys.iter().copied().chain(unmet.map(Text::as_str)).map(Step::from).collect()
     }
 
     /// Returns what to do where the filter does not hold because something is not known.
-    pub(super) fn help(&self, evaluation: &Evaluation<'_>) -> String {
+    pub(super) fn help(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
         let request = evaluation.request;
+        let has = |list: &str, key: &str| asked.object.at(&["metadata", list, key]).is_some();
         match &self.test {
+            ClauseTest::Labels(selector) => match selector.unmet_key(labels_of(asked.object)) {
+                Some(key) if !has("labels", key) && has("annotations", key) => {
+                    format!("`{key}` is an annotation of the object, and `selector` is about labels")
+                }
+                _ => String::new(),
+            },
+            ClauseTest::Annotations(wanted) => {
+                let keys = wanted.iter().filter_map(|(key, _)| key.as_exact());
+                let mut mistaken = keys.filter(|key| !has("annotations", key) && has("labels", key));
+                mistaken.next().map_or_else(String::new, |key| {
+                    format!("`{key}` is a label of the object, and `annotations` is about annotations")
+                })
+            }
             ClauseTest::NamespaceLabels(_) if !is_namespace(request) => {
                 match evaluation.namespace().ok().flatten() {
                     Some(_) => String::new(),
@@ -335,16 +348,4 @@ fn list_of_texts(texts: &[Located<Text>]) -> String {
 
 fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
-}
-
-fn selector_text(selector: &SelectorSource) -> String {
-    let expressions = selector.expressions.iter().map(|requirement| {
-        let values = requirement.values.join(", ");
-        match values.as_str() {
-            "" => format!("{} {:?}", requirement.key, requirement.operator),
-            values => format!("{} {:?} {values}", requirement.key, requirement.operator),
-        }
-    });
-    let labels = selector.labels.iter().map(|(key, value)| format!("{key}={value}"));
-    labels.chain(expressions).collect::<Vec<_>>().join(", ")
 }

@@ -9,7 +9,7 @@ use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Text, Value, json};
 
 use super::name::object_identity;
-use super::{ObjectResults, ReportResult};
+use super::{ObjectResults, ReportResult, ReportScope, ReportSource};
 use crate::Severity;
 use kubewright_value::CompactSort as _;
 
@@ -48,7 +48,18 @@ pub(super) fn report_rows(results: &ObjectResults) -> Vec<ReportRow> {
     let mut sorted: Vec<&ReportResult> = results.results.iter().collect();
     sorted.compact_sort_by(|one, other| compare_results(one, other));
     let mut rows = RowMaker::new(results.source.name(), object_identity(&results.scope));
+    rows.address = live_address(results);
     sorted.into_iter().map(|result| rows.row(result)).collect()
+}
+
+/// Returns `Kind/namespace/name` of an object in a cluster that rules judged; empty for others.
+fn live_address(results: &ObjectResults) -> String {
+    let ReportScope { kind, namespace, name, uid, .. } = &results.scope;
+    if uid.is_empty() || results.source != ReportSource::Rules {
+        return String::new();
+    }
+    let parts = [kind, namespace, name].into_iter().filter(|part| !part.is_empty());
+    parts.map(Text::as_str).collect::<Vec<_>>().join("/")
 }
 
 fn compare_results(one: &ReportResult, other: &ReportResult) -> Ordering {
@@ -70,6 +81,8 @@ pub(super) struct RowMaker<'r> {
     source: &'r str,
     /// What the report is about.
     identity: String,
+    /// The object as commands take it, if it is in a cluster and rules judge it; otherwise empty.
+    address: String,
     /// How many rows have the same id, but for their number.
     seen: HashMap<String, usize>,
 }
@@ -77,7 +90,7 @@ pub(super) struct RowMaker<'r> {
 impl<'r> RowMaker<'r> {
     /// Returns the rows of `source` about the object with this identity.
     pub(super) fn new(source: &'r str, identity: String) -> Self {
-        Self { source, identity, seen: HashMap::new() }
+        Self { source, identity, address: String::new(), seen: HashMap::new() }
     }
 
     /// Returns the row of `result`.
@@ -111,8 +124,22 @@ impl<'r> RowMaker<'r> {
         let severity = Severity::named(&result.severity.to_ascii_lowercase());
         add("severity", severity.map_or("", Severity::name), MAX_NAME_BYTES);
         row.insert("scored".into(), result.is_scored.into());
-        row.insert("properties".into(), properties_value(result, self.id(result)));
+        let mut properties = properties_value(result, self.id(result));
+        if let (Some(why), Some(properties)) = (self.why(result), properties.as_object_mut()) {
+            properties.insert("why".into(), why.into());
+        }
+        row.insert("properties".into(), properties);
         row
+    }
+
+    /// Returns the command that shows the reason of a failure, where the row does not have it.
+    fn why(&self, result: &ReportResult) -> Option<String> {
+        let is_problem = matches!(result.result, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn);
+        if !is_problem || self.address.is_empty() || !property_of(result, "why").is_empty() {
+            return None;
+        }
+        let rule = format!("{}/{}", result.policy, result.rule);
+        Some(format!("kubewright why {} --rule {} -r cluster:", self.address, rule.trim_end_matches('/')))
     }
 
     /// Returns the id of a row: the same as long as the rule gives the same verdict about the same part of the

@@ -18,7 +18,7 @@ use crate::cluster_report::{
     JudgedFinding, ObjectResults, ReportApi, ReportResult, ReportScope, ReportSource, StatusFilter,
     named_report_objects, report_name, result_of_finding, scope_of_finding,
 };
-use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, ReportedFindings, Results, Totals};
+use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, ReportedFindings, Results, Totals, why_command};
 
 /// Renders reports as objects that dashboards of a cluster read.
 pub(super) struct ClusterReportRenderer {
@@ -100,7 +100,8 @@ fn reports_text(api: ReportApi, results: &ObjectResults, name: &str) -> String {
 
 fn results_of_row(row: &ObjectRow) -> ObjectResults {
     let is_reported = |outcome: &&OutcomeRow| outcome.status != RuleStatus::Skip || outcome.is_judged;
-    let results: Vec<ReportResult> = row.outcomes.iter().filter(is_reported).map(result_of_row).collect();
+    let results: Vec<ReportResult> =
+        row.outcomes.iter().filter(is_reported).map(|outcome| result_of_row(outcome, row)).collect();
     let skip = results.iter().filter(|result| result.result == RuleStatus::Skip).count();
     ObjectResults {
         scope: scope_of_row(row),
@@ -121,11 +122,14 @@ fn scope_of_row(row: &ObjectRow) -> ReportScope {
     }
 }
 
-fn result_of_row(row: &OutcomeRow) -> ReportResult {
+fn result_of_row(row: &OutcomeRow, object: &ObjectRow) -> ReportResult {
     let mut result = ReportResult::of_rule(&row.rule, &row.metadata, &row.exceptions);
     if !row.path.is_empty() {
         result.properties.push(("path".into(), row.path.as_str().into()));
     }
+    let is_problem = matches!(row.status, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn);
+    let why = if is_problem { why_command(row, object) } else { None };
+    result.properties.extend(why.map(|why| ("why".into(), why.into())));
     ReportResult { message: row.text().into(), result: row.status, is_scored: row.is_scored, ..result }
 }
 

@@ -1,13 +1,16 @@
 //! What became of an object that could lead a pattern, as a tree of trace nodes.
 
+use std::collections::HashMap;
+
 use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_graph::{Graph, Id};
 use kubewright_patterns::{
     Candidacy, ConditionCheck, DetectionPhase, LeaderTrace, NearMisses, Pattern, PatternFinding,
     PatternFindings, TraceStep,
 };
+use kubewright_value::Location;
 
-use crate::object_label;
+use crate::{FilePosition, object_label};
 
 /// How many findings of one leader are listed.
 const MAX_FINDINGS: usize = 5;
@@ -25,6 +28,8 @@ pub struct LeaderReport<'a> {
     pub near: &'a [Option<NearMisses>],
     /// The objects.
     pub graph: &'a Graph,
+    /// Where they were read.
+    pub places: &'a HashMap<Id, FilePosition>,
 }
 
 impl LeaderReport<'_> {
@@ -52,11 +57,24 @@ impl LeaderReport<'_> {
                     } else {
                         TraceVerdict::Yes
                     },
+                    subject_location: self.place(self.trace.leader),
                     ..TraceNode::default()
                 });
             }
         }
         nodes
+    }
+
+    /// Returns where an object was read.
+    fn place(&self, id: Id) -> Option<Location> {
+        self.places.get(&id).map(FilePosition::location)
+    }
+
+    /// Returns what is near, and where the nearest object was read.
+    fn near(&self, near: &NearMisses) -> String {
+        let nearest = near.near.first().and_then(|near| self.place(near.id));
+        let place = nearest.map_or_else(String::new, |place| format!(" ({place})"));
+        format!("{}{place}", near.hint(self.graph))
     }
 
     fn step(&self, step: &TraceStep, near: &Option<NearMisses>) -> TraceNode {
@@ -78,7 +96,7 @@ impl LeaderReport<'_> {
             None => "not there".to_owned(),
         };
         let hint = near.as_ref().map(|near| TraceNode {
-            what: near.hint(self.graph),
+            what: self.near(near),
             verdict: TraceVerdict::Done,
             ..TraceNode::default()
         });
@@ -87,7 +105,8 @@ impl LeaderReport<'_> {
             found,
             wanted: relationship_note(step),
             verdict: if step.held == step.wanted { TraceVerdict::Yes } else { TraceVerdict::No },
-            location: Some(step.location.clone()).filter(|_| !scores_of(step)),
+            location: Some(step.location.clone()),
+            subject_location: self.place(self.trace.leader),
             children: hint.into_iter().collect(),
             ..TraceNode::default()
         }
@@ -145,24 +164,25 @@ fn relationship_note(step: &TraceStep) -> String {
     }
 }
 
-/// Returns what the filters of a pattern say about an object that does not lead.
+/// Returns what the filters of a pattern say about an object that does not lead, and that was read at `place`.
 #[must_use]
-pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
+pub fn candidacy_nodes(all: &[Candidacy], place: Option<&FilePosition>) -> Vec<TraceNode> {
     let one = |candidacy: &Candidacy| TraceNode {
         what: format!("may be `{}`", candidacy.role),
         verdict: if candidacy.passes { TraceVerdict::Yes } else { TraceVerdict::No },
-        children: candidacy.conditions.iter().map(condition_node).collect(),
+        children: candidacy.conditions.iter().map(|checked| condition_node(checked, place)).collect(),
         ..TraceNode::default()
     };
     all.iter().map(one).collect()
 }
 
-fn condition_node(checked: &ConditionCheck) -> TraceNode {
+fn condition_node(checked: &ConditionCheck, place: Option<&FilePosition>) -> TraceNode {
     TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
         found: seen_values(checked),
         verdict: if checked.discards { TraceVerdict::No } else { TraceVerdict::Yes },
         location: Some(checked.location.clone()),
+        subject_location: place.map(FilePosition::location),
         ..TraceNode::default()
     }
 }

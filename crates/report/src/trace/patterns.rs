@@ -129,6 +129,7 @@ fn nearest_value(nearest: &NearMisses, graph: &Graph) -> Value {
             MissReason::Absent => ("absent", &[][..]),
             MissReason::Edge => ("edge", &[][..]),
             MissReason::Criteria => ("criteria", &[][..]),
+            MissReason::Apart { .. } => ("apart", &[][..]),
         };
         let label = |difference: &LabelDifference| -> Value {
             Map::from([

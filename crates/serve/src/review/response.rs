@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{Decision, ResponseParts, RuleOutcome};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_patch as patch;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, json};
@@ -79,6 +80,9 @@ impl AdmissionResponse {
         truncate(&mut response.message, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
         truncate(&mut response.reason, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
         response.bound_warnings();
+        if !response.is_allowed {
+            response.annotations.extend(refusal_annotations(review, decision));
+        }
         if may_patch(review, decision) && !decision.object.is_same(&review.request.object) {
             response.patch = decision.patch(&review.request.object);
         }
@@ -178,6 +182,20 @@ impl AdmissionResponse {
             fits
         });
     }
+}
+
+/// How many rules an annotation of a refusal names.
+const MAX_NAMED_RULES: usize = 10;
+
+/// Returns the audit annotations of a refusal: the rules that refuse, and the command that shows why.
+fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> [(Text, Text); 2] {
+    let refusals = decision.outcomes.iter().filter(|outcome| outcome.is_refusal);
+    let rules: Vec<String> = refusals.take(MAX_NAMED_RULES).map(|outcome| outcome.rule.to_string()).collect();
+    let AdmissionRequest { kind, namespace, name, .. } = &review.request;
+    let parts = [kind.kind.as_str(), namespace, name];
+    let address: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let why = format!("kubewright why {} -r cluster:", address.join("/"));
+    [("rules".into(), rules.join(",").into()), ("why".into(), why.into())]
 }
 
 /// Returns `patch` as JSON, made one operation after the other.

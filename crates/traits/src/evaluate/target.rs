@@ -1,6 +1,7 @@
 //! The manifests that a target matches, and the reason if there are none.
 
-use kubewright_engine::{TraceVerdict, nearest_word};
+use kubewright_cel::{CelBindings, CelCost, CelReason, Val};
+use kubewright_engine::{TraceNode, TraceVerdict, nearest_word};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text, Value};
 
@@ -101,7 +102,8 @@ impl Evaluator<'_> {
         self.run.trace.add(|| TraceEntry {
             what: manifest_label(&manifest.object),
             found: match &holds {
-                Ok(holds) => format!("`where` is {holds}"),
+                Ok(true) => "`where` is true".to_owned(),
+                Ok(false) => format!("`where` is false{}", part_values(condition, &names)),
                 Err(failure) => failure.message.clone(),
             },
             wanted: String::new(),
@@ -133,6 +135,29 @@ impl Evaluator<'_> {
             verdict: TraceVerdict::NotLooked,
             location: None,
         });
+    }
+}
+
+/// Returns the values of the parts of a condition: `: a is 1, b is 2`.
+fn part_values(condition: &PlacedExpression, names: &VariableScope<'_>) -> String {
+    let bindings = CelBindings::new().with_variables(names);
+    let programs = condition.value.programs();
+    let reasons = programs.map(|(program, _)| program.explain(&bindings, &mut CelCost::default()));
+    let mut values = Vec::new();
+    reasons.for_each(|reason| collect_values(&reason, &mut values));
+    values.truncate(MAX_LISTED_MANIFESTS);
+    if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) }
+}
+
+fn collect_values(reason: &CelReason<'_>, values: &mut Vec<String>) {
+    for part in reason.children.iter().filter(|part| !part.is_constant) {
+        match &part.value {
+            Ok(value) if !matches!(value, Val::Bool(_)) => {
+                let shown = value.to_value().map(|value| TraceNode::show(&value));
+                values.extend(shown.map(|shown| format!("{} is {shown}", part.text)));
+            }
+            _ => collect_values(part, values),
+        }
     }
 }
 

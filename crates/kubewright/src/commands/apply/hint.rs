@@ -12,6 +12,8 @@ const MAX_HINTED_OBJECTS: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct WhyHint {
     object: Option<String>,
+    /// Whether that object is a Namespace, which manifests of others bring along.
+    is_namespace: bool,
     objects: usize,
     has_outcomes: bool,
 }
@@ -22,8 +24,9 @@ impl WhyHint {
         self.objects += 1;
         if row.counts.all() > row.counts.skip {
             self.has_outcomes = true;
-        } else if self.object.is_none() {
+        } else if self.object.is_none() || (self.is_namespace && row.kind != "Namespace") {
             self.object = Some(row.address());
+            self.is_namespace = row.kind == "Namespace";
         }
     }
 

@@ -1,10 +1,12 @@
 //! What a watched `apply` keeps from one run to the next: compiled rules, and the rows of files that did not change.
 //!
-//! Rows are kept only as long as nothing else can change them: the rules, exceptions and fixtures are the same files as
-//! before, and the rows of objects for which a rule asked about other manifests are made again with every change.
+//! Rows are kept only as long as nothing else can change them: the exceptions and fixtures are the same files as before,
+//! and the rows of objects for which a rule asked about other manifests are made again with every change. If files with
+//! validating rules changed, only what these rules say is replaced in the rows of the objects that they are about.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use kubewright_engine::Diagnostic;
@@ -12,12 +14,13 @@ use kubewright_files::{self as files, Input};
 use kubewright_report::ObjectRow;
 use kubewright_value::Document;
 
+use super::rule_change;
 use crate::arguments::ApplyArguments;
 use crate::failure::CommandFailure;
 use crate::fixtures::FileWorld;
 use crate::output::Output;
 use crate::review::Reviewer;
-use crate::rule_inputs::RuleInputs;
+use crate::rule_inputs::{ReplacedRules, RuleInputs};
 use crate::suppressions::Suppressions;
 use crate::watch::{FileStamp, stamp};
 
@@ -33,17 +36,21 @@ pub(super) struct KeptReviews {
     /// What the suppressions said about their baseline.
     baseline_problems: Vec<Diagnostic>,
     /// Everything but manifests that was read, as it was.
-    fixed: Vec<(std::path::PathBuf, Option<FileStamp>)>,
+    fixed: Vec<(PathBuf, Option<FileStamp>)>,
     files: HashMap<String, KeptFile>,
+    /// The rules that changed since the rows were made.
+    replaced: Option<ReplacedRules>,
 }
 
 #[derive(Default)]
-struct KeptFile {
+pub(super) struct KeptFile {
     stamp: Option<FileStamp>,
-    rows: Vec<(ObjectRow, Vec<String>)>,
+    pub(super) rows: Vec<(ObjectRow, Vec<String>)>,
+    /// The objects of the rows.
+    pub(super) documents: Vec<Document>,
     problems: Vec<Diagnostic>,
     /// Whether a rule asked about other manifests.
-    is_dependent: bool,
+    pub(super) is_dependent: bool,
 }
 
 impl KeptReviews {
@@ -54,10 +61,9 @@ impl KeptReviews {
     pub(super) fn open(arguments: &ApplyArguments) -> Result<Box<Self>, CommandFailure> {
         let said = format!("{arguments:?}");
         let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let is_same = |kept: &KeptReviews| {
-            kept.arguments == said && kept.fixed.iter().all(|(path, known)| stamp(path) == *known)
-        };
-        if let Some(mut kept) = kept.filter(|kept| is_same(kept)) {
+        if let Some(mut kept) = kept.filter(|kept| kept.arguments == said)
+            && kept.takes_up_changes(arguments)
+        {
             kept.fixed.iter().for_each(|(path, _)| files::watch_path(path));
             kept.inputs.find_again(&arguments.objects)?;
             return Ok(kept);
@@ -65,11 +71,39 @@ impl KeptReviews {
         let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
         let mut baseline_problems = Vec::new();
         let suppressions = Suppressions::open(&arguments.suppressions, &mut baseline_problems)?;
-        let baseline = arguments.suppressions.baseline.iter().map(std::path::PathBuf::from);
+        let baseline = arguments.suppressions.baseline.iter().map(PathBuf::from);
         let fixed = inputs.fixed_paths().iter().cloned().chain(baseline);
         let fixed = fixed.map(|path| (path.clone(), stamp(&path))).collect();
-        let files = HashMap::new();
-        Ok(Box::new(Self { arguments: said, inputs, suppressions, baseline_problems, fixed, files }))
+        Ok(Box::new(Self {
+            arguments: said,
+            inputs,
+            suppressions,
+            baseline_problems,
+            fixed,
+            files: HashMap::new(),
+            replaced: None,
+        }))
+    }
+
+    /// Loads rules again whose files changed; returns whether the rest of the state still holds.
+    fn takes_up_changes(&mut self, arguments: &ApplyArguments) -> bool {
+        let is_changed = |(path, known): &&(PathBuf, Option<FileStamp>)| stamp(path) != *known;
+        let changed: Vec<PathBuf> =
+            self.fixed.iter().filter(is_changed).map(|(path, _)| path.clone()).collect();
+        if changed.is_empty() {
+            return true;
+        }
+        // Ignores and prepared texts are about all outcomes of an object together.
+        let is_plain =
+            |file: &KeptFile| file.rows.iter().all(|(_, prepared)| prepared.iter().all(String::is_empty));
+        if self.suppressions.is_used() || !self.files.values().all(is_plain) {
+            return false;
+        }
+        self.replaced = self.inputs.replace_rules(&changed, &arguments.rules, &arguments.objects);
+        for (path, known) in &mut self.fixed {
+            *known = stamp(path);
+        }
+        self.replaced.is_some()
     }
 
     /// Keeps the state for the next run.
@@ -96,19 +130,29 @@ impl KeptReviews {
             made.insert(input.name(), KeptFile { stamp, ..KeptFile::default() });
         }
         let reviewer = reviewer(&self.inputs);
+        if let Some(replaced) = self.replaced.take() {
+            let others = self.files.iter_mut().filter(|(name, _)| !made.contains_key(*name));
+            let mut files: Vec<&mut KeptFile> = others.map(|(_, file)| file).collect();
+            rule_change::replace_outcomes(&mut files, &reviewer, &replaced);
+        }
         let suppressions = &self.suppressions;
         let work = |document: &Document| {
             FileWorld::forget_questions();
             let (row, prepared) = super::review((&reviewer, suppressions), document, outputs);
-            (document.source.name.clone(), row, prepared, FileWorld::was_asked())
+            (document.clone(), row, prepared, FileWorld::was_asked())
         };
-        let problems =
-            files::stream_objects(&stale, self.inputs.wanted(), work, |(name, row, prepared, asked), _| {
-                let file = made.entry(name).or_default();
+        let problems = files::stream_objects(
+            &stale,
+            self.inputs.wanted(),
+            work,
+            |(document, row, prepared, asked), _| {
+                let file = made.entry(document.source.name.clone()).or_default();
                 file.is_dependent |= asked;
+                file.documents.push(document);
                 file.rows.push((row, prepared));
                 Ok(())
-            })?;
+            },
+        )?;
         for problem in problems {
             made.entry(problem.location.source.name.clone()).or_default().problems.push(problem);
         }

@@ -7,7 +7,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
 use kubewright_report::text::plural;
 use kubewright_report::trace::node_value;
-use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering};
+use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering, manifest_label};
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::manifest_name;
@@ -67,7 +67,9 @@ fn write_trace_text(
         if node.children.is_empty() {
             writeln!(out, "  {}", paint.dim("· does nothing"))?;
         }
-        out.write_all(trace_tree(&node.children, 1, paint).as_bytes())?;
+        let mut steps = node.children.clone();
+        steps.iter_mut().for_each(|step| place_manifest(step, traced.base));
+        out.write_all(trace_tree(&steps, 1, paint).as_bytes())?;
         writeln!(out)?;
     }
     if has_failed {
@@ -101,6 +103,15 @@ fn write_trace_text(
         writeln!(out, "{}", paint.dim(&text))?;
     }
     Ok(())
+}
+
+/// Adds the places of the base manifests that steps are about.
+fn place_manifest(step: &mut TraceNode, base: &[Document]) {
+    let is_it = |document: &&Document| manifest_label(&document.value) == step.what;
+    if let Some(document) = base.iter().find(is_it) {
+        step.subject_location = Some(document.locate(&["metadata".into(), "name".into()]));
+    }
+    step.children.iter_mut().for_each(|child| place_manifest(child, base));
 }
 
 /// Returns the trace as one document, with an entry for each component.

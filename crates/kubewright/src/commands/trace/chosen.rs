@@ -90,7 +90,7 @@ fn last_part(address: &str) -> &str {
 }
 
 /// Returns whether `Kind/namespace/name` or `Kind/name` is the object; kinds are compared without regard to case.
-fn is_called(wanted: &str, [kind, namespace, name]: [&str; 3]) -> bool {
+pub(in crate::commands) fn is_called(wanted: &str, [kind, namespace, name]: [&str; 3]) -> bool {
     let parts: Vec<&str> = wanted.split('/').collect();
     let fits = |pattern: &str, text: &str| {
         glob::matches_wildcard(pattern, text, &mut Budget::default()).unwrap_or(false)

@@ -22,8 +22,8 @@ struct RuleTraces {
     /// By status: fail, error, warn, pass, skip.
     counts: [usize; 5],
     shown: usize,
-    /// Why objects are out of scope, and how many, with the first of them.
-    outside: Vec<(String, usize, String)>,
+    /// Why objects are out of scope, and how many, with the first of them and the place of what excludes it.
+    outside: Vec<(String, usize, (String, String))>,
 }
 
 const STATUSES: [RuleStatus; 5] =
@@ -62,11 +62,11 @@ impl TraceDigest {
     }
 
     /// Counts an object that is out of the scope of a rule.
-    pub(super) fn outside(&mut self, rule: &str, reason: &str, object: &str) {
+    pub(super) fn outside(&mut self, rule: &str, reason: &str, (object, place): (&str, String)) {
         let of = self.of(rule);
         match of.outside.iter_mut().find(|(known, ..)| known == reason) {
             Some((_, count, _)) => *count += 1,
-            None => of.outside.push((reason.to_owned(), 1, object.to_owned())),
+            None => of.outside.push((reason.to_owned(), 1, (object.to_owned(), place))),
         }
     }
 
@@ -94,11 +94,11 @@ impl TraceDigest {
     pub(super) fn outsiders(&self) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         for of in &self.rules {
-            for (reason, count, object) in &of.outside {
+            for (reason, count, (object, place)) in &of.outside {
                 lines.push(match count {
                     1 => (
                         format!("{}  on {}", visible(&of.rule), visible(object)),
-                        format!("out of scope: {reason}"),
+                        format!("out of scope: {reason}   {}", visible(place)),
                     ),
                     count => {
                         let objects = plural(*count, "object");

@@ -18,17 +18,20 @@ use kubewright_report::trace::{LeaderReport, candidacy_nodes};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Document, Value};
 
-use crate::arguments::{TraceArguments, TraceFormat};
+use crate::arguments::{ObjectArguments, RuleArguments, TraceFormat, TraceOutput};
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, trace_tree, visible};
+use crate::output::{ColorChoice, Paint, ReportWriter, keep_inputs, trace_tree, visible};
 use crate::pattern_inputs::{PatternInputs, is_name_of_shipped};
 use crate::rule_inputs::print_diagnostics;
 
 /// The maximum number of near misses listed.
 const MAX_NEAR_MISSES: usize = 2;
 
+/// The maximum number of objects shown that the filter of a leader excludes.
+const MAX_EXCLUDED_LEADERS: usize = 5;
+
 /// Returns whether `paths` contain only patterns: files, or names of built-in patterns.
-pub(super) fn are_patterns(paths: &[String]) -> bool {
+pub(in crate::commands) fn are_patterns(paths: &[String]) -> bool {
     // Standard input can be read only once.
     if paths.iter().any(|path| path == "-") {
         return false;
@@ -52,27 +55,25 @@ pub(super) fn are_patterns(paths: &[String]) -> bool {
 ///
 /// # Errors
 /// When the arguments are invalid or output cannot be written.
-pub(super) fn trace_patterns(
-    arguments: &TraceArguments,
-    color: ColorChoice,
+pub(in crate::commands) fn trace_patterns(
+    (rules, objects): (&RuleArguments, &ObjectArguments),
+    names: &[String],
+    (color, output): (ColorChoice, &TraceOutput),
 ) -> Result<ExitStatus, CommandFailure> {
-    let mut inputs =
-        PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources, &arguments.objects.inputs)?;
-    inputs.only(&arguments.objects.only)?;
-    let named = arguments
-        .named
-        .iter()
-        .map(|name| find_named_objects(name, &inputs.graph))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut inputs = PatternInputs::open(&rules.rules, &objects.resources, &objects.inputs)?;
+    inputs.only(&objects.only)?;
+    keep_inputs(std::slice::from_ref(output))?;
+    let named =
+        names.iter().map(|name| find_named_objects(name, &inputs.graph)).collect::<Result<Vec<_>, _>>()?;
     let named: Vec<Id> = named.into_iter().flatten().collect();
     let mut report = PatternTraceWriter {
         graph: &inputs.graph,
         inputs: &inputs,
-        named: (!arguments.named.is_empty()).then_some(named),
+        named: (!names.is_empty()).then_some(named),
         settings: DetectionSettings { traces: true, ..DetectionSettings::default() },
-        out: standard_output(),
-        paint: color.paint_output(),
-        format: arguments.output,
+        out: output.writer()?,
+        paint: if output.file.is_some() { Paint::OFF } else { color.paint_output() },
+        format: *output.format,
         traces: Vec::new(),
         patterns: Vec::new(),
         is_first: true,
@@ -166,7 +167,14 @@ impl PatternTraceWriter<'_> {
                     .unwrap_or_default(),
                 })
                 .collect();
-            let leads = LeaderReport { pattern, trace, found, near: &near, graph: self.graph };
+            let leads = LeaderReport {
+                pattern,
+                trace,
+                found,
+                near: &near,
+                graph: self.graph,
+                places: self.inputs.places(),
+            };
             match self.format {
                 TraceFormat::Json => {
                     let place = self.inputs.position(trace.leader);
@@ -175,7 +183,7 @@ impl PatternTraceWriter<'_> {
                 TraceFormat::Tree => self.leader(&leads)?,
             }
         }
-        for id in self.named.clone().unwrap_or_default() {
+        for id in self.named.clone().unwrap_or_else(|| self.excluded(pattern, found, &mut budget)) {
             if found.trace.iter().any(|trace| trace.leader == id) {
                 continue;
             }
@@ -192,10 +200,26 @@ impl PatternTraceWriter<'_> {
         self.summary(pattern, found, &mut budget)
     }
 
+    /// Returns objects of the kinds of the leader that its filter excludes, where it leaves none over.
+    fn excluded(&self, pattern: &Pattern, found: &PatternFindings, budget: &mut Budget) -> Vec<Id> {
+        if found.leaders > 0 || self.format == TraceFormat::Json {
+            return Vec::new();
+        }
+        let mut is_excluded = |id: &Id| {
+            let all = patterns::candidacies_of(pattern, *id, self.graph, &self.settings, budget);
+            all.unwrap_or_default().iter().any(|one| one.is_leader && !one.passes)
+        };
+        self.graph.ids().filter(|id| is_excluded(id)).take(MAX_EXCLUDED_LEADERS).collect()
+    }
+
     fn leader(&mut self, leads: &LeaderReport<'_>) -> io::Result<()> {
+        let is_missing = leads.trace.steps.iter().any(|step| step.rule == "mandatory" && !step.held);
         let end = match leads.trace.phase {
-            DetectionPhase::Veto => self.paint.dim("discarded: veto"),
-            DetectionPhase::Threshold => self.paint.dim("discarded: threshold"),
+            DetectionPhase::Veto if is_missing => {
+                self.paint.dim("no match: a required relationship is missing")
+            }
+            DetectionPhase::Veto => self.paint.dim("no match: a relationship decides against it"),
+            DetectionPhase::Threshold => self.paint.dim("no match: too few points"),
             DetectionPhase::Matched => self.paint.yellow(&leads.trace.reason),
         };
         self.head(&leads.pattern.name, leads.trace.leader, &end)?;
@@ -213,7 +237,8 @@ impl PatternTraceWriter<'_> {
         };
         let end = self.paint.dim(&end);
         self.head(&pattern.name, id, &end)?;
-        self.out.write_all(trace_tree(&candidacy_nodes(all), 1, self.paint).as_bytes())
+        let nodes = candidacy_nodes(all, self.inputs.position(id));
+        self.out.write_all(trace_tree(&nodes, 1, self.paint).as_bytes())
     }
 
     fn label(&self, id: Id) -> String {

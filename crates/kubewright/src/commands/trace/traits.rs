@@ -25,6 +25,10 @@ pub(super) fn are_traits(paths: &[String]) -> bool {
 /// # Errors
 /// When a setting does not apply to traits.
 pub(super) fn rendering(arguments: &TraceArguments) -> Result<RenderArguments, CommandFailure> {
+    if arguments.output.file.is_some() {
+        return Err(CommandFailure::usage("traces of traits go to standard output")
+            .help("write them to a file with `>`"));
+    }
     let objects = &arguments.objects;
     let settings = objects.set.iter().flat_map(|setting| &setting.0);
     let set = settings.map(|(path, value)| {
@@ -48,7 +52,7 @@ pub(super) fn rendering(arguments: &TraceArguments) -> Result<RenderArguments, C
         set: set.collect::<Result<_, _>>()?,
         names: arguments.names.clone(),
         namespace: objects.namespace.clone(),
-        output: match arguments.output {
+        output: match arguments.output.format {
             TraceFormat::Tree => RenderFormat::Yaml,
             TraceFormat::Json => RenderFormat::Json,
         },
