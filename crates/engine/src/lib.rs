@@ -9,6 +9,7 @@
 mod background;
 mod cluster;
 mod decide;
+mod derived;
 mod diagnostic;
 mod dialect;
 mod fault;
@@ -32,6 +33,7 @@ pub use cluster::{
     WatchedResource, WebhookPlan, WebhookRule, policy_rules,
 };
 pub use decide::{DecisionSettings, Engine};
+pub use derived::DerivedCache;
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{FieldError, invalid_object_message};
