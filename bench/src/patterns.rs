@@ -26,7 +26,7 @@ pub fn relational() -> Result<Vec<Pattern>, String> {
 /// # Errors
 /// When none can be compiled.
 pub fn repeat_patterns(count: usize) -> Result<Vec<Pattern>, String> {
-    let texts = shipped_patterns().iter().map(|shipped| shipped.source).chain(RELATIONAL);
+    let texts = shipped_patterns().iter().map(|shipped| shipped.source()).chain(RELATIONAL);
     let known: Vec<Pattern> = texts.filter_map(|text| compile_bench_pattern(text).ok()).collect();
     if known.is_empty() {
         return Err("no pattern can be compiled".to_owned());

@@ -11,7 +11,7 @@ use kubewright_value::{Value, json};
 
 /// Each crate may depend on those of the layers before its own, never on others: no dialect depends on another one.
 const LAYERS: &[&[&str]] = &[
-    &["kubewright-value", "kubewright-controlplane"],
+    &["kubewright-value", "kubewright-packed", "kubewright-controlplane"],
     &["kubewright-k8s", "kubewright-golib", "kubewright-load"],
     &["kubewright-signatures"],
     // Languages do not know each other, except that `interpolate` is CEL inside of texts.

@@ -65,6 +65,8 @@ pub struct DecisionSettings {
     /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
     /// [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
     pub abridges_patches: bool,
+    /// Whether failures have no [reason](RuleOutcome::reason) in plain words, because nothing shows it. Errors keep theirs.
+    pub leaves_out_reasons: bool,
 }
 
 /// The fields that identify an object in a cluster, which no rule may change there.
@@ -365,8 +367,9 @@ impl<'a> DecisionRun<'a> {
             }
             Ok(Applies::OutOfScope(_)) => {}
             Err(error) => {
-                let failed = self.error_outcome(rule, error);
-                let outcome = self.shortened(attempt.traced(failed, rule));
+                let mut failed = self.error_outcome(rule, error);
+                attempt.trace_into(&mut failed, rule);
+                let outcome = self.shortened(failed);
                 self.outcomes.push(outcome);
             }
         }
@@ -405,24 +408,26 @@ impl<'a> DecisionRun<'a> {
             Ok(Effect::Each(effects)) => effects,
             effect => vec![effect],
         };
-        let each = effects.into_iter().map(|effect| self.outcome_of(rule, effect));
-        let mut outcomes: Vec<RuleOutcome> = each
-            .map(|outcome| RuleOutcome {
-                is_judged: true,
-                properties: properties.clone(),
-                reason: outcome.reason.or_else(|| reason.clone()),
-                ..outcome
-            })
-            .collect();
+        let mut outcomes: Vec<RuleOutcome> =
+            effects.into_iter().map(|effect| self.outcome_of(rule, effect)).collect();
+        for outcome in &mut outcomes {
+            outcome.is_judged = true;
+            outcome.properties = properties.clone();
+            if outcome.reason.is_none() {
+                outcome.reason = reason.clone();
+            }
+        }
         if let Some(first) = outcomes.first_mut() {
-            *first = attempt.traced(first.clone(), rule);
+            attempt.trace_into(first, rule);
         }
         outcomes
     }
 
     /// Records the outcome of a rule that does not run.
     fn record(&mut self, rule: &Rule, status: RuleStatus, message: Text, attempt: RuleAttempt) {
-        let outcome = self.shortened(attempt.traced(rule_outcome(rule, status, message), rule));
+        let mut outcome = rule_outcome(rule, status, message);
+        attempt.trace_into(&mut outcome, rule);
+        let outcome = self.shortened(outcome);
         self.outcomes.push(outcome);
     }
 
@@ -547,7 +552,10 @@ impl RuleAttempt {
 
     fn evaluation<'a>(&'a mut self, run: &DecisionRun<'a>, rule: &'a Rule) -> Evaluation<'a> {
         let world = WorldView::new(run.worlds.of(rule), rule.home.as_ref());
-        Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
+        Evaluation {
+            wants_reason: !run.settings.leaves_out_reasons,
+            ..Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
+        }
     }
 
     /// Evaluates a rule; one that does not mutate gets a copy, so that it cannot change the object. Returns what it says
@@ -568,12 +576,11 @@ impl RuleAttempt {
         (effect, OutcomeAnnotations { properties: evaluation.properties, reason: evaluation.reason })
     }
 
-    /// Returns `outcome` with the trace of the rule, if traces are kept.
-    fn traced(self, mut outcome: RuleOutcome, rule: &Rule) -> RuleOutcome {
+    /// Adds the trace of the rule to `outcome`, if traces are kept.
+    fn trace_into(self, outcome: &mut RuleOutcome, rule: &Rule) {
         if self.tracer.is_on() {
             outcome.trace = Some(Box::new(self.into_trace(rule, outcome.status, &outcome.message)));
         }
-        outcome
     }
 
     fn into_trace(mut self, rule: &Rule, status: RuleStatus, message: &str) -> TraceNode {

@@ -5,6 +5,7 @@ use std::fmt;
 use kubewright_value::{Location, ParseProblem, ParseProblemKind, Text, Value};
 
 use kubewright_k8s::ObjectName;
+use kubewright_packed::PackedTexts;
 
 /// A stable name for one sort of mistake, with its page.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,8 +16,17 @@ pub struct Code {
     pub title: &'static str,
     /// How bad it is.
     pub severity: DiagnosticLevel,
-    /// What it means, why it matters, how to mend it; Markdown.
-    pub page: &'static str,
+}
+
+/// The pages of all codes, packed by the build script.
+static PAGES: PackedTexts = PackedTexts::new(include_bytes!(concat!(env!("OUT_DIR"), "/pages.packed")));
+
+impl Code {
+    /// Returns what it means, why it matters and how to mend it, as Markdown.
+    #[must_use]
+    pub fn page(&self) -> &'static str {
+        PAGES.get(self.id).unwrap_or_default()
+    }
 }
 
 /// How bad a mistake is.
@@ -157,7 +167,7 @@ impl fmt::Display for Diagnostic {
 
 /// Declares a static [`Code`] for each line and one list of all of them, with the visibility written before the list.
 ///
-/// The page of a code is the file of its name in the folder `pages` of the crate, which leads to `docs/diagnostics`.
+/// The page of a code is the file of its name in `docs/diagnostics`.
 #[macro_export]
 macro_rules! codes {
     (
@@ -171,7 +181,6 @@ macro_rules! codes {
                 id: $id,
                 title: $title,
                 severity: $crate::DiagnosticLevel::$severity,
-                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/", $id, ".md")),
             };
         )*
 

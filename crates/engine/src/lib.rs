@@ -9,6 +9,7 @@
 mod background;
 mod cluster;
 mod decide;
+mod derived;
 mod diagnostic;
 mod dialect;
 mod fault;
@@ -25,13 +26,14 @@ pub use background::{
     MutateProgram,
 };
 pub use cluster::{
-    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
-    ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
-    KindOrResource, KindScopes, MissingAccess, NativeRule, Needs, NoticeKind, PolicyRule, ResourceAccess,
-    ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole, WatchedResource,
-    WebhookPlan, WebhookRule, policy_rules,
+    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, BLOCKED_ACTION, ClusterExtensions,
+    ClusterResources, ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL,
+    IgnoredNamespace, KindOrResource, KindScopes, MissingAccess, NativeRule, Needs, NoticeKind, PolicyRule,
+    ResourceAccess, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
+    WatchedResource, WebhookPlan, WebhookRule, policy_rules,
 };
 pub use decide::{DecisionSettings, Engine};
+pub use derived::DerivedCache;
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{FieldError, invalid_object_message};

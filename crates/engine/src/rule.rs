@@ -7,7 +7,9 @@ use std::sync::Arc;
 use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{AdmissionPhase, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope, Tracer, WorldView};
+use crate::{
+    AdmissionPhase, DerivedCache, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope, Tracer, WorldView,
+};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, object_title, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
@@ -234,6 +236,8 @@ pub struct Evaluation<'a> {
     pub properties: Vec<(Text, Text)>,
     /// The outcome in plain words, where the rule fails and has better ones than its message.
     pub reason: Option<Box<OutcomeReason>>,
+    /// Whether `reason` is shown.
+    pub wants_reason: bool,
 }
 
 impl<'a> Evaluation<'a> {
@@ -246,7 +250,22 @@ impl<'a> Evaluation<'a> {
         tracer: &'a mut Tracer,
         cache: &'a DecisionCache,
     ) -> Self {
-        Self { request, world, budget, tracer, cache, properties: Vec::new(), reason: None }
+        Self {
+            request,
+            world,
+            budget,
+            tracer,
+            cache,
+            properties: Vec::new(),
+            reason: None,
+            wants_reason: true,
+        }
+    }
+
+    /// Returns what rules of the decision made of objects.
+    #[must_use]
+    pub fn derived(&self) -> &'a DerivedCache {
+        &self.cache.derived
     }
 
     /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.
@@ -281,6 +300,7 @@ impl<'a> Evaluation<'a> {
 pub struct DecisionCache {
     namespace: OnceCell<QueryAnswer>,
     resource: OnceCell<Text>,
+    derived: DerivedCache,
 }
 
 /// Whether a rule applies to an object.

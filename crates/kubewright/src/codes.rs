@@ -62,7 +62,7 @@ mod tests {
     fn codes_are_unique_and_have_pages() {
         let all = all_codes();
         for code in &all {
-            assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
+            assert!(code.page().starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
         }
         let mut ids: Vec<_> = all.iter().map(|code| code.id).collect();
         ids.dedup();

@@ -190,7 +190,7 @@ pub(crate) fn is_name_of_shipped(path: &str) -> bool {
 /// Returns the patterns that ship.
 pub(crate) fn shipped() -> Vec<Document> {
     let all = patterns::shipped::shipped_patterns().iter();
-    all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source)).collect()
+    all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source())).collect()
 }
 
 fn is_pattern_called(pattern: &Pattern, names: &[String]) -> bool {

@@ -10,7 +10,7 @@ mod root;
 mod sourced;
 
 pub(super) use entry::CompiledContextEntry;
-use kubewright_engine::{EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView};
+use kubewright_engine::{DerivedCache, EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView};
 use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
@@ -29,6 +29,9 @@ pub(super) struct VariableContext<'a> {
     request: &'a AdmissionRequest,
     world: WorldView<'a>,
     budget: &'a mut Budget,
+    derived: &'a DerivedCache,
+    /// Whether a failure has a reason in plain words.
+    pub(super) wants_reason: bool,
     rule: &'a RuleId,
     object: Value,
     /// The object that a rule about others changes.
@@ -98,6 +101,8 @@ impl<'a> VariableContext<'a> {
         Self {
             request: evaluation.request,
             world: evaluation.world,
+            derived: evaluation.derived(),
+            wants_reason: evaluation.wants_reason,
             budget: evaluation.budget,
             rule,
             object: object.clone(),
@@ -338,7 +343,12 @@ impl<'a> VariableContext<'a> {
         if self.images.is_none() {
             let found = match self.is_deletion() {
                 true => Ok(None),
-                false => images::images_of_object(&self.object, self.budget),
+                // Rules of a decision ask for the images of the same object.
+                false => self.derived.get_or_derive(
+                    ("images", &self.object),
+                    self.budget,
+                    images::images_of_object,
+                ),
             };
             self.images = Some(found.map(|found| {
                 let mut images = found?;

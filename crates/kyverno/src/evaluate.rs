@@ -449,8 +449,9 @@ impl ValidateRule {
                     _ => PathOrigin::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                let text = message.clone();
-                let reason = Some(Box::new(OutcomeReason { text, ..OutcomeReason::default() }));
+                let reason = context
+                    .wants_reason
+                    .then(|| Box::new(OutcomeReason { text: message.clone(), ..OutcomeReason::default() }));
                 CheckVerdict::Fail(RuleViolation {
                     template,
                     path,

@@ -52,7 +52,7 @@ impl RuleMessage {
         &self,
         outcome: &PatternOutcome<'_>,
         context: &mut VariableContext<'_>,
-    ) -> (String, String) {
+    ) -> (String, Text) {
         let rule = &self.rule;
         let what = match outcome {
             PatternOutcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
@@ -60,11 +60,11 @@ impl RuleMessage {
             PatternOutcome::Each(failures) => failures.join(" "),
         };
         if self.written.is_empty() {
-            return (format!("validation error: {what}"), String::new());
+            return (format!("validation error: {what}"), Text::default());
         }
         if let Ok(text) = self.template.resolve_text(context) {
             let stop = if text.ends_with('.') { "" } else { "." };
-            return (format!("validation error: {text}{stop} {what}"), text.to_string());
+            return (format!("validation error: {text}{stop} {what}"), text);
         }
         let reason = match outcome {
             PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => reason,
@@ -73,7 +73,7 @@ impl RuleMessage {
         let full = format!(
             "validation error: variables substitution error in rule {rule} execution error: {reason}"
         );
-        (full, String::new())
+        (full, Text::default())
     }
 
     /// Returns the message for a denied object; `conditions` are those that denied it. A message with an unresolved

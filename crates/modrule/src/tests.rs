@@ -53,7 +53,7 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
     let text = include_str!("tests/diagnostics.yaml");
     for code in diagnostics::CODES {
         assert!(text.contains(code.id), "{} has no case", code.id);
-        assert!(code.page.starts_with(&format!("# {}: ", code.id)), "{} has no page", code.id);
+        assert!(code.page().starts_with(&format!("# {}: ", code.id)), "{} has no page", code.id);
     }
 }
 

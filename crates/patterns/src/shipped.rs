@@ -1,15 +1,30 @@
 //! The built-in patterns: each a folder `patterns/<name>` with `pattern.yaml` and its page `README.md`.
 
+use kubewright_packed::PackedTexts;
+
 /// A built-in pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shipped {
     /// Its name, which is that of its folder.
     pub name: &'static str,
-    /// The pattern as it is written.
-    pub source: &'static str,
-    /// Its page in Markdown: what it finds, why that matters and what to do.
-    pub page: &'static str,
+}
+
+static SOURCES: PackedTexts = PackedTexts::new(include_bytes!(concat!(env!("OUT_DIR"), "/patterns.packed")));
+static PAGES: PackedTexts = PackedTexts::new(include_bytes!(concat!(env!("OUT_DIR"), "/pages.packed")));
+
+impl Shipped {
+    /// Returns the pattern as it is written.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        SOURCES.get(self.name).unwrap_or_default()
+    }
+
+    /// Returns its page in Markdown: what it finds, why that matters and what to do.
+    #[must_use]
+    pub fn page(&self) -> &'static str {
+        PAGES.get(self.name).unwrap_or_default()
+    }
 }
 
 /// Returns the built-in patterns, sorted by name.
@@ -27,11 +42,7 @@ pub fn shipped_pattern(name: &str) -> Option<&'static Shipped> {
 /// One entry for each folder of `patterns/`.
 macro_rules! folders {
     ($($name:literal)*) => {
-        &[$(Shipped {
-            name: $name,
-            source: include_str!(concat!("../patterns/", $name, "/pattern.yaml")),
-            page: include_str!(concat!("../patterns/", $name, "/README.md")),
-        }),*]
+        &[$(Shipped { name: $name }),*]
     };
 }
 

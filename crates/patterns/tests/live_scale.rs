@@ -30,7 +30,7 @@ fn patterns() -> Vec<Pattern> {
         let reading = yaml::read(&Source::new("pattern.yaml", source));
         reading.documents.first().and_then(|document| compile_pattern_document(document).0)
     };
-    shipped_patterns().iter().filter_map(|shipped| read(shipped.source)).collect()
+    shipped_patterns().iter().filter_map(|shipped| read(shipped.source())).collect()
 }
 
 fn uid(kind: &str, at: usize, more: usize) -> String {

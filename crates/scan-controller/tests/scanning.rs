@@ -10,8 +10,9 @@ mod stage;
 
 use std::time::Duration;
 
+use kubewright_scan_controller::ScanPhase;
 use kubewright_value::Value;
-use stage::{Stage, policy, second_policy};
+use stage::{Scan, Stage, policy, second_policy};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -172,6 +173,58 @@ fn another_replica_takes_over_and_only_one_writes() {
     stage.within("the third one takes over", 40 * SECOND, || stage.rows("late").len() == 1);
     assert_eq!(three.metric("kubewright_leader"), 1);
     three.stop();
+}
+
+#[test]
+fn a_view_of_the_scan_follows_its_progress_its_reports_and_what_was_refused() {
+    let Some(stage) = Stage::start() else { return };
+    stage.apply(&policy("require-team", "team is missing", ""));
+    stage.namespace("shop", "{}");
+    stage.service("shop", "web", "{}");
+    let one = stage.scan("one");
+    let progress = |scan: &Scan| scan.view.progress.borrow().clone();
+    stage.within("it has judged everything", 30 * SECOND, || {
+        let seen = progress(&one);
+        // The Service of the API server too.
+        (seen.phase, seen.judged, seen.total, seen.pending) == (ScanPhase::Watching, 2, 2, 0)
+    });
+    let seen = progress(&one);
+    assert_eq!((seen.leader.as_str(), seen.is_leader), ("one", true));
+    assert!(seen.last_pass.is_some());
+    stage.within("both have reports", 10 * SECOND, || stage.reports().len() == 2);
+    let two = stage.scan("two");
+    stage.within("the other one knows who scans", 10 * SECOND, || {
+        let seen = progress(&two);
+        (seen.phase, seen.leader.as_str(), seen.is_leader) == (ScanPhase::Standby, "one", false)
+    });
+
+    let version = || *one.view.report_version.borrow();
+    let before = version();
+    stage.service("shop", "web", "{team: a}");
+    stage.within("a report that is gone is a new version", 10 * SECOND, || version() > before);
+
+    let blocked = || [&one, &two].map(|scan| scan.view.blocked.newest_first());
+    assert!(blocked().iter().all(Vec::is_empty), "{:?}", blocked());
+    stage.apply(&refusal_event("first", "Resource Blocked"));
+    stage.apply(&refusal_event("second", "Resource Passed"));
+    stage.within("both replicas know what was refused", 10 * SECOND, || {
+        blocked().iter().all(|seen| seen.iter().any(|one| one.rule == "kyverno/require-team/rule"))
+    });
+    assert!(blocked().iter().all(|seen| seen.len() == 1), "{:?}", blocked());
+    one.stop();
+    stage.within("the other one scans", 20 * SECOND, || progress(&two).is_leader);
+    two.stop();
+}
+
+/// Returns an Event as the webhook writes it.
+fn refusal_event(name: &str, action: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Event, metadata: {{name: {name}, namespace: default, annotations: {{kubewright.dev/rule: \
+         kyverno/require-team/rule}}}}, type: Warning, reason: PolicyViolation, action: {action}, message: refused, \
+         involvedObject: {{apiVersion: kyverno.io/v1, kind: ClusterPolicy, name: require-team}}, related: {{apiVersion: v1, \
+         kind: Service, namespace: shop, name: web}}, source: {{component: kubewright}}, count: 1, lastTimestamp: \
+         '2026-01-01T00:00:00Z'}}"
+    )
 }
 
 #[test]

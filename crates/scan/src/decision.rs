@@ -44,13 +44,24 @@ impl ScanRules {
     /// Decides on `object` as it is stored. Rules that would change it run apart, so that no other rule sees the changes.
     #[must_use]
     pub fn decide(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        self.decide_as(object, world, &background_settings())
+    }
+
+    /// Does what [`decide`](Self::decide) does, without the reasons in plain words, which reports do not have.
+    pub(crate) fn decide_for_reports(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        let settings = DecisionSettings { leaves_out_reasons: true, ..background_settings() };
+        self.decide_as(object, world, &settings)
+    }
+
+    fn decide_as(&self, object: &Value, world: &dyn World, settings: &DecisionSettings) -> ObjectDecision {
         let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
         let recording = RecordingWorld::new(world);
+        let decide = |engine| decide(&EngineCall { engine, request: &request, world: &recording, settings });
         let mut decision = ObjectDecision::default();
         for engine in [&self.judging, &self.changing] {
             let mut decided = match engine.rules().is_empty() {
                 true => Decision { object: object.clone(), ..nothing_decided() },
-                false => decide(engine, &request, &recording),
+                false => decide(engine),
             };
             decision.is_allowed &= decided.is_allowed;
             decision.queries.append(&mut decided.queries);
@@ -59,7 +70,7 @@ impl ScanRules {
             decision.object = decided.object;
         }
         if !self.standing.rules().is_empty() {
-            let decided = decide(&self.standing, &request, &recording);
+            let decided = decide(&self.standing);
             decision.queries.extend(decided.queries);
             let said = decided.outcomes.into_iter().map(without_writes);
             decision.outcomes = said.chain(decision.outcomes).collect();
@@ -90,32 +101,42 @@ fn nothing_decided() -> Decision {
     }
 }
 
+/// Objects are as the API server sent them.
+fn background_settings() -> DecisionSettings {
+    DecisionSettings { evaluation_mode: Some(EvaluationMode::Background), ..DecisionSettings::default() }
+}
+
+/// One question to an engine.
+#[derive(Clone, Copy)]
+struct EngineCall<'c> {
+    engine: &'c Engine,
+    request: &'c AdmissionRequest,
+    world: &'c RecordingWorld<'c>,
+    settings: &'c DecisionSettings,
+}
+
 /// Decides with all rules at once. If one of them panics, each is asked alone, so that the others are heard.
-fn decide(engine: &Engine, request: &AdmissionRequest, world: &RecordingWorld<'_>) -> Decision {
-    decide_caught(engine, request, world).unwrap_or_else(|| {
-        let mut whole = Decision { object: request.object.clone(), ..nothing_decided() };
-        for rules in engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
+fn decide(call: &EngineCall<'_>) -> Decision {
+    decide_caught(call).unwrap_or_else(|| {
+        let mut whole = Decision { object: call.request.object.clone(), ..nothing_decided() };
+        for rules in call.engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
             // The rules of a policy are asked together where that is possible: of some policies only one rule counts.
             let alone = Engine::sharing(rules.to_vec());
-            match decide_caught(&alone, request, world) {
+            match decide_caught(&EngineCall { engine: &alone, ..*call }) {
                 Some(decision) => {
                     whole.outcomes.extend(decision.outcomes);
                     whole.queries.extend(decision.queries);
                 }
-                None => rules.iter().for_each(|rule| decide_alone(rule, request, world, &mut whole)),
+                None => rules.iter().for_each(|rule| decide_alone(rule, call, &mut whole)),
             }
         }
         whole
     })
 }
 
-fn decide_alone(
-    rule: &Arc<Rule>,
-    request: &AdmissionRequest,
-    world: &RecordingWorld<'_>,
-    whole: &mut Decision,
-) {
-    match decide_caught(&Engine::sharing(vec![Arc::clone(rule)]), request, world) {
+fn decide_alone(rule: &Arc<Rule>, call: &EngineCall<'_>, whole: &mut Decision) {
+    let alone = Engine::sharing(vec![Arc::clone(rule)]);
+    match decide_caught(&EngineCall { engine: &alone, ..*call }) {
         Some(decision) => {
             whole.outcomes.extend(decision.outcomes);
             whole.queries.extend(decision.queries);
@@ -124,15 +145,9 @@ fn decide_alone(
     }
 }
 
-fn decide_caught(
-    engine: &Engine,
-    request: &AdmissionRequest,
-    world: &RecordingWorld<'_>,
-) -> Option<Decision> {
-    // Objects are as the API server sent them.
-    let settings =
-        DecisionSettings { evaluation_mode: Some(EvaluationMode::Background), ..DecisionSettings::default() };
-    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, &settings))).ok()
+fn decide_caught(call: &EngineCall<'_>) -> Option<Decision> {
+    let EngineCall { engine, request, world, settings } = *call;
+    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, settings))).ok()
 }
 
 fn panicked_outcome(rule: &Rule) -> RuleOutcome {

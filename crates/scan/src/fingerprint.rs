@@ -1,10 +1,10 @@
 //! The fingerprint of an object, by which a change that no rule can see is told from one that matters.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 
 use kubewright_value::Value;
 
-use crate::value_hash::{hash_map_without, hash_parts};
+use crate::value_hash::ValueHasher;
 
 /// Fields that the API server writes by itself whenever an object is written.
 const BOOKKEEPING_FIELDS: &[&str] = &["managedFields", "resourceVersion", "generation"];
@@ -36,18 +36,18 @@ pub(crate) struct Fingerprinter {
 impl Fingerprinter {
     /// Returns the fingerprint of `object` as far as rules that read `parts` can see it.
     pub(crate) fn fingerprint(&self, object: &Value, parts: ReadParts) -> u64 {
-        let mut hasher = self.keys.build_hasher();
+        let mut hasher = ValueHasher::new(self.keys.build_hasher());
         let Some(map) = object.as_object() else {
-            hash_parts(object, &mut hasher);
+            hasher.add(object);
             return hasher.finish();
         };
         let status: &[&str] = if parts.status { &["metadata"] } else { &["metadata", "status"] };
-        hash_map_without(map, status, &mut hasher);
+        hasher.add_map_without(map, status);
         match map.get("metadata").map(|metadata| (metadata, metadata.as_object())) {
             Some((_, Some(metadata))) if !parts.bookkeeping => {
-                hash_map_without(metadata, BOOKKEEPING_FIELDS, &mut hasher);
+                hasher.add_map_without(metadata, BOOKKEEPING_FIELDS);
             }
-            Some((metadata, _)) => hash_parts(metadata, &mut hasher),
+            Some((metadata, _)) => hasher.add(metadata),
             None => {}
         }
         hasher.finish()

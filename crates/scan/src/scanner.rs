@@ -113,7 +113,7 @@ impl Scanner {
     /// and no rule about it has changed or can see a change, no rule runs.
     #[must_use]
     pub fn judge(&self, object: &Value, cause: JudgementCause, world: &dyn World) -> Judgement {
-        self.judge_with(object, cause, || self.rules.decide(object, world))
+        self.judge_with(object, cause, || self.rules.decide_for_reports(object, world))
     }
 
     /// Returns the judgement of `object` that follows from a decision of the [rules](Self::rules) about it.

@@ -101,7 +101,7 @@ fn range_start(index: u32, count: u32) -> Option<u64> {
     u64::try_from((u128::from(index) << 64).div_ceil(count)).ok()
 }
 
-fn fnv1a_64(text: &str) -> u64 {
+pub(crate) fn fnv1a_64(text: &str) -> u64 {
     text.bytes().fold(FNV_OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
 

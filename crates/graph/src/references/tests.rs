@@ -123,6 +123,6 @@ fn what_is_shipped_has_no_mistakes() {
 #[test]
 fn every_code_has_a_page() {
     for code in super::codes() {
-        assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
+        assert!(code.page().starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
     }
 }

@@ -40,11 +40,11 @@ pub(crate) fn run_explain(arguments: &ExplainArguments) -> Result<ExitStatus, Co
 fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
     let all = codes::all_codes();
     if let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) {
-        return Ok(code.page);
+        return Ok(code.page());
     }
     let patterns = shipped::shipped_patterns();
     if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
-        return Ok(pattern.page);
+        return Ok(pattern.page());
     }
     let names = all.iter().map(|code| code.id).chain(patterns.iter().map(|pattern| pattern.name));
     let failure = CommandFailure::usage(format!("there is no diagnostic and no pattern `{name}`"));
@@ -56,7 +56,7 @@ fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
 
 /// Returns the first sentence of a pattern's page.
 fn page_first_sentence(pattern: &Shipped) -> String {
-    let lines = pattern.page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
+    let lines = pattern.page().lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
     let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     let text = paragraph.join(" ");
     text.split_once(". ").map_or(text.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()

@@ -87,11 +87,11 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
     for code in code::CODES {
         assert!(text.contains(code.id) || elsewhere.contains(&code.id), "{} has no case", code.id);
         assert!(
-            code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)),
+            code.page().starts_with(&format!("# {}: {}\n", code.id, code.title)),
             "{} has no page",
             code.id
         );
-        assert!(code.page.lines().count() > 2, "the page of {} is empty", code.id);
+        assert!(code.page().lines().count() > 2, "the page of {} is empty", code.id);
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::{EvalError, OutcomeReason};
-use kubewright_value::{Exhausted, Step, Value};
+use kubewright_value::{Exhausted, Step, Text, Value};
 
 use super::{CheckVerdict, RuleViolation, step_error};
 use crate::context::VariableContext;
@@ -60,17 +60,25 @@ impl OnePattern {
             Ok(pattern::PatternVerdict::Fail(mismatch)) => {
                 let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
                 let text = message.violated(&outcome, context);
-                CheckVerdict::Fail(self.failure(text, mismatch))
+                CheckVerdict::Fail(self.failure(text, mismatch, context.wants_reason))
             }
         }
     }
 
-    /// Returns the violation with a message, and with one without the words that Kyverno adds.
-    fn failure(&self, (message, plain): (String, String), mismatch: Mismatch) -> RuleViolation {
+    /// Returns the violation with a message, and with one without the words that Kyverno adds where it is wanted.
+    fn failure(
+        &self,
+        (message, plain): (String, Text),
+        mismatch: Mismatch,
+        wants_reason: bool,
+    ) -> RuleViolation {
         let wanted = mismatch.wanted;
-        let plain = if plain.is_empty() { NO_MATCH.to_owned() } else { plain };
+        let reason = wants_reason.then(|| {
+            let text = if plain.is_empty() { NO_MATCH.to_owned() } else { plain.to_string() };
+            Box::new(OutcomeReason { text, wanted, ..OutcomeReason::default() })
+        });
         RuleViolation {
-            reason: Some(Box::new(OutcomeReason { text: plain, wanted, ..OutcomeReason::default() })),
+            reason,
             path: mismatch.path,
             at: [self.path.as_slice(), &mismatch.at].concat(),
             ..RuleViolation::new(message)
@@ -150,7 +158,7 @@ impl AnyPattern {
         let text = message.violated(&PatternOutcome::Each(&failures), context);
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         CheckVerdict::Fail(match failed {
-            Some((pattern, mismatch)) => pattern.failure(text, mismatch),
+            Some((pattern, mismatch)) => pattern.failure(text, mismatch, context.wants_reason),
             None => RuleViolation::new(text.0),
         })
     }

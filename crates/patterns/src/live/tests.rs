@@ -25,7 +25,7 @@ fn compiled(text: &str) -> Pattern {
 }
 
 fn shipped() -> Vec<Pattern> {
-    shipped_patterns().iter().map(|shipped| compiled(shipped.source)).collect()
+    shipped_patterns().iter().map(|shipped| compiled(shipped.source())).collect()
 }
 
 #[track_caller]

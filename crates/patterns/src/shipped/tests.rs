@@ -22,7 +22,7 @@ fn every_folder_is_in_the_list_and_the_other_way_round() {
 #[test]
 fn every_pattern_compiles_without_a_diagnostic_and_is_called_as_its_folder() {
     for shipped in shipped_patterns() {
-        let reading = yaml::read(&Source::new(shipped.name, shipped.source));
+        let reading = yaml::read(&Source::new(shipped.name, shipped.source()));
         assert!(reading.problems.is_empty(), "{}: {:?}", shipped.name, reading.problems);
         let [document] = reading.documents.as_slice() else {
             panic!("{}: {} documents", shipped.name, reading.documents.len())
@@ -37,7 +37,7 @@ fn every_pattern_compiles_without_a_diagnostic_and_is_called_as_its_folder() {
 #[test]
 fn every_page_has_a_title_and_a_text() {
     for shipped in shipped_patterns() {
-        let is_page = shipped.page.starts_with("# ") && shipped.page.lines().count() > 5;
+        let is_page = shipped.page().starts_with("# ") && shipped.page().lines().count() > 5;
         assert!(is_page, "{}", shipped.name);
     }
 }
@@ -56,7 +56,7 @@ fn every_pattern_has_cases_and_a_row_in_the_index() {
     assert_eq!(rows.len(), shipped_patterns().len());
     assert!(index.contains(&format!("these {} patterns", shipped_patterns().len())));
     for shipped in shipped_patterns() {
-        let document = yaml::parse(shipped.source).expect("YAML");
+        let document = yaml::parse(shipped.source()).expect("YAML");
         let field = |name| document.str_at(&["metadata", name]);
         let row = format!("| [{0}]({0}/README.md) | {1} | ", shipped.name, field("severity"));
         let found = rows.iter().find_map(|line| line.strip_prefix(&row));

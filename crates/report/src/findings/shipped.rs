@@ -1,6 +1,7 @@
 //! Patterns that ship with the program: they have a page and no file.
 
-use kubewright_patterns::{Pattern, shipped};
+use kubewright_patterns::Pattern;
+use kubewright_patterns::shipped::{self, Shipped};
 
 /// How the source name of a shipped pattern starts.
 const SHIPPED_SOURCE_PREFIX: &str = "shipped pattern ";
@@ -8,7 +9,7 @@ const SHIPPED_SOURCE_PREFIX: &str = "shipped pattern ";
 /// Returns the page of a pattern, if it is one that ships.
 #[must_use]
 pub fn shipped_page(pattern: &Pattern) -> Option<&'static str> {
-    shipped::shipped_pattern(&pattern.name).filter(|_| is_shipped(pattern)).map(|shipped| shipped.page)
+    shipped::shipped_pattern(&pattern.name).filter(|_| is_shipped(pattern)).map(Shipped::page)
 }
 
 /// Returns the source name of the shipped pattern `name`, where other patterns have a file.

@@ -236,7 +236,7 @@ fn code_descriptor(code: &Code) -> Value {
         name: code.title,
         title: code.title,
         text: code.title,
-        help: code.page,
+        help: code.page(),
     };
     descriptor(texts).with(Severity::of_level(level), level, "")
 }

@@ -10,7 +10,7 @@ use kubewright_cluster::{Client, Config, GroupVersionResource, PatchType};
 use kubewright_controlplane::TestCluster;
 use kubewright_report::cluster_report::ReportApi;
 use kubewright_scan_controller::lease::{LeaseSettings, request_scan};
-use kubewright_scan_controller::{ScanController, ScanControllerSettings, ScanMetrics};
+use kubewright_scan_controller::{ScanController, ScanControllerSettings, ScanMetrics, ScanView};
 use kubewright_serve::{ServeSettings, Snapshot};
 use kubewright_value::{Map, Value};
 use tokio::runtime::Runtime;
@@ -254,7 +254,7 @@ impl Stage {
         let runtime = Runtime::new().expect("a runtime");
         let client = Client::new(config).expect("a client");
         let controller = runtime.block_on(async { ScanController::start(settings, client).expect("a scan") });
-        let metrics = controller.metrics();
+        let (metrics, view) = (controller.metrics(), controller.view());
         let (stop, stopped) = oneshot::channel();
         let (kill, killed) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -266,7 +266,7 @@ impl Stage {
             });
             runtime.shutdown_background();
         });
-        Scan { address: port.to_string(), metrics, stop, kill, thread }
+        Scan { address: port.to_string(), metrics, view, stop, kill, thread }
     }
 }
 
@@ -274,6 +274,8 @@ impl Stage {
 pub(crate) struct Scan {
     address: String,
     metrics: Arc<ScanMetrics>,
+    /// What pages about the scan see.
+    pub(crate) view: ScanView,
     stop: oneshot::Sender<()>,
     kill: oneshot::Sender<()>,
     thread: JoinHandle<()>,

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use kubewright_value::Value;
 
 use crate::ObjectKey;
-use crate::value_hash::{hash_map_without, hash_parts};
+use crate::value_hash::ValueHasher;
 
 /// The digest of a policy and of the documents that change how it works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,13 +24,13 @@ impl PolicyDigest {
 /// Returns the hash of what `document` says, without what the API server writes into it.
 pub(crate) fn hash_document(document: &Value) -> u64 {
     const LEFT_OUT: &[&str] = &["managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"];
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = ValueHasher::new(DefaultHasher::new());
     if let Some(map) = document.as_object() {
-        hash_map_without(map, &["metadata", "status"], &mut hasher);
+        hasher.add_map_without(map, &["metadata", "status"]);
     }
     match document.get("metadata") {
-        Some(Value::Object(metadata)) => hash_map_without(metadata, LEFT_OUT, &mut hasher),
-        Some(other) => hash_parts(other, &mut hasher),
+        Some(Value::Object(metadata)) => hasher.add_map_without(metadata, LEFT_OUT),
+        Some(other) => hasher.add(other),
         None => {}
     }
     hasher.finish()

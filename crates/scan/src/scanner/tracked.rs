@@ -58,14 +58,7 @@ const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 impl ObjectUid {
     pub(super) fn new(text: &str) -> Self {
-        let digits: String = text.chars().filter(|letter| *letter != '-').collect();
-        match u128::from_str_radix(&digits, 16) {
-            // Only if it can be written as it was.
-            Ok(number) if Self::Usual(number.to_be_bytes()).text() == text => {
-                Self::Usual(number.to_be_bytes())
-            }
-            _ => Self::Other(text.into()),
-        }
+        usual_uid(text).map_or_else(|| Self::Other(text.into()), Self::Usual)
     }
 
     pub(super) fn text(&self) -> Cow<'_, str> {
@@ -84,6 +77,24 @@ impl ObjectUid {
             }
         }
     }
+}
+
+/// Returns the number that a uid of the usual form is: 32 digits in lower case, with hyphens in the usual places.
+fn usual_uid(text: &str) -> Option<[u8; 16]> {
+    let (mut bytes, mut digits) = ([0_u8; 16], 0);
+    for (place, letter) in text.bytes().enumerate() {
+        let digit = match letter {
+            b'-' if HYPHENS.contains(&place) => continue,
+            _ if HYPHENS.contains(&place) => return None,
+            b'0'..=b'9' => letter - b'0',
+            b'a'..=b'f' => letter - b'a' + 10,
+            _ => return None,
+        };
+        let byte = bytes.get_mut(digits / 2)?;
+        *byte = *byte << 4 | digit;
+        digits += 1;
+    }
+    (digits == 32).then_some(bytes)
 }
 
 impl NameKey {

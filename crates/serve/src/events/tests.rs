@@ -37,6 +37,8 @@ fn the_same_thing_within_a_minute_is_one_event_that_counts() {
     assert!(first.is_new);
     assert_eq!(text_at(&first.object, &["message"]), "Pod shop/web refused: no");
     assert_eq!(text_at(&first.object, &["reason"]), "PolicyViolation");
+    assert_eq!(text_at(&first.object, &["action"]), "Resource Blocked");
+    assert_eq!(text_at(&first.object, &["metadata", "annotations", EVENT_RULE_ANNOTATION]), "test/shop/r");
     assert_eq!(text_at(&first.object, &["involvedObject", "apiVersion"]), "example.com/v1");
     assert_eq!(text_at(&first.object, &["involvedObject", "uid"]), "u");
     assert_eq!(text_at(&first.object, &["related", "name"]), "web");
@@ -81,6 +83,7 @@ fn different_things_are_different_events() {
     let mut reasons: Vec<_> = writes.iter().map(|write| text_at(&write.object, &["reason"])).collect();
     reasons.sort_unstable();
     assert_eq!(reasons, ["ExceptionUsed", "PolicyError", "PolicyError", "PolicyViolation"]);
+    assert_eq!(writes.iter().filter(|write| write.object.get("action").is_some()).count(), 1);
 }
 
 #[test]

@@ -240,6 +240,7 @@ fn decide_within_budget(
         deadline: deadline.map(clock::engine_deadline),
         keeps_identity: true,
         abridges_patches: true,
+        leaves_out_reasons: true,
         ..DecisionSettings::default()
     };
     let nothing = Engine::default();

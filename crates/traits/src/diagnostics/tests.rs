@@ -53,7 +53,7 @@ fn the_examples_on_the_pages_are_true() {
     for (frame, pages) in PAGES {
         for page in pages.split(' ') {
             let id = format!("KW-{page}");
-            let text = CODES.iter().find(|code| code.id == id).map_or("", |code| code.page);
+            let text = CODES.iter().find(|code| code.id == id).map_or("", |code| code.page());
             let examples: Vec<&str> =
                 text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
             assert_eq!(examples.len(), 2, "{id}");

@@ -259,7 +259,7 @@ fn traits_are_allowed_by_kind_and_name_and_instances_are_unique() {
 #[test]
 fn every_code_has_a_page_that_starts_with_it() {
     for code in crate::diagnostics::CODES {
-        assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
+        assert!(code.page().starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
     }
 }
 

@@ -34,7 +34,7 @@ fn pods(count: usize) -> Vec<Value> {
 
 #[test]
 fn a_pattern_without_budget_keeps_its_findings_and_is_tried_again() {
-    let mut live = live(vec![compiled(CROWD), compiled(shipped_patterns()[0].source)]);
+    let mut live = live(vec![compiled(CROWD), compiled(shipped_patterns()[0].source())]);
     pods(3).iter().for_each(|pod| live.insert(pod));
     assert_eq!(live.refresh(0).len(), 6);
     pods(180).iter().for_each(|pod| live.insert(pod));

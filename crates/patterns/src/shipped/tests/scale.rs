@@ -139,7 +139,7 @@ fn patterns() -> Vec<Pattern> {
         let reading = yaml::read(&Source::new("pattern.yaml", source));
         reading.documents.first().and_then(|document| compile_pattern_document(document).0)
     };
-    shipped_patterns().iter().filter_map(|shipped| read(shipped.source)).collect()
+    shipped_patterns().iter().filter_map(|shipped| read(shipped.source())).collect()
 }
 
 /// Returns how many steps it takes to look for each pattern.
