@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -11,7 +11,7 @@ export KUBEWRIGHT_CLUSTER_SKIPPED := $(CURDIR)/target/skipped
 
 test:
 	@mkdir -p target && rm -f "$(KUBEWRIGHT_CLUSTER_SKIPPED)"
-	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster chainsaw-short
+	@$(MAKE) --no-print-directory unit conformance fuzz-short page-check browser test-cluster chainsaw-short
 	@$(MAKE) --no-print-directory skipped
 
 # Layers, names and the licences of all dependencies are tests (crates/conformance/tests/architecture.rs).
@@ -181,6 +181,15 @@ static:
 	if [ $$bytes -gt $(MAX_STATIC_BYTES) ]; then echo "more than $(MAX_STATIC_BYTES) bytes"; exit 1; fi
 	target/static/kubewright --version
 	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "the binary runs without any other file"; fi
+
+# Builds the page of `kubewright ui` into ui/dist, which is committed, so that `cargo build` needs no Node.
+page:
+	cd ui && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent build
+
+# Fails when ui/dist is not what ui/src builds. Part of `test`.
+page-check:
+	@if command -v npm > /dev/null; then cd ui && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent check; \
+	else echo "SKIPPED: no npm, so ui/dist was not compared with ui/src (make page-check)"; fi
 
 # Tests the page of `graph -o html` in a browser. `test-browser` installs Chromium if it may install packages, and the
 # driver. `browser`, which is part of `test`, uses an installed Chromium.

@@ -1,0 +1,132 @@
+// A YAML editor that shows marks of the engine: diagnostics in the gutter, places of a trace, and lines that no object reached.
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic as EditorDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState, type Extension, StateEffect, StateField, type Text } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+import type { Diagnostic } from "./api";
+
+/// A line to mark: by a class, and by a note after its end.
+export interface LineMark { line: number; class: string; note: string }
+
+class NoteWidget extends WidgetType {
+  constructor(readonly text: string, readonly kind: string) { super(); }
+  override eq(other: NoteWidget): boolean { return other.text === this.text && other.kind === this.kind; }
+  override toDOM(): HTMLElement {
+    const note = document.createElement("span");
+    note.className = `line-note ${this.kind}`;
+    note.textContent = this.text;
+    return note;
+  }
+}
+
+const setMarks = StateEffect.define<LineMark[]>();
+
+const decorationsOf = (marks: LineMark[], text: Text): DecorationSet => {
+  const ranges = marks.filter((mark) => mark.line >= 1 && mark.line <= text.lines).flatMap((mark) => {
+    const line = text.line(mark.line);
+    const whole = Decoration.line({ class: mark.class }).range(line.from);
+    return mark.note === "" ? [whole] : [whole, Decoration.widget({ widget: new NoteWidget(mark.note, mark.class), side: 1 }).range(line.to)];
+  });
+  return Decoration.set(ranges, true);
+};
+
+const markField = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (marks, transaction) => {
+    let next = marks.map(transaction.changes);
+    for (const effect of transaction.effects) if (effect.is(setMarks)) next = decorationsOf(effect.value, transaction.state.doc);
+    return next;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+export const showMarks = (view: EditorView, marks: LineMark[]): void => view.dispatch({ effects: setMarks.of(marks) });
+
+const severities = { error: "error", warning: "warning", hint: "hint" } as const;
+
+/// Shows diagnostics in the gutter; `explain` opens the page of a code.
+export const showDiagnostics = (view: EditorView, diagnostics: Diagnostic[], explain: (code: string) => void): void => {
+  const { doc } = view.state;
+  const found = diagnostics.filter((one) => one.line >= 1 && one.line <= doc.lines).map((one): EditorDiagnostic => {
+    const line = doc.line(one.line);
+    const from = Math.min(line.to, line.from + Math.max(0, one.column - 1));
+    const last = one.endLine && one.endLine <= doc.lines ? doc.line(one.endLine) : line;
+    const end = one.endColumn ? Math.min(last.to, last.from + one.endColumn - 1) : wordEnd(line.text, from - line.from) + line.from;
+    return {
+      from, to: Math.max(from, end), severity: severities[one.severity as keyof typeof severities] ?? "info", message: one.message,
+      renderMessage: () => diagnosticElement(one, explain),
+    };
+  });
+  view.dispatch(setDiagnostics(view.state, found));
+};
+
+const wordEnd = (line: string, from: number): number => {
+  const rest = /^[^\s:,\]}]+/.exec(line.slice(from));
+  return from + (rest ? rest[0].length : Math.min(1, line.length - from));
+};
+
+const diagnosticElement = (one: Diagnostic, explain: (code: string) => void): HTMLElement => {
+  const whole = document.createElement("div");
+  whole.append(one.message);
+  if (one.help) {
+    const help = document.createElement("p");
+    help.className = "help";
+    help.textContent = one.help;
+    whole.append(help);
+  }
+  if (one.code) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "link";
+    button.textContent = `explain ${one.code}`;
+    button.addEventListener("click", () => explain(one.code));
+    whole.append(button);
+  }
+  return whole;
+};
+
+export interface EditorOptions {
+  label: string;
+  isReadOnly?: boolean;
+  isPlain?: boolean;
+  onChange?: (text: string) => void;
+  onCursor?: (line: number) => void;
+}
+
+const nonce = (): string => document.querySelector<HTMLMetaElement>("meta[name=style-nonce]")?.content ?? "";
+
+// Tab is not bound on purpose: it leaves the editor, as everywhere on the page.
+const extensions = (options: EditorOptions): Extension => [
+  EditorView.cspNonce.of(nonce()),
+  options.isPlain ? [] : [lineNumbers(), foldGutter(), lintGutter(), yaml(), indentOnInput(), highlightActiveLineGutter(), highlightActiveLine()],
+  history(), drawSelection(), bracketMatching(), indentUnit.of("  "), search({ top: true }), highlightSelectionMatches(),
+  syntaxHighlighting(classHighlighter),
+  keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap]),
+  markField,
+  EditorState.readOnly.of(options.isReadOnly ?? false),
+  EditorView.contentAttributes.of({ "aria-label": options.label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+  EditorView.updateListener.of((update) => {
+    if (update.docChanged) options.onChange?.(update.state.doc.toString());
+    if ((update.selectionSet || update.docChanged) && update.view.hasFocus) {
+      options.onCursor?.(update.state.doc.lineAt(update.state.selection.main.head).number);
+    }
+  }),
+];
+
+export const editorState = (text: string, options: EditorOptions): EditorState =>
+  EditorState.create({ doc: text, extensions: extensions(options) });
+
+/// Scrolls a line into the middle of its editor, without moving the focus, if it is not in view.
+export const reveal = (view: EditorView, lineNumber: number): void => {
+  if (lineNumber < 1 || lineNumber > view.state.doc.lines) return;
+  const { from } = view.state.doc.line(lineNumber);
+  const block = view.lineBlockAt(from);
+  const { scrollTop, clientHeight } = view.scrollDOM;
+  if (block.top < scrollTop + 8 || block.bottom > scrollTop + clientHeight - 24) {
+    view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  }
+};
