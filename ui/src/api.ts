@@ -14,6 +14,8 @@ export interface About {
   project: { name: string; folder: string } | null;
   cluster: { context: string; server: string } | null;
   limits: { bodyBytes: number };
+  graphSource?: "own" | null;
+  patterns?: string[];
 }
 
 export interface Outcome {

@@ -2,8 +2,13 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type About, type Example, type TextFile, get, messageOf } from "./api";
+import { Coverage } from "./Coverage";
 import { Examples } from "./Examples";
+import { Expressions } from "./Expressions";
+import { Graph } from "./Graph";
+import { Impact } from "./Impact";
 import { Panel, type PanelName } from "./panels";
+import { Reports } from "./Reports";
 import { Try } from "./Try";
 import { judge, keptDraft, load, session } from "./session";
 import { checked, decode } from "./share";
@@ -11,25 +16,32 @@ import { useStore } from "./store";
 import "./style.css";
 import "../../crates/draw/src/picture.css";
 
-type View = "try" | "expressions" | "graph" | "reports" | "coverage";
-const words: Record<View, string> = { try: "Try", expressions: "Expressions", graph: "Graph", reports: "Reports", coverage: "Coverage" };
+type View = "reports" | "try" | "impact" | "expressions" | "graph" | "coverage";
+const words: Record<View, string> = { reports: "Reports", try: "Try", impact: "Impact", expressions: "Expressions", graph: "Graph", coverage: "Coverage" };
 
-const viewOf = (fragment: string): View => (fragment in words ? fragment as View : "try");
+const isOffered: Record<View, (features: About["features"]) => boolean | undefined> = {
+  reports: (features) => features.reports, try: (features) => features.try !== false, impact: (features) => features.impact,
+  expressions: (features) => features.try !== false, graph: (features) => features.graph, coverage: (features) => features.tests,
+};
+
+/// The view that a fragment names; without one, Reports in a cluster and Try elsewhere.
+const viewOf = (fragment: string, about: About | null): View =>
+  fragment in words ? fragment as View : fragment === "" && about?.mode === "cluster" && about.features.reports ? "reports" : "try";
 
 const Page = () => {
   const about = useStore(session, (value) => value.about);
   const title = useStore(session, (value) => value.title);
-  const [view, setView] = useState<View>(viewOf(location.hash.slice(1)));
+  const [fragment, setFragment] = useState(location.hash.slice(1));
+  const view = viewOf(fragment, about);
   const [panel, setPanel] = useState<PanelName | null>(null);
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   useEffect(() => {
-    const follow = (): void => { setView(viewOf(location.hash.slice(1))); void openFragment(location.hash.slice(1)); };
+    const follow = (): void => { setFragment(location.hash.slice(1)); void openFragment(location.hash.slice(1)); };
     window.addEventListener("hashchange", follow);
     return () => window.removeEventListener("hashchange", follow);
   }, []);
   const features = about?.features ?? { try: true };
-  const views = (Object.keys(words) as View[]).filter((one) => one === "try" || one === "expressions" ? features.try !== false
-    : one === "coverage" ? features.tests : one === "reports" ? features.reports : features.graph);
+  const views = (Object.keys(words) as View[]).filter((one) => isOffered[one](features));
   return (
     <>
       <header class="top">
@@ -42,6 +54,11 @@ const Page = () => {
         <ThemeButton />
       </header>
       {view === "try" && <Try openPanel={setPanel} />}
+      {view === "expressions" && <Expressions />}
+      {view === "graph" && <Graph />}
+      {view === "reports" && <Reports />}
+      {view === "impact" && <Impact />}
+      {view === "coverage" && <Coverage />}
       {isMenuOpen && <Examples close={() => setIsMenuOpen(false)} />}
       {panel && <Panel panel={panel} close={() => setPanel(null)} />}
     </>

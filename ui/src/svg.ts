@@ -29,7 +29,9 @@ const copy = (from: Element): Element | null => {
 
 /// The picture, or null if the text is none.
 export const svgElement = (text: string): SVGSVGElement | null => {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+  // The page brings the style of pictures; a style element would be reported as a violation of the page's policy when it is parsed.
+  const plain = text.replace(/<style[^>]*>[^<]*<\/style>/g, "");
+  const parsed = new DOMParser().parseFromString(plain, "image/svg+xml");
   if (parsed.querySelector("parsererror")) return null;
   return copy(parsed.documentElement) as SVGSVGElement | null;
 };
