@@ -1,19 +1,18 @@
 // Builds the page into dist: node build.mjs [--check]
 //
-// dist is committed, so that `cargo build` needs no Node. It has index.html, each asset compressed by Brotli and by gzip under a
-// name with the hash of its content, and assets.rs, the table by which the binary embeds them. `--check` builds in memory and
-// fails when dist is outdated. It compares what the compressed files contain, because compressors differ between versions of Node.
+// dist is committed, so that `cargo build` needs no Node. It has index.html, and each asset compressed under a name with the hash of
+// its content. `--check` builds in memory and fails when dist is outdated. It compares what the compressed files contain, because
+// compressors differ between versions of Node.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const MAX_COMPRESSED_BYTES = 250_000;
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
-const contentTypes = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", svg: "image/svg+xml" };
 
 // The colours of pictures follow the system; here they also follow the toggle of the page.
 const pictureTheme = {
@@ -50,39 +49,31 @@ const indexOf = (assets) => {
   return text;
 };
 
-const tableOf = (assets) => {
-  const rows = assets.map((asset) =>
-    `    ("/assets/${asset.name}", "${contentTypes[asset.extension]}", include_bytes!("${asset.name}.br"), include_bytes!("${asset.name}.gz")),\n`);
-  return `// Written by ui/build.mjs: path, content type, Brotli and gzip bytes of each asset of the page.\n&[\n${rows.join("")}]\n`;
-};
-
 const write = (assets) => {
   rmSync(dist, { recursive: true, force: true });
-  mkdirSync(dist);
+  mkdirSync(join(dist, "assets"), { recursive: true });
   let total = 0;
   for (const asset of assets) {
-    const brotli = brotliCompressSync(asset.bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 22 } });
-    writeFileSync(join(dist, `${asset.name}.br`), brotli);
-    writeFileSync(join(dist, `${asset.name}.gz`), gzipSync(asset.bytes, { level: 9 }));
-    total += brotli.length;
-    console.log(`${asset.name}: ${asset.bytes.length} bytes, ${brotli.length} compressed`);
+    const compressed = gzipSync(asset.bytes, { level: 9 });
+    writeFileSync(join(dist, "assets", `${asset.name}.gz`), compressed);
+    total += compressed.length;
+    console.log(`${asset.name}: ${asset.bytes.length} bytes, ${compressed.length} compressed`);
   }
   writeFileSync(join(dist, "index.html"), indexOf(assets));
-  writeFileSync(join(dist, "assets.rs"), tableOf(assets));
   console.log(`${total} bytes compressed`);
   if (total > MAX_COMPRESSED_BYTES) throw new Error(`the page has more than ${MAX_COMPRESSED_BYTES} bytes compressed`);
 };
 
 const check = (assets) => {
-  const wanted = new Map([["index.html", Buffer.from(indexOf(assets))], ["assets.rs", Buffer.from(tableOf(assets))]]);
-  for (const asset of assets) for (const ending of ["br", "gz"]) wanted.set(`${asset.name}.${ending}`, asset.bytes);
-  const unpack = { br: brotliDecompressSync, gz: gunzipSync };
-  const outdated = [...wanted].filter(([name, bytes]) => {
-    if (!existsSync(join(dist, name))) return true;
+  const wanted = new Map([["index.html", Buffer.from(indexOf(assets))]]);
+  for (const asset of assets) wanted.set(`assets/${asset.name}.gz`, asset.bytes);
+  const contentOf = (name) => {
     const stored = readFileSync(join(dist, name));
-    return !(unpack[name.split(".").pop()] ?? ((same) => same))(stored).equals(bytes);
-  }).map(([name]) => name);
-  const unknown = existsSync(dist) ? readdirSync(dist).filter((name) => !wanted.has(name)) : [];
+    return name.endsWith(".gz") ? gunzipSync(stored) : stored;
+  };
+  const outdated = [...wanted].filter(([name, bytes]) => !existsSync(join(dist, name)) || !contentOf(name).equals(bytes)).map(([name]) => name);
+  const stored = existsSync(dist) ? readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()) : [];
+  const unknown = stored.map((entry) => relative(dist, join(entry.parentPath, entry.name))).filter((name) => !wanted.has(name));
   if (outdated.length + unknown.length > 0) {
     console.error(`ui/dist is outdated, run \`make page\`: ${[...outdated, ...unknown].join(", ")}`);
     process.exit(1);

@@ -19,7 +19,7 @@ export const plainOptions: GraphOptions = {
 
 const DRAW_PAUSE_MILLIS = 150;
 
-const queryOf = (options: GraphOptions): string => {
+const queryOf = (options: GraphOptions & { standalone?: boolean }): string => {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(options)) {
     if (Array.isArray(value)) for (const one of value) query.append(key, one);
@@ -27,9 +27,6 @@ const queryOf = (options: GraphOptions): string => {
   }
   return query.toString();
 };
-
-/// The key that `focus` takes.
-export const focusOf = (node: GraphNode): string => [node.kind, node.namespace, node.label].filter(Boolean).join("/");
 
 export const Graph = () => {
   const about = useStore(session, (value) => value.about);
@@ -45,13 +42,16 @@ export const Graph = () => {
   const map = useRef<MapControl | null>(null);
   const usesOwn = isOwn && !isTexts;
 
+  const draw = (more: { standalone?: boolean }, signal?: AbortSignal): Promise<GraphAnswer> => {
+    if (usesOwn) return get<GraphAnswer>(`graph?${queryOf({ ...options, ...more })}`, signal);
+    const tried = files.filter((file) => ["objects", "world", "rules"].includes(file.role)).map((file) => ({ ...file, role: file.role === "world" ? "objects" : file.role }));
+    return post<GraphAnswer>("graph", { files: text === null ? tried : [{ name: "objects.yaml", role: "objects", text }], options: { ...options, ...more } }, signal);
+  };
   useEffect(() => {
     const mine = new AbortController();
     const ask = async (): Promise<void> => {
       try {
-        const body = { files: text === null ? files.filter((file) => file.role === "objects" || file.role === "world").map((file) => ({ ...file, role: "objects" })) : [{ name: "objects.yaml", role: "objects", text }], options };
-        const next = usesOwn ? await get<GraphAnswer>(`graph?${queryOf(options)}`, mine.signal) : await post<GraphAnswer>("graph", body, mine.signal);
-        setAnswer(next);
+        setAnswer(await draw({}, mine.signal));
         setFailure("");
         setSelected(null);
         setMarked([]);
@@ -71,7 +71,7 @@ export const Graph = () => {
     if (node && zooms) map.current?.frame([node]);
   };
   const clicked = (node: GraphNode | null): void => {
-    if (node?.class === "application") change({ open: [...options.open, node.application] });
+    if (node?.opens) change({ open: [...options.open, node.opens] });
     else choose(node, false);
   };
   const showFinding = (finding: Finding): void => {
@@ -83,7 +83,7 @@ export const Graph = () => {
   return (
     <main class="graph">
       <GraphSide answer={answer} options={options} change={change} choose={(node) => choose(node, true)} showFinding={showFinding}
-        source={{ text, setText, isOwn, usesOwn, setIsTexts }} exportAs={(format) => { if (answer) void exportPicture(answer.svg, format); }} />
+        source={{ text, setText, isOwn, usesOwn, setIsTexts }} exportAs={(format) => { void draw({ standalone: true }).then((whole) => exportPicture(whole.svg, format)).catch((error: unknown) => setFailure(messageOf(error))); }} />
       <div class="map-side">
         {failure !== "" && <p class="failure" role="alert">{failure}</p>}
         <GraphMap answer={answer} marked={marked} control={map} clicked={clicked} />

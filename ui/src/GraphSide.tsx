@@ -1,7 +1,7 @@
 // The controls beside the graph, and the card of a chosen object.
 import { useMemo, useState } from "preact/hooks";
 import type { Finding, GraphAnswer, GraphNode } from "./api";
-import { type GraphOptions, focusOf, plainOptions } from "./Graph";
+import { type GraphOptions, plainOptions } from "./Graph";
 import { TraceTree } from "./TraceTree";
 import { session } from "./session";
 import { useStore } from "./store";
@@ -59,7 +59,7 @@ const Search = ({ nodes, choose }: { nodes: GraphNode[]; choose: (node: GraphNod
   const [text, setText] = useState("");
   const hits = useMemo(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    return words.length === 0 ? [] : nodes.filter((node) => words.every((word) => `${node.kind} ${node.namespace}/${node.label}`.toLowerCase().includes(word)));
+    return words.length === 0 ? [] : nodes.filter((node) => words.every((word) => `${node.kind} ${node.namespace}/${node.label} ${node.members?.join(" ") ?? ""}`.toLowerCase().includes(word)));
   }, [nodes, text]);
   const press = (event: KeyboardEvent): void => { if (event.key === "Enter" && hits[0]) choose(hits[0]); };
   return (
@@ -76,11 +76,11 @@ const severityGlyph = (severity: string): string => /crit|high|error/i.test(seve
 const Findings = ({ findings, showFinding, change }: { findings: Finding[]; showFinding: (finding: Finding) => void; change: (part: Partial<GraphOptions>) => void }) => (
   <details open><summary>{findings.length === 1 ? "1 finding" : `${findings.length} findings`}</summary>
     <ul class="hits findings">{findings.slice(0, MAX_FINDINGS).map((finding, at) => {
-      const pattern = String(finding.pattern ?? finding.name ?? "");
+      const pattern = finding.pattern ?? "";
       const index = typeof finding.index === "number" ? finding.index : findings.slice(0, at).filter((one) => one.pattern === finding.pattern).length;
       return (
         <li key={at}>
-          <button onClick={() => showFinding(finding)}><span aria-hidden="true">{severityGlyph(String(finding.severity ?? ""))} </span><strong>{pattern}</strong> {String(finding.message ?? finding.title ?? "")}</button>
+          <button onClick={() => showFinding(finding)}><span aria-hidden="true">{severityGlyph(finding.severity ?? "")} </span><strong>{pattern}</strong> {finding.message ?? ""}</button>
           <button class="link" onClick={() => change({ pattern, finding: index, near: false })} aria-label={`picture of ${pattern}`}>picture</button>
         </li>
       );
@@ -105,7 +105,7 @@ const Options = ({ answer, options, change }: { answer: GraphAnswer | null; opti
 
 const WhyNot = ({ answer, options, change }: { answer: GraphAnswer | null; options: GraphOptions; change: (part: Partial<GraphOptions>) => void }) => {
   const about = useStore(session, (value) => value.about);
-  const patterns = about?.patterns ?? [...new Set(answer?.findings.map((finding) => String(finding.pattern ?? finding.name ?? "")) ?? [])];
+  const patterns = about?.patterns ?? [...new Set(answer?.findings.map((finding) => finding.pattern ?? "") ?? [])];
   return (
     <details open={options.pattern !== ""}><summary>one pattern, and why not</summary>
       <label class="field">pattern <input list="patterns" value={options.pattern} placeholder="all" onChange={(event) => change({ pattern: event.currentTarget.value.trim(), finding: 0 })} /></label>
@@ -126,7 +126,7 @@ const Legend = ({ answer, options, change }: { answer: GraphAnswer | null; optio
     <details><summary>relations</summary>
       {rows.map((row) => (
         <label key={row.type} class="check"><input type="checkbox" checked={options.edges.length === 0 || options.edges.includes(row.type)} onChange={(event) => toggle(row.type, event.currentTarget.checked)} />
-          <span class="swatch" style={{ background: row.color }} aria-hidden="true" />{row.type} <span class="dim">{row.count}</span></label>
+          <span class={`kw swatch ${row.class ?? ""}`} aria-hidden="true" />{row.type} <span class="dim">{row.count}</span></label>
       ))}
       {options.edges.length > 0 && <button onClick={() => change({ edges: [] })}>all again</button>}
     </details>
@@ -146,14 +146,16 @@ export const GraphCard = ({ node, answer, byId, options, change, choose, close }
     <section class="card" aria-label="chosen object">
       <header><strong>{node.kind} {[node.namespace, node.label].filter(Boolean).join("/")}</strong><button class="quiet" aria-label="close" onClick={close}>✕</button></header>
       <div class="bar">
-        {node.class !== "application" && <button onClick={() => change({ focus: focusOf(node) })}>focus</button>}
+        {!node.opens && <button onClick={() => change({ focus: node.id })}>focus</button>}
+        {node.opens && <button onClick={() => change({ open: [...options.open, node.opens!] })}>open the application</button>}
         {isOpen && <button onClick={() => change({ open: options.open.filter((key) => key !== node.application) })}>close the application</button>}
       </div>
-      {findings.map((finding, at) => <p key={at}>{severityGlyph(String(finding.severity ?? ""))} <strong>{String(finding.pattern ?? finding.name ?? "")}</strong> {String(finding.message ?? "")}</p>)}
+      {node.notes?.map((note, at) => <p key={at} class="dim">{note}</p>)}
+      {findings.map((finding, at) => <p key={at}>{severityGlyph(finding.severity ?? "")} <strong>{finding.pattern ?? ""}</strong> {finding.message ?? ""}</p>)}
       <ul class="hits">{related.map((edge, at) => {
         const isOut = edge.from === node.id;
         const other = byId.get(isOut ? edge.to : edge.from);
-        return other ? <li key={at}><button onClick={() => choose(other)}>{isOut ? "→" : "←"} {edge.missing ? "missing " : ""}{edge.type} <strong>{other.kind} {other.label}</strong> <span class="dim">{edge.label}</span></button></li> : null;
+        return other ? <li key={at}><button onClick={() => choose(other)}>{isOut ? "→" : "←"} {edge.missing ? "missing " : ""}{edge.type} <strong>{other.kind} {other.label}</strong> <span class="dim">{edge.via || edge.label}</span></button></li> : null;
       })}</ul>
     </section>
   );

@@ -10,6 +10,7 @@ import { useStore } from "./store";
 
 const MAX_GROUPS_AT_FIRST = 40;
 const MAX_QUIET_ROWS = 6;
+const MAX_FINDINGS = 100;
 
 export const Outcomes = ({ answer, explain }: { answer: TryAnswer; explain: (code: string) => void }) => {
   const groups = useMemo(() => groupsOf(answer), [answer]);
@@ -43,11 +44,19 @@ const loudness = (group: ObjectGroup): number => group.rows.some((row) => row.st
 const Findings = ({ answer }: { answer: TryAnswer }) => answer.findings.length === 0 ? null : (
   <section class="group">
     <h3>{answer.findings.length === 1 ? "1 finding" : `${answer.findings.length} findings`}</h3>
-    <ul class="rows">{answer.findings.slice(0, 100).map((finding, at) => (
-      <li key={at} class="row s-warn"><span class="glyph" aria-hidden="true">⚠</span>
-        <div><p class="reason">{String(finding.message ?? finding.title ?? "")}</p>
-          <p class="rule">{String(finding.pattern ?? finding.name ?? "")} <span class="dim">{String(finding.severity ?? "")}</span></p></div></li>
-    ))}</ul>
+    <ul class="rows">{answer.findings.slice(0, MAX_FINDINGS).map((finding, at) => {
+      const first = finding.resources?.find((resource) => resource.file && resource.line);
+      return (
+        <li key={at} class="row s-warn" onMouseEnter={() => { if (first) pointAt({ file: first.file!, line: first.line! }); }} onMouseLeave={() => session.set({ pointed: null })}>
+          <span class="glyph" role="img" aria-label="finding">⚠</span>
+          <div>
+            <p class="reason">{finding.message ?? ""}</p>
+            {finding.reasons?.map((reason, place) => <p key={place} class="rule">{reason}</p>)}
+            <p class="rule">{finding.pattern ?? ""} <span class="dim">{finding.severity ?? ""}</span> {first && <button class="link" onClick={() => pointAt({ file: first.file!, line: first.line! })}>{placeText(first.file, first.line)}</button>}</p>
+          </div>
+        </li>
+      );
+    })}</ul>
   </section>
 );
 

@@ -49,8 +49,10 @@ export interface Diagnostic {
 }
 
 export interface Finding {
-  pattern?: string; name?: string; severity?: string; message?: string; title?: string;
-  nodes?: string[]; [key: string]: unknown;
+  pattern?: string; severity?: string; message?: string; reasons?: string[];
+  resources?: { role: string; kind: string; namespace: string; name: string; file?: string; line?: number }[];
+  /// In a graph: the boxes it is about, and its number among those of its pattern.
+  nodes?: string[]; index?: number;
 }
 
 export interface Summary { objects: number; pass: number; fail: number; warn: number; error: number; skip: number; patched: number }
@@ -79,14 +81,16 @@ export interface FunctionRow { name: string; signature: string; description: str
 export interface GraphNode {
   id: string; kind: string; namespace: string; label: string; class: string; badges: unknown[];
   x: number; y: number; width: number; height: number; application: string;
+  /// How many objects the box stands for, the ids of some of them, and the application that a click opens.
+  objects?: number; members?: string[]; opens?: string; notes?: string[];
 }
 export interface GraphAnswer {
   svg: string;
   nodes: GraphNode[];
-  edges: { from: string; to: string; type: string; label: string; missing: boolean }[];
+  edges: { from: string; to: string; type: string; label: string; missing: boolean; types?: string[]; count?: number; via?: string }[];
   applications: { key: string; label: string; objects: number; findings: number }[];
   findings: Finding[];
-  legend: { type: string; color: string; count: number }[];
+  legend: { type: string; class?: string; color: string; count: number }[];
   counts: { objects: number; boxes: number; edges: number };
   notes: string[];
   whyNot: TraceNode[] | null;

@@ -53,9 +53,9 @@ export const showDiagnostics = (view: EditorView, diagnostics: Diagnostic[], exp
   const { doc } = view.state;
   const found = diagnostics.filter((one) => one.line >= 1 && one.line <= doc.lines).map((one): EditorDiagnostic => {
     const line = doc.line(one.line);
-    const from = Math.min(line.to, line.from + Math.max(0, one.column - 1));
+    const from = line.from + unitsBefore(line.text, one.column);
     const last = one.endLine && one.endLine <= doc.lines ? doc.line(one.endLine) : line;
-    const end = one.endColumn ? Math.min(last.to, last.from + one.endColumn - 1) : wordEnd(line.text, from - line.from) + line.from;
+    const end = one.endColumn ? last.from + unitsBefore(last.text, one.endColumn) : wordEnd(line.text, from - line.from) + line.from;
     return {
       from, to: Math.max(from, end), severity: severities[one.severity as keyof typeof severities] ?? "info", message: one.message,
       renderMessage: () => diagnosticElement(one, explain),
@@ -63,6 +63,9 @@ export const showDiagnostics = (view: EditorView, diagnostics: Diagnostic[], exp
   });
   view.dispatch(setDiagnostics(view.state, found));
 };
+
+/// The place of a column, which counts characters, in a text that counts UTF-16 units.
+const unitsBefore = (line: string, column: number): number => [...line].slice(0, Math.max(0, column - 1)).join("").length;
 
 const wordEnd = (line: string, from: number): number => {
   const rest = /^[^\s:,\]}]+/.exec(line.slice(from));
