@@ -105,6 +105,7 @@ const nonce = (): string => document.querySelector<HTMLMetaElement>("meta[name=s
 // Tab is not bound on purpose: it leaves the editor, as everywhere on the page.
 const extensions = (options: EditorOptions): Extension => [
   EditorView.cspNonce.of(nonce()),
+  EditorView.lineWrapping,
   options.isPlain ? [] : [lineNumbers(), foldGutter(), lintGutter(), yaml(), indentOnInput(), highlightActiveLineGutter(), highlightActiveLine()],
   history(), drawSelection(), bracketMatching(), indentUnit.of("  "), search({ top: true }), highlightSelectionMatches(),
   syntaxHighlighting(classHighlighter),

@@ -51,7 +51,7 @@ const rowOf = (key: string, outcome: Outcome | null, trace: Trace | null): Outco
   const status = statusOf(outcome, trace);
   const reason = trace?.reason?.text || outcome?.reason || message;
   return {
-    key, status, rule: outcome?.rule ?? trace?.rule ?? "", message, reason, help: trace?.reason?.help ?? "", isNearly: trace?.nearly ?? false,
+    key, status, rule: outcome?.rule ?? trace?.rule ?? "", message, reason, help: trace?.reason?.help || helpOf(trace), isNearly: trace?.nearly ?? false,
     refuses: outcome?.refuses ?? trace?.refuses ?? false, trace, outcome, cause: causeOf(outcome, trace),
   };
 };
@@ -72,6 +72,8 @@ const causeOf = (outcome: Outcome | null, trace: Trace | null): PlacePair | null
   if (!ruleLine && !file) return null;
   return { ruleFile, ruleLine, objectFile: file, objectLine: trace?.pathLine ?? outcome?.line ?? trace?.line ?? null, what: "", found: "", wanted: "", ruleNote: "", objectNote: "" };
 };
+
+const helpOf = (trace: Trace | null): string => (trace ? decisive(trace.trace)?.help : "") ?? "";
 
 const isWrong = (node: TraceNode): boolean => node.verdict === "no" || node.verdict === "error";
 
