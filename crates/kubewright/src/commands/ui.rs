@@ -7,7 +7,14 @@ mod about;
 mod answers;
 mod attempt;
 mod body;
+mod checks;
 mod commands;
+mod expressions;
+mod markdown;
+mod project_files;
+mod reference;
+mod sets;
+mod shipped;
 mod traced;
 mod workspace;
 

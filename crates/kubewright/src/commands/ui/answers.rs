@@ -6,8 +6,8 @@ use kubewright_ui::{PageAnswer, PageApi, PageContent, PageMethod, PageRequest, P
 use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
-use super::attempt;
 use super::body::PageBody;
+use super::{attempt, checks, expressions, project_files, reference, shipped};
 
 /// Answers one request.
 type Handler = Box<dyn Fn(&PageRequest) -> PageAnswer + Send + Sync>;
@@ -24,10 +24,34 @@ impl PageAnswers {
     pub(super) fn new(state: PageState) -> Self {
         let state = Arc::new(state);
         let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
-        let about = Arc::clone(&state);
-        answers.get("/about", move |_| Ok(about::about_value(&about)));
+        answers.add_state_routes(&state);
+        answers.get("/examples", |_| Ok(shipped::answer_examples()));
+        answers.get("/examples/{language}/{name}", shipped::answer_example);
+        answers.get("/explain/{code}", reference::answer_explain);
+        answers.get("/functions/{language}", expressions::answer_functions);
+        answers.get("/schema/{kind}", reference::answer_schema);
+        answers.get("/openapi.json", |_| reference::answer_openapi());
         answers.post("/try", attempt::answer_try);
+        answers.post("/lint", checks::answer_lint);
+        answers.post("/convert", checks::answer_convert);
+        answers.post("/fix", checks::answer_fix);
+        answers.post("/test-file", checks::answer_test_file);
+        answers.post("/eval", expressions::answer_eval);
         answers
+    }
+
+    /// Adds the routes whose answers depend on what the page was started with.
+    fn add_state_routes(&mut self, state: &Arc<PageState>) {
+        let own = Arc::clone(state);
+        self.get("/about", move |_| Ok(about::about_value(&own)));
+        let own = Arc::clone(state);
+        self.get("/project", move |_| project_files::answer_project(&own));
+        let own = Arc::clone(state);
+        self.post("/project/save", move |body, _| project_files::answer_save(&own, body));
+        let own = Arc::clone(state);
+        self.get("/shared", move |_| project_files::answer_shared(&own));
+        let own = Arc::clone(state);
+        self.post("/test", move |body, request| project_files::answer_test(&own, body, request));
     }
 
     /// Adds a route that is asked for with GET and answered with JSON.
