@@ -64,22 +64,12 @@ export const judged = async (page, before = 0) => {
 
 export const countOfAnswers = (page) => page.$eval(".column.outcome", (column) => Number(column.dataset.judged));
 
-/// Does something that changes the texts, and returns the summary of the new outcome.
-export const after = async (page, action) => {
-  const before = await countOfAnswers(page);
-  await action();
-  return judged(page, before);
-};
+/// Waits until the summary of the outcome matches.
+export const until = (page, words) =>
+  page.waitForFunction(([source]) => new RegExp(source).test(document.querySelector(".outcome .summary").textContent), [words.source], { timeout: 30_000 });
 
 /// The fragment that the page makes for these texts.
 export const fragmentOf = (files, request = {}) => `1.${deflateRawSync(JSON.stringify({ files, request })).toString("base64url")}`;
 
 export const rules = (text) => ({ name: "rules.yaml", role: "rules", text });
 export const objects = (text) => ({ name: "objects.yaml", role: "objects", text });
-
-/// Replaces the whole text of the editor with this label.
-export const typeInto = async (page, label, text) => {
-  await page.click(`.cm-content[aria-label^="${label}"]`);
-  await page.keyboard.press("Control+a");
-  await page.keyboard.insertText(text);
-};

@@ -68,7 +68,7 @@ const placeOf = (pair: PlacePair | null, side: "rule" | "object"): { file: strin
 
 const marksOf = (file: TextFile, side: "rule" | "object", cause: PlacePair | null, pointed: PlacePair | null, coverage: { file: string; line: number; reached: boolean }[]): LineMark[] => {
   const marks: LineMark[] = side === "rule"
-    ? coverage.filter((one) => one.file === file.name && !one.reached).map((one) => ({ line: one.line, class: "line-unreached", note: "" })) : [];
+    ? unreached(file, coverage).map((line) => ({ line, class: "line-unreached", note: "" })) : [];
   const add = (pair: PlacePair | null, style: string): void => {
     const place = placeOf(pair, side);
     if (pair && place?.file === file.name) marks.push({ line: place.line, class: style, note: side === "rule" ? pair.ruleNote : pair.objectNote });
@@ -76,6 +76,21 @@ const marksOf = (file: TextFile, side: "rule" | "object", cause: PlacePair | nul
   if (pointed) add(pointed, "line-pointed");
   if (!pointed || placeOf(pointed, side)?.line !== placeOf(cause, side)?.line) add(cause, "line-cause");
   return marks;
+};
+
+/// The lines of branches that no object reached: each with what is indented below it, but for lines that were reached.
+const unreached = (file: TextFile, coverage: { file: string; line: number; reached: boolean }[]): number[] => {
+  const mine = coverage.filter((one) => one.file === file.name);
+  const reached = new Set(mine.filter((one) => one.reached).map((one) => one.line));
+  const lines = file.text.split("\n");
+  const indent = (line: string): number => /^ */.exec(line)![0].length;
+  const found = new Set<number>();
+  for (const { line } of mine.filter((one) => !one.reached)) {
+    found.add(line);
+    const own = indent(lines[line - 1] ?? "");
+    for (let at = line; at < lines.length && lines[at]!.trim() !== "" && indent(lines[at]!) > own; at += 1) if (!reached.has(at + 1)) found.add(at + 1);
+  }
+  return [...found].sort((one, other) => one - other);
 };
 
 const FileTabs = ({ files, roles, active, title, choose }: { files: TextFile[]; roles: Role[]; active: TextFile; title: string; choose: (name: string) => void }) => {
@@ -121,6 +136,7 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
   const judged = useStore(session, (value) => value.judged);
   const isPending = useStore(session, (value) => value.isPending);
   const failure = useStore(session, (value) => value.failure);
+  const problem = failure || answer?.failure || "";
   const hasChanges = answer?.objects.some((object) => object.diff) || answer?.rendered;
   const hasFailures = (answer?.summary.fail ?? 0) + (answer?.summary.error ?? 0) > 0;
   return (
@@ -130,12 +146,12 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
         <button disabled={!hasFailures} onClick={() => openPanel({ kind: "fix" })}>fix</button>
         <button disabled={!hasChanges} onClick={() => openPanel({ kind: "diff" })}>diff</button>
         <button onClick={() => openPanel({ kind: "test" })}>as a test</button>
-        <button onClick={() => openPanel({ kind: "convert" })}>convert to CEL</button>
+        <button disabled={!answer?.languages.includes("kyverno")} onClick={() => openPanel({ kind: "convert" })}>convert to CEL</button>
         <button onClick={() => openPanel({ kind: "json" })}>JSON</button>
         <button onClick={() => download("shared.json", sharedText(), "application/json")}>download</button>
       </div>
       <div class="scroll" tabIndex={-1}>
-        {failure !== "" && <p class="failure" role="alert">{failure}</p>}
+        {problem !== "" && <p class="failure" role="alert">{problem}</p>}
         {answer && <Outcomes answer={answer} explain={explain} />}
       </div>
     </section>
@@ -144,10 +160,10 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
 
 const SummaryLine = () => {
   const answer = useStore(session, (value) => value.answer)!;
-  const { summary, findings, languages, elapsedMicros } = answer;
+  const { summary, findings, languages, elapsedMicros, rendered } = answer;
   const parts: [string, number, string, string][] = [
     ["fail", summary.fail, "✗", "fail"], ["error", summary.error, "!", "error"], ["warn", summary.warn, "⚠", "warning"], ["patched", summary.patched, "~", "changed"],
-    ["pass", summary.pass - summary.patched, "✓", "pass"], ["skip", summary.skip, "·", "skip"], ["warn", findings.length, "⚠", findings.length === 1 ? "finding" : "findings"],
+    ["patched", rendered ? 1 : 0, "~", "rendering"], ["pass", summary.pass - summary.patched, "✓", "pass"], ["skip", summary.skip, "·", "skip"], ["warn", findings.length, "⚠", findings.length === 1 ? "finding" : "findings"],
   ];
   const shown = parts.filter(([, count]) => count > 0);
   return (

@@ -69,6 +69,8 @@ export interface TryAnswer {
   pictures: { title: string; svg: string }[];
   elapsedMicros: number;
   truncated: boolean;
+  /// Why nothing could be judged at all.
+  failure?: string | null;
   files?: TextFile[];
   differs?: { rule: string; report: string; now: string }[];
 }

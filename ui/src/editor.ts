@@ -5,7 +5,7 @@ import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit, syn
 import { type Diagnostic as EditorDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension, StateEffect, StateField, type Text } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView, WidgetType, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate, WidgetType, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import type { Diagnostic } from "./api";
 
@@ -45,6 +45,27 @@ const markField = StateField.define<DecorationSet>({
 });
 
 export const showMarks = (view: EditorView, marks: LineMark[]): void => view.dispatch({ effects: setMarks.of(marks) });
+
+const MAX_HANGING_COLUMNS = 32;
+
+/// A wrapped line continues below its own indentation. Classes instead of styles, because of the policy of the page.
+const hangingIndent = ViewPlugin.fromClass(class {
+  decorations: DecorationSet;
+  constructor(view: EditorView) { this.decorations = this.visible(view); }
+  update(update: ViewUpdate): void { if (update.docChanged || update.viewportChanged) this.decorations = this.visible(update.view); }
+  private visible(view: EditorView): DecorationSet {
+    const ranges = [];
+    for (const { from, to } of view.visibleRanges) {
+      for (let at = from; at <= to;) {
+        const line = view.state.doc.lineAt(at);
+        const columns = Math.min(MAX_HANGING_COLUMNS, /^[ -]*/.exec(line.text)![0].length + 2);
+        ranges.push(Decoration.line({ class: `hang-${columns - columns % 2}` }).range(line.from));
+        at = line.to + 1;
+      }
+    }
+    return Decoration.set(ranges);
+  }
+}, { decorations: (plugin) => plugin.decorations });
 
 const severities = { error: "error", warning: "warning", hint: "hint" } as const;
 
@@ -102,15 +123,25 @@ export interface EditorOptions {
 
 const nonce = (): string => document.querySelector<HTMLMetaElement>("meta[name=style-nonce]")?.content ?? "";
 
+// Chromium keeps the style of replaced text by a style attribute, which the policy of the page refuses. So we replace it ourselves.
+const replaceBySelf = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== "insertText" || event.data === null || event.isComposing || view.state.readOnly || view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    event.preventDefault();
+    return true;
+  },
+});
+
 // Tab is not bound on purpose: it leaves the editor, as everywhere on the page.
 const extensions = (options: EditorOptions): Extension => [
   EditorView.cspNonce.of(nonce()),
-  EditorView.lineWrapping,
+  EditorView.lineWrapping, hangingIndent,
   options.isPlain ? [] : [lineNumbers(), foldGutter(), lintGutter(), yaml(), indentOnInput(), highlightActiveLineGutter(), highlightActiveLine()],
   history(), drawSelection(), bracketMatching(), indentUnit.of("  "), search({ top: true }), highlightSelectionMatches(),
   syntaxHighlighting(classHighlighter),
   keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap]),
-  markField,
+  markField, replaceBySelf,
   EditorState.readOnly.of(options.isReadOnly ?? false),
   EditorView.contentAttributes.of({ "aria-label": options.label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
   EditorView.updateListener.of((update) => {

@@ -49,7 +49,8 @@ export const groupsOf = (answer: TryAnswer): ObjectGroup[] => {
 const rowOf = (key: string, outcome: Outcome | null, trace: Trace | null): OutcomeRow => {
   const message = outcome?.message || trace?.message || "";
   const status = statusOf(outcome, trace);
-  const reason = trace?.reason?.text || outcome?.reason || message;
+  const changes = outcome?.patch.length ?? 0;
+  const reason = trace?.reason?.text || outcome?.reason || message || (status === "patched" ? `${changes} ${changes === 1 ? "change" : "changes"}` : "");
   return {
     key, status, rule: outcome?.rule ?? trace?.rule ?? "", message, reason, help: trace?.reason?.help || helpOf(trace), isNearly: trace?.nearly ?? false,
     refuses: outcome?.refuses ?? trace?.refuses ?? false, trace, outcome, cause: causeOf(outcome, trace),
@@ -100,13 +101,14 @@ export const pairOf = (node: TraceNode, trace: Trace | null): PlacePair => ({
 const MAX_NOTE_CHARACTERS = 60;
 const shortened = (text: string): string => text.length > MAX_NOTE_CHARACTERS ? `${text.slice(0, MAX_NOTE_CHARACTERS)}…` : text;
 
-/// The row that explains most: what fails, else what nearly applied, else why nothing applies.
+/// The row that explains most: what fails, else what warns, else why nothing applies. None where rules do what they are for.
 export const leadOf = (groups: ObjectGroup[]): OutcomeRow | null => {
   const rows = groups.flatMap((group) => group.rows);
   const first = (test: (row: OutcomeRow) => boolean): OutcomeRow | undefined => rows.find(test);
-  return first((row) => row.status === "fail" || row.status === "error") ?? first((row) => row.isNearly) ?? first((row) => row.status === "warn")
-    ?? first((row) => row.status === "patched")
-    ?? (rows.some((row) => row.status === "pass") ? null : first((row) => row.status === "skip") ?? rows[0] ?? null);
+  const wrong = first((row) => row.status === "fail" || row.status === "error") ?? first((row) => row.status === "warn");
+  if (wrong) return wrong;
+  if (rows.some((row) => row.status === "pass" || row.status === "patched")) return null;
+  return first((row) => row.isNearly) ?? first((row) => row.status === "skip") ?? rows[0] ?? null;
 };
 
 export const placeText = (file: string | null | undefined, line: number | null | undefined): string => file ? (line ? `${file}:${line}` : file) : "";
