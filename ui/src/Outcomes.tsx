@@ -94,6 +94,8 @@ const Group = ({ group, open, choose }: { group: ObjectGroup; open: string; choo
   const folded = quiet.filter((row) => !direct.includes(row));
   const rows = [...first, ...(isWhole ? quiet : direct)];
   const { object } = group;
+  const more = object.more ?? {};
+  const text = quietText(folded, more);
   return (
     <section class="group">
       <h3>
@@ -102,15 +104,16 @@ const Group = ({ group, open, choose }: { group: ObjectGroup; open: string; choo
         {object.patch.length > 0 && <span class="verdict changed">changed</span>}
       </h3>
       <ul class="rows">{rows.map((row) => <Row key={row.key} row={row} isOpen={row.key === open} choose={choose} />)}</ul>
-      {folded.length > 0 && <button class="more" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>{isWhole ? "fewer" : quietText(folded)}</button>}
+      {folded.length > 0 && <button class="more" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>{isWhole ? "fewer" : text}</button>}
+      {folded.length === 0 && text !== "" && <p class="more-text">{text}</p>}
       {object.diff ? <details class="diff" open={group.rows.some((row) => row.status === "patched")}><summary>what changes</summary><DiffView text={object.diff} /></details> : null}
     </section>
   );
 };
 
-const quietText = (rows: OutcomeRow[]): string => {
+const quietText = (rows: OutcomeRow[], more: { pass?: number; skip?: number }): string => {
   const count = (status: string): number => rows.filter((row) => row.status === status).length;
-  const parts: [number, string][] = [[count("pass"), "✓ pass"], [count("skip"), "· skip"], [count("aside"), "not about this object"]];
+  const parts: [number, string][] = [[count("pass") + (more.pass ?? 0), "✓ pass"], [count("skip") + (more.skip ?? 0), "· skip"], [count("aside"), "not about this object"]];
   return parts.filter(([many]) => many > 0).map(([many, word]) => `${many} ${word}`).join(", ");
 };
 

@@ -136,6 +136,8 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
   const judged = useStore(session, (value) => value.judged);
   const isPending = useStore(session, (value) => value.isPending);
   const failure = useStore(session, (value) => value.failure);
+  // For measurements: when the browser has drawn an outcome.
+  useEffect(() => { if (judged > 0) performance.mark("outcome-shown"); }, [judged]);
   const problem = failure || answer?.failure || "";
   const hasChanges = answer?.objects.some((object) => object.diff) || answer?.rendered;
   const hasFailures = (answer?.summary.fail ?? 0) + (answer?.summary.error ?? 0) > 0;

@@ -27,6 +27,8 @@ export interface Outcome {
 export interface JudgedObject {
   file: string; line: number; apiVersion: string; kind: string; namespace: string; name: string;
   allowed: boolean; patch: unknown[]; outcomes: Outcome[]; diff?: string; after?: string;
+  /// Outcomes that are only counted, where there are many.
+  more?: { pass?: number; skip?: number };
 }
 
 export interface TraceNode {

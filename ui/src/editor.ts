@@ -21,6 +21,8 @@ class NoteWidget extends WidgetType {
     note.textContent = this.text;
     return note;
   }
+  // A click on the note sets the cursor, as one beside the text does.
+  override ignoreEvent(): boolean { return false; }
 }
 
 const setMarks = StateEffect.define<LineMark[]>();
