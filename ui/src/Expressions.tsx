@@ -14,7 +14,7 @@ const languages: Record<Language, { title: string; start: string; help: string }
   cel: { title: "CEL", start: "object.spec.containers.filter(c, !has(c.resources)).map(c, c.name)", help: "The input is `object`, as in a ValidatingPolicy." },
   jmespath: { title: "JMESPath", start: "spec.containers[].image", help: "As in {{ }} of Kyverno. The input is the root." },
   jsonpath: { title: "JSONPath", start: "$.spec.containers[*].image", help: "As in a ModRule. `$` is the input." },
-  gotemplate: { title: "Go template", start: "{{ .metadata.name }}: {{ len .spec.containers }} containers", help: "As in a ModRule or a Trait. `.` is the input." },
+  gotemplate: { title: "Go template", start: "{{ .Target.metadata.name }}: {{ len .Target.spec.containers }} containers", help: "As in a ModRule. `.Target` is the input." },
 };
 
 const startInput = `apiVersion: v1
