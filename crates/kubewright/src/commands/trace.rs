@@ -6,6 +6,7 @@ mod patterns;
 mod traits;
 
 pub(super) use chosen::ChosenTraces;
+pub(super) use patterns::near_misses_of;
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
