@@ -37,6 +37,8 @@ mod serve;
 mod sign;
 mod test;
 mod trace;
+#[cfg(feature = "serve")]
+mod ui;
 mod why;
 
 use clap::Parser as _;
@@ -83,6 +85,8 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
         CliCommand::Why(arguments) => why::run_why(&arguments, color),
         #[cfg(feature = "serve")]
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
+        #[cfg(feature = "serve")]
+        CliCommand::Ui(arguments) => ui::run_ui(&arguments),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),
         CliCommand::Test(mut arguments) => {
             arguments.imply_coverage();

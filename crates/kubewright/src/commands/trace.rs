@@ -5,7 +5,7 @@ mod digest;
 mod patterns;
 mod traits;
 
-pub(super) use chosen::ChosenTraces;
+pub(super) use chosen::{ChosenTraces, is_telling};
 pub(super) use patterns::near_misses_of;
 
 use std::collections::HashSet;
@@ -120,6 +120,20 @@ pub(super) struct OutOfScopeRule {
     reason: String,
     // Autogen rules of the same source are reported once.
     is_told: bool,
+}
+
+impl OutOfScopeRule {
+    /// Returns the id of the rule.
+    #[cfg(feature = "serve")]
+    pub(super) fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// Returns why the object is out of its scope.
+    #[cfg(feature = "serve")]
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 /// Returns the rules whose scope excludes the object.

@@ -40,7 +40,8 @@ impl Renderer for DiffRenderer {
 }
 
 /// Returns the difference that the rules made, in the object and in others; nothing when they changed nothing.
-pub(super) fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
+#[must_use]
+pub fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let own = own_difference(object, paint);
     let others = object
         .outcomes
