@@ -8,12 +8,14 @@ use kubewright_value::{Value, json};
 use super::about::{self, PageState};
 use super::attempt;
 use super::body::PageBody;
+use super::cluster::ClusterPage;
+use super::graph;
 
 /// Answers one request.
 type Handler = Box<dyn Fn(&PageRequest) -> PageAnswer + Send + Sync>;
 
 /// Answers the page.
-pub(super) struct PageAnswers {
+pub(in crate::commands) struct PageAnswers {
     routes: Vec<PageRoute>,
     // INVARIANT: the handler of the route at the same position.
     handlers: Vec<Handler>,
@@ -27,11 +29,26 @@ impl PageAnswers {
         let about = Arc::clone(&state);
         answers.get("/about", move |_| Ok(about::about_value(&about)));
         answers.post("/try", attempt::answer_try);
+        answers.post("/graph", graph::answer_graph);
+        answers.post("/detect", graph::answer_detect);
+        if let Some(page) = &state.cluster {
+            page.add_to(&mut answers);
+            page.add_impact(&mut answers);
+        }
+        answers
+    }
+
+    /// Returns the answers of a page that shows `page` and changes nothing: all are asked for with GET.
+    pub(in crate::commands) fn read_only(page: Arc<ClusterPage>) -> Self {
+        let state = Arc::new(PageState { cluster: Some(Arc::clone(&page)), is_read_only: true });
+        let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
+        answers.get("/about", move |_| Ok(about::about_value(&state)));
+        page.add_to(&mut answers);
         answers
     }
 
     /// Adds a route that is asked for with GET and answered with JSON.
-    fn get(
+    pub(super) fn get(
         &mut self,
         path: &'static str,
         answer: impl Fn(&PageRequest) -> Result<Value, PageContent> + Send + Sync + 'static,
@@ -40,7 +57,7 @@ impl PageAnswers {
     }
 
     /// Adds a route that takes a body and is answered with JSON.
-    fn post(
+    pub(super) fn post(
         &mut self,
         path: &'static str,
         answer: impl Fn(&PageBody, &PageRequest) -> Result<Value, PageContent> + Send + Sync + 'static,
@@ -48,6 +65,26 @@ impl PageAnswers {
         self.add(PageRoute { method: PageMethod::Post, path }, move |request| {
             json_answer(PageBody::read(&request.body).and_then(|body| answer(&body, request)))
         });
+    }
+
+    /// Adds a route that is asked for with GET and answered with a file.
+    pub(super) fn download(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&PageRequest) -> Result<PageContent, PageContent> + Send + Sync + 'static,
+    ) {
+        self.add(PageRoute { method: PageMethod::Get, path }, move |request| match answer(request) {
+            Ok(content) | Err(content) => content.into(),
+        });
+    }
+
+    /// Adds a route that is asked for with GET and answered with events.
+    pub(super) fn events(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&PageRequest) -> PageAnswer + Send + Sync + 'static,
+    ) {
+        self.add(PageRoute { method: PageMethod::Get, path }, answer);
     }
 
     fn add(

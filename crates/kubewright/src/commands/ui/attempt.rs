@@ -1,6 +1,7 @@
 //! `/try`: what rules do to objects, and why. The parts of `apply`, `trace` and `lint` on texts in memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -35,7 +36,7 @@ pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value
     let judged = judged.unwrap_or_default();
     let diagnostics: Vec<&Diagnostic> = judged.diagnostics.iter().chain(&run.diagnostics).collect();
     let (traces, is_truncated) = trace_values(&judged.rows);
-    let objects: Vec<Value> = judged.rows.iter().map(|(row, _)| object_value(row)).collect();
+    let objects = object_values(&judged.rows);
     let failure = run.failure.map_or(Value::Null, |failure| failure.to_string().into());
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
@@ -53,6 +54,21 @@ pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value
         ("truncated", is_truncated.into()),
     ])
     .into())
+}
+
+/// Returns the fields of an answer about objects that `rules` judged elsewhere.
+pub(super) fn judged_fields(rules: &[Arc<Rule>], rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Map {
+    let (traces, is_truncated) = trace_values(rows);
+    Map::from([
+        ("objects", Value::array(object_values(rows))),
+        ("traces", Value::array(traces)),
+        ("coverage", Value::array(coverage_values(rules.iter().map(|rule| &**rule), rows))),
+        ("truncated", is_truncated.into()),
+    ])
+}
+
+fn object_values(rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Vec<Value> {
+    rows.iter().map(|(row, _)| object_value(row)).collect()
 }
 
 /// Returns the arguments of `apply` for the files of a request.
