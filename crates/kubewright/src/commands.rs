@@ -45,6 +45,7 @@ use clap::Parser as _;
 
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::ColorChoice;
 use crate::project::ProjectFile;
 use crate::watch;
 pub(crate) use graph::Drawing;
@@ -73,6 +74,11 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     if let Some(project) = &project {
         project.complete(&mut command)?;
     }
+    run_complete(command, color)
+}
+
+/// Runs a command that has all its arguments.
+fn run_complete(command: CliCommand, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
         CliCommand::Fix(arguments) => fix::run_fix(&arguments, color),

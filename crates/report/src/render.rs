@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use crate::cluster_report::ReportApi;
 use crate::{ObjectRow, Paint, Report};
 
-pub use diff::{DiffRenderer, hunks, object_difference};
+pub use diff::{DiffRenderer, hunks, masked_secret, object_difference};
 pub use json::{
     diagnostic_value, finding_row_value, findings_document, location_values, object_row_value, pattern_value,
     totals_value,

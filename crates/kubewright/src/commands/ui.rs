@@ -7,9 +7,16 @@ mod about;
 mod answers;
 mod attempt;
 mod body;
+mod checks;
 mod cluster;
 mod commands;
+mod expressions;
 mod graph;
+mod markdown;
+mod project_files;
+mod reference;
+mod sets;
+mod shipped;
 mod traced;
 mod workspace;
 

@@ -63,7 +63,8 @@ fn write_difference(write: &ObjectWrite, rule: &str, paint: Paint) -> String {
 }
 
 /// Returns a Secret with a mark in place of its values, and any other object as it is.
-fn masked_secret(object: &Value) -> Value {
+#[must_use]
+pub fn masked_secret(object: &Value) -> Value {
     if object.str_at(&["kind"]) != "Secret" {
         return object.clone();
     }

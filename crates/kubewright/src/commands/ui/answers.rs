@@ -6,10 +6,9 @@ use kubewright_ui::{PageAnswer, PageApi, PageContent, PageMethod, PageRequest, P
 use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
-use super::attempt;
 use super::body::PageBody;
 use super::cluster::ClusterPage;
-use super::graph;
+use super::{attempt, checks, expressions, graph, project_files, reference, shipped};
 
 /// Answers one request.
 type Handler = Box<dyn Fn(&PageRequest) -> PageAnswer + Send + Sync>;
@@ -26,9 +25,23 @@ impl PageAnswers {
     pub(super) fn new(state: PageState) -> Self {
         let state = Arc::new(state);
         let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
-        let about = Arc::clone(&state);
-        answers.get("/about", move |_| Ok(about::about_value(&about)));
-        answers.post("/try", attempt::answer_try);
+        answers.add_state_routes(&state);
+        answers.get("/examples", |_| Ok(shipped::answer_examples()));
+        answers.get("/examples/{language}/{name}", shipped::answer_example);
+        answers.get("/explain/{code}", reference::answer_explain);
+        answers.get("/functions/{language}", expressions::answer_functions);
+        answers.get("/schema/{kind}", reference::answer_schema);
+        answers.get("/openapi.json", |_| reference::answer_openapi());
+        let own = Arc::clone(&state);
+        answers.post("/try", move |body, request| {
+            let live = own.cluster.as_ref().map(|page| page.live_world()).transpose()?;
+            attempt::answer_try(body, request, live)
+        });
+        answers.post("/lint", checks::answer_lint);
+        answers.post("/convert", checks::answer_convert);
+        answers.post("/fix", checks::answer_fix);
+        answers.post("/test-file", checks::answer_test_file);
+        answers.post("/eval", expressions::answer_eval);
         answers.post("/graph", graph::answer_graph);
         answers.post("/detect", graph::answer_detect);
         if let Some(page) = &state.cluster {
@@ -40,11 +53,27 @@ impl PageAnswers {
 
     /// Returns the answers of a page that shows `page` and changes nothing: all are asked for with GET.
     pub(in crate::commands) fn read_only(page: Arc<ClusterPage>) -> Self {
-        let state = Arc::new(PageState { cluster: Some(Arc::clone(&page)), is_read_only: true });
+        let state =
+            PageState { cluster: Some(Arc::clone(&page)), is_read_only: true, ..PageState::default() };
         let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
         answers.get("/about", move |_| Ok(about::about_value(&state)));
+        answers.get("/explain/{code}", reference::answer_explain);
         page.add_to(&mut answers);
         answers
+    }
+
+    /// Adds the routes whose answers depend on what the page was started with.
+    fn add_state_routes(&mut self, state: &Arc<PageState>) {
+        let own = Arc::clone(state);
+        self.get("/about", move |_| Ok(about::about_value(&own)));
+        let own = Arc::clone(state);
+        self.get("/project", move |_| project_files::answer_project(&own));
+        let own = Arc::clone(state);
+        self.post("/project/save", move |body, _| project_files::answer_save(&own, body));
+        let own = Arc::clone(state);
+        self.get("/shared", move |_| project_files::answer_shared(&own));
+        let own = Arc::clone(state);
+        self.post("/test", move |body, request| project_files::answer_test(&own, body, request));
     }
 
     /// Adds a route that is asked for with GET and answered with JSON.

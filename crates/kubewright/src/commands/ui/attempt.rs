@@ -1,6 +1,6 @@
 //! `/try`: what rules do to objects, and why. The parts of `apply`, `trace` and `lint` on texts in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -14,11 +14,13 @@ use kubewright_value::{Deadline, Map, Value};
 
 use super::body::PageBody;
 use super::commands::{CommandRun, parse_command};
+use super::sets;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
 use crate::arguments::{ApplyArguments, CliCommand};
 use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
 use crate::failure::CommandFailure;
+use crate::fixtures::LiveWorld;
 use crate::output::{Columns, Paint, yaml_text};
 use crate::review::Reviewer;
 use crate::rule_inputs::RuleInputs;
@@ -28,32 +30,51 @@ use crate::rules;
 ///
 /// # Errors
 /// When the body is not what the API describes.
-pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value, PageContent> {
+pub(super) fn answer_try(
+    body: &PageBody,
+    request: &PageRequest,
+    live: Option<Arc<dyn LiveWorld>>,
+) -> Result<Value, PageContent> {
     let started = Instant::now();
     let space = PageWorkspace::new(&body.files);
     let arguments = apply_arguments(&space, body)?;
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline));
-    let judged = judged.unwrap_or_default();
-    let diagnostics: Vec<&Diagnostic> = judged.diagnostics.iter().chain(&run.diagnostics).collect();
-    let (traces, is_truncated) = trace_values(&judged.rows);
+    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline, live));
+    let mut judged = judged.unwrap_or_default();
+    let rendered = sets::render_traits(&space, body)?;
+    let found = sets::find_patterns(&space)?;
+    let mut diagnostics = std::mem::take(&mut judged.diagnostics);
+    diagnostics.extend(run.diagnostics);
+    diagnostics.extend(sets::lint_sets(&space)?);
+    diagnostics.extend(rendered.diagnostics);
+    diagnostics.extend(found.diagnostics);
+    let (mut traces, is_truncated) = trace_values(&judged.rows);
+    traces.extend(rendered.traces);
+    traces.extend(found.traces);
     let objects = object_values(&judged.rows);
-    let failure = run.failure.map_or(Value::Null, |failure| failure.to_string().into());
+    let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
         ("languages", Value::array(languages)),
         ("summary", judged.summary),
         ("objects", Value::array(objects)),
         ("traces", Value::array(traces)),
-        ("diagnostics", Value::array(diagnostic_values(diagnostics))),
+        ("diagnostics", Value::array(diagnostic_values(&once_each(diagnostics)))),
         ("coverage", Value::array(judged.coverage)),
-        ("rendered", Value::Null),
-        ("findings", Value::array(Vec::new())),
-        ("pictures", Value::array(Vec::new())),
-        ("failure", failure),
+        ("rendered", rendered.value),
+        ("findings", found.findings),
+        ("pictures", Value::array(found.pictures)),
+        ("failure", failure.into()),
         ("elapsedMicros", u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX).into()),
         ("truncated", is_truncated.into()),
     ])
     .into())
+}
+
+/// Returns `diagnostics` without those that are there already, because two commands told them.
+fn once_each(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told = HashSet::new();
+    diagnostics.retain(|one| told.insert((one.code.id, one.location.to_string(), one.message.clone())));
+    diagnostics
 }
 
 /// Returns the fields of an answer about objects that `rules` judged elsewhere.
@@ -116,11 +137,15 @@ struct Judged {
     coverage: Vec<Value>,
 }
 
-fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, CommandFailure> {
+fn judge(
+    arguments: &ApplyArguments,
+    deadline: Instant,
+    live: Option<Arc<dyn LiveWorld>>,
+) -> Result<Judged, CommandFailure> {
     if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
         return Ok(checked_only(arguments));
     }
-    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?.with_live(live);
     let columns = Columns { all_outcomes: true, patch: true, objects: true, trace: true };
     let reviewer = Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
     let (mut rows, mut counts) = (Vec::new(), OutcomeCounts::default());
@@ -155,7 +180,7 @@ fn checked_only(arguments: &ApplyArguments) -> Judged {
 static CLOCK_START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Returns `deadline` for the engine, which knows no clock.
-fn engine_deadline(deadline: Instant) -> Deadline {
+pub(super) fn engine_deadline(deadline: Instant) -> Deadline {
     fn milliseconds(since: std::time::Duration) -> u64 {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cluster::{Client, Error};
+use kubewright_engine::{Query, QueryAnswer, World};
 use kubewright_scan_controller::ScanView;
 use kubewright_ui::PageContent;
 use kubewright_value::{Map, Value};
@@ -32,6 +33,7 @@ use self::reports::ClusterReports;
 use crate::arguments::{ScanRuleArguments, UiArguments};
 use crate::commands::scan::{PassWorld, ScanCluster, ScanRuleSet};
 use crate::failure::CommandFailure;
+use crate::fixtures::LiveWorld;
 use crate::live::find_client;
 
 use super::answers::PageAnswers;
@@ -74,6 +76,18 @@ pub(in crate::commands) struct ClusterPageSettings {
 pub(in crate::commands) struct PageRules {
     set: ScanRuleSet,
     world: PassWorld,
+}
+
+impl World for PageRules {
+    fn get(&self, query: &Query) -> QueryAnswer {
+        self.world.get(query)
+    }
+}
+
+impl LiveWorld for PageRules {
+    fn learn(&self, query: Query) {
+        self.world.learn(query);
+    }
 }
 
 impl ClusterPage {
@@ -127,6 +141,14 @@ impl ClusterPage {
             ("scanning", self.view.is_some().into()),
         ])
         .into()
+    }
+
+    /// Returns the cluster as what rules of the user may look up.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(super) fn live_world(&self) -> Result<Arc<dyn LiveWorld>, PageContent> {
+        self.rules().map(|rules| rules as Arc<dyn LiveWorld>)
     }
 
     /// Returns the cluster with what it serves.

@@ -3,11 +3,13 @@
 use clap::Parser as _;
 use kubewright_engine::Diagnostic;
 use kubewright_ui::PageContent;
+use kubewright_value::{Value, json};
 
 use super::workspace::PageWorkspace;
 use crate::arguments::{CliCommand, CommandLine};
+use crate::commands::run_complete;
 use crate::failure::CommandFailure;
-use crate::output::capture_output;
+use crate::output::{ColorChoice, capture_output};
 
 /// What a command did.
 pub(super) struct CommandRun {
@@ -22,6 +24,27 @@ pub(super) struct CommandRun {
 }
 
 impl CommandRun {
+    /// Does `work` with the files of the file system, as a command would.
+    pub(super) fn outside<T>(work: impl FnOnce() -> Result<T, CommandFailure>) -> Self {
+        let (done, captured) = capture_output(work);
+        Self {
+            output: captured.text(),
+            notes: captured.errors,
+            diagnostics: captured.diagnostics,
+            failure: done.err(),
+        }
+    }
+
+    /// Returns what it printed as JSON; null where it did not.
+    pub(super) fn value(&self) -> Value {
+        json::parse(&self.output).unwrap_or_default()
+    }
+
+    /// Returns why it could not run at all, as a diagnostic would be shown.
+    pub(super) fn failure_text(&self) -> Option<String> {
+        self.failure.as_ref().map(ToString::to_string)
+    }
+
     /// Does `work` with the files of `space`, as a command would.
     pub(super) fn of<T>(
         space: &PageWorkspace,
@@ -36,6 +59,20 @@ impl CommandRun {
         let run = Self { output, notes: captured.errors, diagnostics: captured.diagnostics, failure };
         (run, done)
     }
+}
+
+/// Runs the command that `words` are on the files of `space`.
+///
+/// # Errors
+/// When they are not the words of a command.
+pub(super) fn run_words(space: &PageWorkspace, words: &[String]) -> Result<CommandRun, PageContent> {
+    let command = parse_command(words)?;
+    Ok(CommandRun::of(space, || run_complete(command, ColorChoice::Never)).0)
+}
+
+/// Returns `FLAG=PATH` for each of `paths`.
+pub(super) fn flagged(flag: &str, paths: &[String]) -> Vec<String> {
+    paths.iter().map(|path| format!("{flag}={path}")).collect()
 }
 
 /// Returns the command that `words` are, after the name of the program.

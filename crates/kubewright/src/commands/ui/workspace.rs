@@ -1,8 +1,8 @@
 //! The texts of a request as files in memory, each document where it belongs.
 //!
 //! A person may paste everything into one box. So documents are sorted: one that is no rule is an object, also where the
-//! rules are, and rules are taken from the objects where the rules have none. What does not belong to a file is replaced
-//! by empty lines, so that every place in an answer is a place in the text that was sent.
+//! rules are, and rules are taken from the objects where the rules have none. What does not belong to a file is turned
+//! into comments, so that every place in an answer is a place in the text that was sent.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use kubewright_traits::is_trait_resource;
 use kubewright_value::{Document, Source, yaml};
 
 use super::body::{PageText, TextRole};
+use crate::commands::render::library::is_trait;
 
 /// Files in memory by what they are for.
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ pub(super) struct PageWorkspace {
     pub(super) parameters: Vec<String>,
     pub(super) user: Vec<String>,
     pub(super) values: Vec<String>,
+    /// What traits are given: flags of `render` with their files.
+    pub(super) trait_values: Vec<String>,
     /// The names of the rule languages that were met, in their order.
     pub(super) languages: Vec<&'static str>,
 }
@@ -75,6 +78,9 @@ impl PageWorkspace {
         let mut memory = MemoryFiles::default();
         for (number, (text, parts)) in texts.iter().zip(&sorted).enumerate() {
             space.note_languages(parts);
+            if text.role == TextRole::Parameters {
+                space.trait_values.extend(trait_values(text, number, &mut memory));
+            }
             for (folder, sort) in SORTED {
                 let keeps = |part: &SortedPart| part.place(text.role, has_rules) == sort;
                 if let Some(kept) = keep_parts(&text.text, parts, keeps) {
@@ -87,6 +93,20 @@ impl PageWorkspace {
         space.languages.sort_by_key(|name| dialects.iter().position(|dialect| dialect.name() == *name));
         space.files = Arc::new(memory);
         space
+    }
+
+    /// Returns the texts as files called by their names, for test files that name others.
+    pub(super) fn by_name(texts: &[PageText]) -> Self {
+        let mut memory = MemoryFiles::default();
+        for text in texts {
+            memory.insert(&text.name, Source::new(&text.name, &text.text));
+        }
+        Self { files: Arc::new(memory), ..Self::default() }
+    }
+
+    /// Returns all files with rules, traits and patterns.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &String> {
+        self.rules.iter().chain(&self.traits).chain(&self.patterns)
     }
 
     /// Does `work`, which reads these files and no others.
@@ -142,8 +162,12 @@ impl DocumentSort {
         if References::is_one(document) || kubewright_patterns::is_pattern_document(document) {
             return (Self::Pattern, name);
         }
-        if is_trait_resource(document) {
+        if is_trait(document) {
             return (Self::Trait, name);
+        }
+        // Components are what traits are applied to.
+        if is_trait_resource(document) {
+            return (Self::Object, name);
         }
         let is_rule = name.is_some()
             || dialects.iter().any(|dialect| dialect.is_auxiliary(document) || dialect.looks_like(document));
@@ -153,6 +177,37 @@ impl DocumentSort {
             (false, false) => (Self::Object, None),
         }
     }
+}
+
+/// The fields of a file with everything that traits are given, and the flags of `render` for them.
+const TRAIT_FIELDS: [(&str, &str); 3] =
+    [("parameters", "--params"), ("environmentConfigs", "--env-configs"), ("context", "--context")];
+
+/// Returns the flags of `render` for a text of parameters: a stack, a map with the three sorts of values, or parameters.
+fn trait_values(text: &PageText, number: usize, memory: &mut MemoryFiles) -> Vec<String> {
+    let Some(document) = files::parse_documents(&text.name, &text.text).into_iter().next() else {
+        return Vec::new();
+    };
+    let path = format!("parameters/{number}");
+    if document.value.str_at(&["kind"]) == "TraitStack" {
+        memory.insert(path.clone(), Source::new(&text.name, &text.text));
+        return vec![format!("--stack={path}")];
+    }
+    let is_field = |name: &str| TRAIT_FIELDS.iter().any(|(field, _)| *field == name);
+    let map =
+        document.value.as_object().filter(|map| !map.is_empty() && map.keys().all(|name| is_field(name)));
+    let Some(map) = map else {
+        memory.insert(path.clone(), Source::new(&text.name, &text.text));
+        return vec![format!("--params={path}")];
+    };
+    let mut flags = Vec::new();
+    for (field, flag) in TRAIT_FIELDS {
+        let Some(value) = map.get(field) else { continue };
+        let path = format!("{path}.{field}");
+        memory.insert(path.clone(), Source::new(&text.name, yaml::write(value)));
+        flags.push(format!("{flag}={path}"));
+    }
+    flags
 }
 
 /// A part of a text, mostly one document.
@@ -213,7 +268,16 @@ fn sort_part(
     part
 }
 
-/// Returns `text` with empty lines in place of the parts that are not kept; nothing where none is.
+/// What starts a line that belongs to another file. A person does not type this character.
+const ELSEWHERE: &str = "#\u{e000}";
+
+/// Returns a text that was made of the text of a request, without the marks of what belongs to other files.
+pub(super) fn restored(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| line.strip_prefix(ELSEWHERE).unwrap_or(line));
+    lines.collect()
+}
+
+/// Returns `text` with the parts that are not kept as comments; nothing where none is kept.
 fn keep_parts(text: &str, parts: &[SortedPart], keeps: impl Fn(&SortedPart) -> bool) -> Option<String> {
     if !parts.iter().any(&keeps) {
         return None;
@@ -223,7 +287,10 @@ fn keep_parts(text: &str, parts: &[SortedPart], keeps: impl Fn(&SortedPart) -> b
         let own = text.get(part.range.clone()).unwrap_or_default();
         match keeps(part) {
             true => kept.push_str(own),
-            false => own.chars().filter(|c| *c == '\n').for_each(|line| kept.push(line)),
+            false => own.split_inclusive('\n').for_each(|line| {
+                kept.push_str(ELSEWHERE);
+                kept.push_str(line);
+            }),
         }
     }
     Some(kept)
