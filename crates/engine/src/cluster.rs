@@ -14,7 +14,7 @@ mod webhook;
 
 pub use access::{MissingAccess, ResourceAccess, policy_rules};
 pub use admission_policy::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL, NativeRule};
-pub use event::{EventOccasion, EventWords, NoticeKind};
+pub use event::{BLOCKED_ACTION, EventOccasion, EventWords, NoticeKind};
 pub use extensions::{ClusterExtensions, KindScopes, SharedDataSource};
 pub use report::{RuleFailure, RuleReport};
 pub use resources::{ClusterResources, IgnoredNamespace, Needs, PolicyRule, WatchRole, WatchedResource};

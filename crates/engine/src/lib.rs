@@ -25,11 +25,11 @@ pub use background::{
     MutateProgram,
 };
 pub use cluster::{
-    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
-    ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL, IgnoredNamespace,
-    KindOrResource, KindScopes, MissingAccess, NativeRule, Needs, NoticeKind, PolicyRule, ResourceAccess,
-    ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole, WatchedResource,
-    WebhookPlan, WebhookRule, policy_rules,
+    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, BLOCKED_ACTION, ClusterExtensions,
+    ClusterResources, ClusterSupport, EventOccasion, EventWords, FailurePolicy, GENERATED_LABEL,
+    IgnoredNamespace, KindOrResource, KindScopes, MissingAccess, NativeRule, Needs, NoticeKind, PolicyRule,
+    ResourceAccess, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
+    WatchedResource, WebhookPlan, WebhookRule, policy_rules,
 };
 pub use decide::{DecisionSettings, Engine};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};

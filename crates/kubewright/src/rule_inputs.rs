@@ -12,7 +12,7 @@ use kubewright_report::text::listed_paths;
 use crate::arguments::{ObjectArguments, RuleArguments, misplaced_manifests};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
-use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
+use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, LiveWorld, OldObjects};
 use crate::manifest_inputs::{CLUSTER_PREFIX, find_inputs};
 use crate::output::{Columns, DiagnosticCounts, Paint, capture_diagnostics, print_stderr, snippet};
 use crate::review::Reviewer;
@@ -46,6 +46,11 @@ pub(crate) struct RuleInputs {
 }
 
 impl RuleInputs {
+    /// Returns these inputs, for which a cluster is asked for what files do not say.
+    pub(crate) fn with_live(self, live: Option<Arc<dyn LiveWorld>>) -> Self {
+        Self { world: self.world.live(live), ..self }
+    }
+
     /// Loads rules and fixtures, and finds the manifests.
     ///
     /// # Errors

@@ -10,13 +10,14 @@ use kubewright_serve::log::{Log, LogLevel};
 use kubewright_serve::{ServeError, asked_to_stop, make_namespace, workers};
 use tokio::sync::watch;
 
+use crate::blocked_admissions::follow_blocked_admissions;
 use crate::lease::{Leadership, LeaseFence, run_leader_election};
 use crate::metrics::ScanMetric;
 use crate::pages::ScanPages;
 use crate::rule_source::RuleSource;
 use crate::status::ScanStatus;
 use crate::term::{ScanTerm, TermParts};
-use crate::{ScanControllerSettings, ScanMetrics};
+use crate::{BlockedAdmissions, ScanControllerSettings, ScanMetrics, ScanView};
 
 /// What is waited for before the process is ready.
 const RULES_CONDITION: &str = "rules";
@@ -29,14 +30,15 @@ const SUPERVISION_INTERVAL: Duration = Duration::from_millis(500);
 const RESTART_PAUSE: Duration = Duration::from_secs(2);
 
 /// Scans the cluster of `config` until the process is asked to stop. A controller that is not in the cluster may have
-/// to make the namespace of its Lease first.
+/// to make the namespace of its Lease first. `begun` is called once the controller answers.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When it cannot begin, or `begun` returns an error.
 pub fn run_scan_controller(
     settings: ScanControllerSettings,
     config: Config,
     makes_namespace: bool,
+    begun: impl FnOnce(&Client, ScanView) -> Result<(), ServeError>,
 ) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
@@ -45,7 +47,8 @@ pub fn run_scan_controller(
         if makes_namespace {
             make_namespace(&client, &settings.lease.namespace).await;
         }
-        let controller = ScanController::start(settings, client)?;
+        let controller = ScanController::start(settings, client.clone())?;
+        begun(&client, controller.view())?;
         controller.run(asked_to_stop()).await;
         Ok(())
     })
@@ -55,6 +58,7 @@ pub fn run_scan_controller(
 pub struct ScanController {
     parts: TermParts,
     readiness: Arc<Readiness>,
+    blocked: Arc<BlockedAdmissions>,
     stop_election: watch::Sender<bool>,
     election: tokio::task::JoinHandle<()>,
 }
@@ -91,10 +95,12 @@ impl ScanController {
         let line = log.always(LogLevel::Info, "listening").shown("healthAddress", address);
         line.text("identity", &settings.lease.identity).write();
         tokio::spawn(Arc::clone(&parts.source).compile_changes(discovery, loaded));
+        let blocked = Arc::<BlockedAdmissions>::default();
+        tokio::spawn(follow_blocked_admissions(client.clone(), Arc::clone(&blocked), Arc::clone(&log)));
         let (stop_election, stopping) = watch::channel(false);
         let fence = Arc::clone(&parts.fence);
         let election = tokio::spawn(run_leader_election(client, settings.lease, fence, log, stopping));
-        Ok(Self { parts, readiness, stop_election, election })
+        Ok(Self { parts, readiness, blocked, stop_election, election })
     }
 
     /// Scans while this replica is the leader, until `stop` is there; then gives the Lease back.
@@ -107,6 +113,7 @@ impl ScanController {
                 Leadership::Leader { term } => Some(term),
                 Leadership::Standby => None,
             };
+            self.parts.status.set_leader(&self.parts.fence.holder().borrow(), wanted.is_some());
             running = self.supervise(running, wanted).await;
             self.update_readiness(running.is_some());
             tokio::select! {
@@ -131,6 +138,16 @@ impl ScanController {
     #[must_use]
     pub fn metrics(&self) -> Arc<ScanMetrics> {
         Arc::clone(&self.parts.metrics)
+    }
+
+    /// Returns a view of the scan, for pages about it.
+    #[must_use]
+    pub fn view(&self) -> ScanView {
+        ScanView {
+            progress: self.parts.status.progress(),
+            report_version: self.parts.status.report_version().subscribe(),
+            blocked: Arc::clone(&self.blocked),
+        }
     }
 
     /// Ends a scan that belongs to another term or has failed, and begins the one of `wanted`.

@@ -72,6 +72,7 @@ pub struct LeaseFence {
     open_until: Mutex<Option<(Instant, SystemTime)>>,
     leadership: watch::Sender<Leadership>,
     requested_scan: watch::Sender<Text>,
+    holder: watch::Sender<Text>,
 }
 
 impl Default for LeaseFence {
@@ -80,6 +81,7 @@ impl Default for LeaseFence {
             open_until: Mutex::new(None),
             leadership: watch::Sender::new(Leadership::Standby),
             requested_scan: watch::Sender::new(Text::default()),
+            holder: watch::Sender::new(Text::default()),
         }
     }
 }
@@ -113,12 +115,18 @@ impl LeaseFence {
         self.requested_scan.subscribe()
     }
 
+    /// Returns the identity of the replica that holds the Lease, as far as is known; empty for none.
+    #[must_use]
+    pub fn holder(&self) -> watch::Receiver<Text> {
+        self.holder.subscribe()
+    }
+
     fn set_requested_scan(&self, value: &str) {
-        self.requested_scan.send_if_modified(|current| {
-            let is_new = current != value;
-            *current = value.into();
-            is_new
-        });
+        set_text(&self.requested_scan, value);
+    }
+
+    fn set_holder(&self, identity: &str) {
+        set_text(&self.holder, identity);
     }
 
     fn is_open_at(&self, now: Instant, time: SystemTime) -> bool {
@@ -137,6 +145,14 @@ impl LeaseFence {
     fn set_leadership(&self, new: Leadership) {
         self.leadership.send_if_modified(|current| std::mem::replace(current, new) != new);
     }
+}
+
+fn set_text(sender: &watch::Sender<Text>, value: &str) {
+    sender.send_if_modified(|current| {
+        let is_new = current != value;
+        *current = value.into();
+        is_new
+    });
 }
 
 /// Asks the leader for a full pass.

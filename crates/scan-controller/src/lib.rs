@@ -6,6 +6,7 @@
 
 mod answers;
 mod background;
+mod blocked_admissions;
 mod controller;
 mod event;
 mod kinds;
@@ -19,6 +20,7 @@ pub mod rule_kinds;
 mod rule_source;
 mod scan_input;
 mod scan_thread;
+mod scan_view;
 mod settings;
 mod status;
 mod store_changes;
@@ -28,8 +30,10 @@ mod watches;
 mod writer;
 
 pub use background::BackgroundSettings;
+pub use blocked_admissions::{BlockedAdmission, BlockedAdmissions};
 pub use controller::{ScanController, run_scan_controller};
 pub use metrics::ScanMetrics;
+pub use scan_view::{ScanPhase, ScanProgress, ScanView};
 pub use settings::ScanControllerSettings;
 pub use writer::{ClusterReportWriter, ReportGroup, ReportWriterSettings, WriteStep, report_managers};
 

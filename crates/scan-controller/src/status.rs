@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use kubewright_scan::KindKey;
+use kubewright_value::Text;
+use tokio::sync::watch;
+
+use crate::scan_view::{ReportVersion, ScanPhase, ScanProgress};
 
 static STATUS_EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -20,6 +24,10 @@ pub(crate) struct ScanStatus {
     /// In milliseconds since [`STATUS_EPOCH`].
     last_progress: AtomicU64,
     unavailable: Mutex<BTreeMap<KindKey, String>>,
+    /// How many objects the API server says that there are of each kind that is judged, until they have been read.
+    counted: Mutex<BTreeMap<KindKey, u64>>,
+    progress: watch::Sender<ScanProgress>,
+    report_version: ReportVersion,
 }
 
 impl ScanStatus {
@@ -29,11 +37,18 @@ impl ScanStatus {
         self.is_complete.store(false, Ordering::Relaxed);
         self.is_scanning.store(is_scanning, Ordering::Relaxed);
         self.all_unavailable().clear();
+        self.all_counted().clear();
+        let phase = if is_scanning { ScanPhase::FirstPass } else { ScanPhase::Standby };
+        self.update_progress(|progress| {
+            (progress.phase, progress.judged, progress.total, progress.pending) = (phase, 0, 0, 0);
+        });
     }
 
     /// Notes that all objects were judged once.
     pub(crate) fn completed(&self) {
         self.is_complete.store(true, Ordering::Release);
+        self.all_counted().clear();
+        self.update_progress(|progress| progress.phase = ScanPhase::Watching);
     }
 
     /// Returns whether all objects were judged once.
@@ -71,6 +86,55 @@ impl ScanStatus {
     /// Returns the kinds that cannot be read, each with the reason.
     pub(crate) fn unavailable(&self) -> BTreeMap<KindKey, String> {
         self.all_unavailable().clone()
+    }
+
+    /// Sets how many objects there are of a kind that is not read yet.
+    pub(crate) fn set_counted(&self, kind: KindKey, count: u64) {
+        if !self.is_complete() {
+            self.all_counted().insert(kind, count);
+        }
+    }
+
+    /// Sets how many objects are judged, and how many changes wait.
+    pub(crate) fn set_judged(&self, judged: u64, pending: u64) {
+        let counted: u64 = self.all_counted().values().sum();
+        self.update_progress(|progress| {
+            (progress.judged, progress.total, progress.pending) = (judged, counted.max(judged), pending);
+        });
+    }
+
+    /// Notes the end of a pass over all objects.
+    pub(crate) fn passed(&self, ended: SystemTime) {
+        self.update_progress(|progress| progress.last_pass = Some(ended));
+    }
+
+    /// Sets which replica scans, and whether it is this one.
+    pub(crate) fn set_leader(&self, leader: &Text, is_leader: bool) {
+        self.update_progress(|progress| {
+            (progress.leader, progress.is_leader) = (leader.clone(), is_leader);
+        });
+    }
+
+    /// Returns how far the scan is, to wait for changes.
+    pub(crate) fn progress(&self) -> watch::Receiver<ScanProgress> {
+        self.progress.subscribe()
+    }
+
+    /// Returns what counts changes of reports.
+    pub(crate) fn report_version(&self) -> &ReportVersion {
+        &self.report_version
+    }
+
+    fn update_progress(&self, change: impl FnOnce(&mut ScanProgress)) {
+        self.progress.send_if_modified(|progress| {
+            let before = progress.clone();
+            change(progress);
+            *progress != before
+        });
+    }
+
+    fn all_counted(&self) -> std::sync::MutexGuard<'_, BTreeMap<KindKey, u64>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn all_unavailable(&self) -> std::sync::MutexGuard<'_, BTreeMap<KindKey, String>> {

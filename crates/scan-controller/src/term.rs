@@ -87,6 +87,7 @@ impl ScanTerm {
             Arc::clone(&fence),
             Arc::clone(&metrics),
         );
+        writer.set_version(status.report_version());
         let events =
             settings.has_violation_events.then(|| ViolationEvents::new(settings.reports.is_compatible));
         let (violations, notices) = events.map(|(events, notices)| (Arc::new(events), notices)).unzip();

@@ -24,6 +24,7 @@ use kubewright_report::cluster_report::{
 use crate::ScanMetrics;
 use crate::lease::LeaseFence;
 use crate::metrics::{ScanMetric, WriteVerb};
+use crate::scan_view::ReportVersion;
 use bucket::TokenBucket;
 pub(crate) use follow::follow_reports;
 pub(crate) use ledger::ReportId;
@@ -151,6 +152,11 @@ impl ClusterReportWriter {
             bucket: tokio::sync::Mutex::new(bucket),
             state: Mutex::new(state),
         }
+    }
+
+    /// Lets `version` count changes of the reports in the cluster.
+    pub(crate) fn set_version(&self, version: &ReportVersion) {
+        self.state().ledger.version = version.clone();
     }
 
     /// Finds out which group is served, and which of our reports there are. Returns the group that is written from now

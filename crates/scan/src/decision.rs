@@ -44,13 +44,24 @@ impl ScanRules {
     /// Decides on `object` as it is stored. Rules that would change it run apart, so that no other rule sees the changes.
     #[must_use]
     pub fn decide(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        self.decide_with(object, world, false)
+    }
+
+    /// Decides on `object` as [`decide`](Self::decide) does, with the trace of each outcome.
+    #[must_use]
+    pub fn explain(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        self.decide_with(object, world, true)
+    }
+
+    fn decide_with(&self, object: &Value, world: &dyn World, is_traced: bool) -> ObjectDecision {
         let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
         let recording = RecordingWorld::new(world);
+        let asked = AskedDecision { request: &request, world: &recording, is_traced };
         let mut decision = ObjectDecision::default();
         for engine in [&self.judging, &self.changing] {
             let mut decided = match engine.rules().is_empty() {
                 true => Decision { object: object.clone(), ..nothing_decided() },
-                false => decide(engine, &request, &recording),
+                false => decide(engine, &asked),
             };
             decision.is_allowed &= decided.is_allowed;
             decision.queries.append(&mut decided.queries);
@@ -59,7 +70,7 @@ impl ScanRules {
             decision.object = decided.object;
         }
         if !self.standing.rules().is_empty() {
-            let decided = decide(&self.standing, &request, &recording);
+            let decided = decide(&self.standing, &asked);
             decision.queries.extend(decided.queries);
             let said = decided.outcomes.into_iter().map(without_writes);
             decision.outcomes = said.chain(decision.outcomes).collect();
@@ -70,6 +81,13 @@ impl ScanRules {
         decision.inputs = recording.into_inputs();
         decision
     }
+}
+
+/// What is decided on.
+struct AskedDecision<'a> {
+    request: &'a AdmissionRequest,
+    world: &'a RecordingWorld<'a>,
+    is_traced: bool,
 }
 
 /// An object that already is as a rule makes it was changed by it, as far as stored objects tell.
@@ -91,31 +109,26 @@ fn nothing_decided() -> Decision {
 }
 
 /// Decides with all rules at once. If one of them panics, each is asked alone, so that the others are heard.
-fn decide(engine: &Engine, request: &AdmissionRequest, world: &RecordingWorld<'_>) -> Decision {
-    decide_caught(engine, request, world).unwrap_or_else(|| {
-        let mut whole = Decision { object: request.object.clone(), ..nothing_decided() };
+fn decide(engine: &Engine, asked: &AskedDecision<'_>) -> Decision {
+    decide_caught(engine, asked).unwrap_or_else(|| {
+        let mut whole = Decision { object: asked.request.object.clone(), ..nothing_decided() };
         for rules in engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
             // The rules of a policy are asked together where that is possible: of some policies only one rule counts.
             let alone = Engine::sharing(rules.to_vec());
-            match decide_caught(&alone, request, world) {
+            match decide_caught(&alone, asked) {
                 Some(decision) => {
                     whole.outcomes.extend(decision.outcomes);
                     whole.queries.extend(decision.queries);
                 }
-                None => rules.iter().for_each(|rule| decide_alone(rule, request, world, &mut whole)),
+                None => rules.iter().for_each(|rule| decide_alone(rule, asked, &mut whole)),
             }
         }
         whole
     })
 }
 
-fn decide_alone(
-    rule: &Arc<Rule>,
-    request: &AdmissionRequest,
-    world: &RecordingWorld<'_>,
-    whole: &mut Decision,
-) {
-    match decide_caught(&Engine::sharing(vec![Arc::clone(rule)]), request, world) {
+fn decide_alone(rule: &Arc<Rule>, asked: &AskedDecision<'_>, whole: &mut Decision) {
+    match decide_caught(&Engine::sharing(vec![Arc::clone(rule)]), asked) {
         Some(decision) => {
             whole.outcomes.extend(decision.outcomes);
             whole.queries.extend(decision.queries);
@@ -124,15 +137,14 @@ fn decide_alone(
     }
 }
 
-fn decide_caught(
-    engine: &Engine,
-    request: &AdmissionRequest,
-    world: &RecordingWorld<'_>,
-) -> Option<Decision> {
+fn decide_caught(engine: &Engine, asked: &AskedDecision<'_>) -> Option<Decision> {
     // Objects are as the API server sent them.
-    let settings =
-        DecisionSettings { evaluation_mode: Some(EvaluationMode::Background), ..DecisionSettings::default() };
-    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, &settings))).ok()
+    let settings = DecisionSettings {
+        evaluation_mode: Some(EvaluationMode::Background),
+        is_traced: asked.is_traced,
+        ..DecisionSettings::default()
+    };
+    catch_unwind(AssertUnwindSafe(|| engine.decide(asked.request, asked.world, &settings))).ok()
 }
 
 fn panicked_outcome(rule: &Rule) -> RuleOutcome {

@@ -9,13 +9,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::EventWords;
+use kubewright_engine::{BLOCKED_ACTION, EventWords};
 use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Text, Value};
 
 use crate::clock;
 use crate::{Notice, NoticeKind};
+
+/// The annotation of an Event with the id of the rule.
+pub const EVENT_RULE_ANNOTATION: &str = "kubewright.dev/rule";
 
 /// For how long the same thing is the same Event.
 const EVENT_SERIES_TIME: Duration = Duration::from_secs(60);
@@ -53,6 +56,8 @@ struct EventKey {
 #[derive(Debug)]
 struct PendingEvent {
     name: Text,
+    /// The id of the rule that was the first to say it.
+    rule: String,
     message: String,
     words: Option<EventWords>,
     first: SystemTime,
@@ -128,6 +133,7 @@ impl EventQueue {
         self.made += 1;
         let entry = PendingEvent {
             name: event_name(&thing.document.name, &self.instance, self.made, time),
+            rule: notice.rule.to_string(),
             message: event_message(notice),
             words: notice.words.clone(),
             first: time,
@@ -214,8 +220,11 @@ impl PendingEvent {
         if !regarding.uid.is_empty() {
             involved.insert("uid".into(), regarding.uid.clone().into());
         }
-        let metadata =
-            Map::from([("name", self.name.clone().into()), ("namespace", namespace.clone().into())]);
+        let metadata = Map::from([
+            ("name", self.name.clone().into()),
+            ("namespace", namespace.clone().into()),
+            ("annotations", Map::from([(EVENT_RULE_ANNOTATION, self.rule.as_str().into())]).into()),
+        ]);
         let source = Map::from([("component", "kubewright".into()), ("host", instance.into())]);
         let mut fields = vec![
             ("apiVersion", "v1".into()),
@@ -231,8 +240,10 @@ impl PendingEvent {
             ("reportingComponent", component.into()),
             ("reportingInstance", instance.into()),
         ];
-        if let Some(words) = words.filter(|words| !words.action.is_empty()) {
-            fields.push(("action", words.action.into()));
+        let own_action = if thing.kind == NoticeKind::Refused { BLOCKED_ACTION } else { "" };
+        let action = words.map_or(own_action, |words| words.action);
+        if !action.is_empty() {
+            fields.push(("action", action.into()));
         }
         fields
     }

@@ -51,7 +51,7 @@ mod world;
 
 pub use cache_health::monitor_caches;
 pub use certificates::Certificates;
-pub use events::{EventQueue, Regarding, is_secret};
+pub use events::{EVENT_RULE_ANNOTATION, EventQueue, Regarding, is_secret};
 pub use kubewright_dialects::{AdmittedExceptions, admitted_exceptions};
 pub use lookup::ClusterLookup;
 pub use notice::{Notice, NoticeKind};

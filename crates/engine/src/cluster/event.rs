@@ -2,6 +2,9 @@
 
 use kubewright_k8s::{ObjectName, object_title};
 
+/// The `action` of an Event about a request that was refused.
+pub const BLOCKED_ACTION: &str = "Resource Blocked";
+
 /// What a rule did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoticeKind {
@@ -75,7 +78,7 @@ impl EventOccasion<'_> {
             message.push_str(self.message);
         }
         let action = match (self.kind, self.is_mutation) {
-            (NoticeKind::Refused, _) => "Resource Blocked",
+            (NoticeKind::Refused, _) => BLOCKED_ACTION,
             (_, true) => "Resource Mutated",
             _ => "Resource Passed",
         };

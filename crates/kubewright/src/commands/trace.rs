@@ -6,6 +6,7 @@ mod patterns;
 mod traits;
 
 pub(super) use chosen::{ChosenTraces, is_telling};
+pub(super) use patterns::near_misses_of;
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Rule, RuleStatus, TraceNode, TraceVerdict};
 use kubewright_files as files;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_report::trace::{out_of_scope_trace, outcome_trace};
 use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Location, Value, json};
@@ -25,7 +27,7 @@ use crate::output::{
 };
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
-use crate::rules;
+use crate::rules::out_of_scope_reason;
 use digest::{MAX_WHOLE_TRACES, TraceDigest};
 
 /// The maximum number of characters shown of a line of a rule.
@@ -137,14 +139,18 @@ impl OutOfScopeRule {
 
 /// Returns the rules whose scope excludes the object.
 pub(super) fn out_of_scope_rules(reviewer: &Reviewer<'_>, document: &Document) -> Vec<OutOfScopeRule> {
-    let request = reviewer.request(document);
+    out_of_scope_rules_of(reviewer.engine.rules(), &reviewer.request(document))
+}
+
+/// Returns those of `rules` whose scope excludes the object of `request`.
+pub(super) fn out_of_scope_rules_of(rules: &[Arc<Rule>], request: &AdmissionRequest) -> Vec<OutOfScopeRule> {
     let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
-        reviewer.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
+        rules.iter().partition(|rule| rule.scope.admits(request));
     let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
     let tell = |rule: &Arc<Rule>| OutOfScopeRule {
         rule: rule.id.to_string(),
-        reason: rules::out_of_scope_reason(rule, &request),
+        reason: out_of_scope_reason(rule, request),
         is_told: !told.insert(spot(rule)),
     };
     outside.into_iter().map(tell).collect()

@@ -8,8 +8,10 @@ mod answers;
 mod attempt;
 mod body;
 mod checks;
+mod cluster;
 mod commands;
 mod expressions;
+mod graph;
 mod markdown;
 mod project_files;
 mod reference;
@@ -22,13 +24,18 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kubewright_ui::{PageSettings, run_page};
 
 use crate::arguments::UiArguments;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::standard_output;
-use answers::PageAnswers;
+pub(super) use answers::PageAnswers;
+pub(super) use cluster::{ClusterPage, ClusterPageSettings};
+
+/// How long an answer about a cluster may take: all its objects may be listed for it.
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs the command.
 ///
@@ -46,7 +53,9 @@ pub(crate) fn run_ui(arguments: &UiArguments) -> Result<ExitStatus, CommandFailu
     if !arguments.no_open {
         open_browser(&url);
     }
-    let settings = PageSettings { hosts: arguments.hosts.clone(), ..PageSettings::default() };
+    let answer_timeout =
+        if arguments.is_live() { CLUSTER_TIMEOUT } else { PageSettings::default().answer_timeout };
+    let settings = PageSettings { hosts: arguments.hosts.clone(), answer_timeout, ..PageSettings::default() };
     run_page(listener, settings, Arc::new(answers))?;
     Ok(ExitStatus::Clean)
 }

@@ -14,8 +14,8 @@ use super::{DiagnosticCounts, Renderer, ReportWriter};
 use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals, why_command};
 
 pub(super) use cases::cases_value;
-pub use findings::pattern_value;
-pub(super) use findings::{finding_row_value, finding_values, findings_summary, run_values};
+pub use findings::{finding_row_value, findings_document, pattern_value};
+pub(super) use findings::{finding_values, findings_summary, run_values};
 
 /// The version of the documents. It changes when a key changes its meaning or goes, not when one is added.
 pub(super) const DOCUMENT_VERSION: u64 = 1;

@@ -85,6 +85,7 @@ impl Election {
         };
         self.fence.set_requested_scan(stored.str_at(&["metadata", "annotations", SCAN_NOW_ANNOTATION]));
         let record = (!stored.is_null()).then(|| LeaseRecord::of(&stored));
+        self.fence.set_holder(record.as_ref().map_or("", |record| &record.holder));
         if self.view.step(record, &self.settings, Instant::now()) == ElectionStep::Wait {
             return Ok(Leadership::Standby);
         }
@@ -104,6 +105,7 @@ impl Election {
             Err(error) if error.is_conflict() => return Ok(*self.fence.leadership.borrow()),
             Err(error) => return Err(error),
         };
+        self.fence.set_holder(&written.holder);
         let term = self.view.held(&LeaseRecord::of(&stored), &written, begun);
         let deadline = self.settings.renew_deadline;
         self.fence.allow_until(begun + deadline, time + deadline);
@@ -135,6 +137,7 @@ impl Election {
         }
         let released = LeaseRecord::released(&stored, &self.settings, SystemTime::now());
         if self.client.replace(&self.path, &released).await.is_ok() {
+            self.fence.set_holder("");
             self.log.line(LogLevel::Info, "lease released").write();
         }
     }

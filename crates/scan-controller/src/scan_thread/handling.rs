@@ -189,7 +189,25 @@ impl ScanThread {
             }
         }
         self.unsynced.extend(begun.iter().filter(|kind| judged.contains(*kind)).cloned());
+        self.count_objects(begun.iter().filter(|kind| judged.contains(*kind)));
         begun
+    }
+
+    /// Asks how many objects of `kinds` there are, so that the progress of the first pass has a total.
+    fn count_objects<'k>(&self, kinds: impl Iterator<Item = &'k KindKey>) {
+        if self.context.status.is_complete() {
+            return;
+        }
+        let of_kind = |key: &KindKey| Some((key.clone(), self.watches.kind(key)?.resource.address().all()));
+        let kinds: Vec<_> = kinds.filter_map(of_kind).collect();
+        let (client, status) = (self.context.client.clone(), Arc::clone(&self.context.status));
+        self.runtime.spawn(async move {
+            for (kind, path) in kinds {
+                if let Ok(Some(count)) = client.count_objects(&path).await {
+                    status.set_counted(kind, count);
+                }
+            }
+        });
     }
 
     /// Notes the end of the first pass, when every kind has been listed that can be.
@@ -201,9 +219,10 @@ impl ScanThread {
         self.publish_changes();
         self.context.status.completed();
         let took = self.begun.elapsed();
-        self.context.metrics.passed(took, std::time::SystemTime::now());
+        self.passed(took);
         self.pass_begun = Instant::now();
         let objects = self.scanner().totals().objects;
+        self.context.status.set_judged(objects as u64, 0);
         let line = self.context.log.line(LogLevel::Info, "first pass complete");
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         line.number("objects", objects as u64).number("milliseconds", millis).write();

@@ -22,7 +22,7 @@ impl ScanThread {
             self.watch_inputs();
             self.rescan_due();
             self.continue_full_pass();
-            self.update_totals();
+            self.update_totals(waiting_inputs);
         }
         self.find_patterns();
         self.begin_rescans();
@@ -88,19 +88,28 @@ impl ScanThread {
             self.rescans.add(kind, scope, JudgementCause::FullPass, Instant::now());
         }
         if self.pass_begun.elapsed() >= self.context.interval && self.rescans.is_empty() {
-            self.context.metrics.passed(self.pass_begun.elapsed(), SystemTime::now());
+            self.passed(self.pass_begun.elapsed());
             self.pass_begun = Instant::now();
             self.context.log.line(LogLevel::Info, "full pass complete").write();
         }
     }
 
-    fn update_totals(&self) {
+    /// Notes the end of a pass over all objects.
+    pub(super) fn passed(&self, took: Duration) {
+        let now = SystemTime::now();
+        self.context.metrics.passed(took, now);
+        self.context.status.passed(now);
+    }
+
+    fn update_totals(&self, waiting_inputs: usize) {
         let scanner = self.scanner();
         let totals = scanner.totals();
         let counts = scanner.judgement_counts();
         drop(scanner);
         let metrics = &self.context.metrics;
         metrics.set(ScanMetric::Objects, 0, totals.objects as u64);
+        let pending = (waiting_inputs + self.rescans.waiting_objects()) as u64;
+        self.context.status.set_judged(totals.objects as u64, pending);
         let JudgementCounts { object, rule, dependency, clock, full_pass, unchanged } = counts;
         // A full pass is due because of the time, too.
         for (place, count) in [object, rule, dependency, clock + full_pass].into_iter().enumerate() {

@@ -11,6 +11,8 @@ use kubewright_report::cluster_report::{
 };
 use kubewright_value::Text;
 
+use crate::scan_view::ReportVersion;
+
 /// The name of a report in its API group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ReportId {
@@ -58,6 +60,8 @@ pub(crate) enum ReportTask {
 #[derive(Debug, Default)]
 pub(crate) struct ReportLedger {
     caps: ReportCaps,
+    /// Counts changes of `stored`.
+    pub(crate) version: ReportVersion,
     stored: HashMap<ReportId, TrackedReport>,
     wanted: BTreeMap<ReportId, WantedReports>,
     /// What is left out because there are too many; nothing while all fit.
@@ -79,7 +83,10 @@ impl ReportLedger {
 
     /// Takes what is in the cluster in place of what was known. What should be there stays and is compared anew.
     pub(crate) fn replace_stored(&mut self, stored: HashMap<ReportId, TrackedReport>) {
-        self.stored = stored;
+        if self.stored != stored {
+            self.stored = stored;
+            self.version.changed();
+        }
         self.deletions.clear();
         self.dirty.clear();
         let all: Vec<ReportId> = self.wanted.keys().cloned().collect();
@@ -204,9 +211,12 @@ impl ReportLedger {
 
     /// Notes what is stored under `id` now.
     pub(crate) fn set_stored(&mut self, id: ReportId, report: Option<TrackedReport>) {
-        match report {
-            Some(report) => drop(self.stored.insert(id, report)),
-            None => drop(self.stored.remove(&id)),
+        let is_changed = match report {
+            Some(report) => self.stored.insert(id, report.clone()) != Some(report),
+            None => self.stored.remove(&id).is_some(),
+        };
+        if is_changed {
+            self.version.changed();
         }
     }
 

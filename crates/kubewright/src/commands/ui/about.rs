@@ -1,6 +1,7 @@
 //! What the page was started with.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kubewright_files::{self as files, Input, TEST_FILES};
 use kubewright_patterns::shipped::shipped_patterns;
@@ -8,14 +9,19 @@ use kubewright_ui::MAX_PAGE_REQUEST_BYTES;
 use kubewright_value::{Map, Value, yaml};
 
 use super::body::TextRole;
+use super::cluster::{self, ClusterPage};
 use super::project_files::read_shared;
 use crate::arguments::UiArguments;
 use crate::failure::CommandFailure;
 use crate::project::ProjectFile;
 
 /// What the page was started with.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct PageState {
+    /// The cluster that is shown.
+    pub(super) cluster: Option<Arc<ClusterPage>>,
+    /// Whether only GET is answered.
+    pub(super) is_read_only: bool,
     /// The folder.
     pub(super) project: Option<PageProject>,
     /// The file, in the form in which the page shares.
@@ -43,7 +49,8 @@ impl PageState {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn open(arguments: &UiArguments) -> Result<Self, CommandFailure> {
-        let state = Self { may_save: arguments.save, ..Self::default() };
+        let cluster = cluster::open_cluster(arguments)?.map(Arc::new);
+        let state = Self { cluster, may_save: arguments.save, ..Self::default() };
         let Some(path) = &arguments.input else { return Ok(state) };
         if path.is_dir() {
             return Ok(Self { project: Some(PageProject::open(path)?), ..state });
@@ -114,12 +121,13 @@ impl PageProject {
 
 /// Returns what the page can do.
 pub(super) fn about_value(state: &PageState) -> Value {
-    let has_project = state.project.is_some();
+    let cluster = state.cluster.as_ref().map(|page| page.about());
+    let (has_project, is_pure) = (state.project.is_some(), !state.is_read_only);
     let features = [
-        ("try", true),
-        ("graph", false),
-        ("reports", false),
-        ("impact", false),
+        ("try", is_pure),
+        ("graph", true),
+        ("reports", cluster.is_some()),
+        ("impact", cluster.is_some() && is_pure),
         ("project", has_project),
         ("tests", has_project),
         ("save", has_project && state.may_save),
@@ -133,10 +141,11 @@ pub(super) fn about_value(state: &PageState) -> Value {
     let patterns = shipped_patterns().iter().map(|pattern| Value::from(pattern.name)).collect();
     Map::from([
         ("version", Value::from(env!("CARGO_PKG_VERSION"))),
-        ("mode", "files".into()),
+        ("mode", if cluster.is_some() { "cluster" } else { "files" }.into()),
+        ("readOnly", state.is_read_only.into()),
         ("features", features.into()),
         ("project", project.into()),
-        ("cluster", Value::Null),
+        ("cluster", cluster.into()),
         ("patterns", Value::array(patterns)),
         ("limits", Map::from([("bodyBytes", Value::from(MAX_PAGE_REQUEST_BYTES))]).into()),
     ])

@@ -7,13 +7,14 @@ use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
 use super::body::PageBody;
-use super::{attempt, checks, expressions, project_files, reference, shipped};
+use super::cluster::ClusterPage;
+use super::{attempt, checks, expressions, graph, project_files, reference, shipped};
 
 /// Answers one request.
 type Handler = Box<dyn Fn(&PageRequest) -> PageAnswer + Send + Sync>;
 
 /// Answers the page.
-pub(super) struct PageAnswers {
+pub(in crate::commands) struct PageAnswers {
     routes: Vec<PageRoute>,
     // INVARIANT: the handler of the route at the same position.
     handlers: Vec<Handler>,
@@ -31,12 +32,33 @@ impl PageAnswers {
         answers.get("/functions/{language}", expressions::answer_functions);
         answers.get("/schema/{kind}", reference::answer_schema);
         answers.get("/openapi.json", |_| reference::answer_openapi());
-        answers.post("/try", attempt::answer_try);
+        let own = Arc::clone(&state);
+        answers.post("/try", move |body, request| {
+            let live = own.cluster.as_ref().map(|page| page.live_world()).transpose()?;
+            attempt::answer_try(body, request, live)
+        });
         answers.post("/lint", checks::answer_lint);
         answers.post("/convert", checks::answer_convert);
         answers.post("/fix", checks::answer_fix);
         answers.post("/test-file", checks::answer_test_file);
         answers.post("/eval", expressions::answer_eval);
+        answers.post("/graph", graph::answer_graph);
+        answers.post("/detect", graph::answer_detect);
+        if let Some(page) = &state.cluster {
+            page.add_to(&mut answers);
+            page.add_impact(&mut answers);
+        }
+        answers
+    }
+
+    /// Returns the answers of a page that shows `page` and changes nothing: all are asked for with GET.
+    pub(in crate::commands) fn read_only(page: Arc<ClusterPage>) -> Self {
+        let state =
+            PageState { cluster: Some(Arc::clone(&page)), is_read_only: true, ..PageState::default() };
+        let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
+        answers.get("/about", move |_| Ok(about::about_value(&state)));
+        answers.get("/explain/{code}", reference::answer_explain);
+        page.add_to(&mut answers);
         answers
     }
 
@@ -55,7 +77,7 @@ impl PageAnswers {
     }
 
     /// Adds a route that is asked for with GET and answered with JSON.
-    fn get(
+    pub(super) fn get(
         &mut self,
         path: &'static str,
         answer: impl Fn(&PageRequest) -> Result<Value, PageContent> + Send + Sync + 'static,
@@ -64,7 +86,7 @@ impl PageAnswers {
     }
 
     /// Adds a route that takes a body and is answered with JSON.
-    fn post(
+    pub(super) fn post(
         &mut self,
         path: &'static str,
         answer: impl Fn(&PageBody, &PageRequest) -> Result<Value, PageContent> + Send + Sync + 'static,
@@ -72,6 +94,26 @@ impl PageAnswers {
         self.add(PageRoute { method: PageMethod::Post, path }, move |request| {
             json_answer(PageBody::read(&request.body).and_then(|body| answer(&body, request)))
         });
+    }
+
+    /// Adds a route that is asked for with GET and answered with a file.
+    pub(super) fn download(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&PageRequest) -> Result<PageContent, PageContent> + Send + Sync + 'static,
+    ) {
+        self.add(PageRoute { method: PageMethod::Get, path }, move |request| match answer(request) {
+            Ok(content) | Err(content) => content.into(),
+        });
+    }
+
+    /// Adds a route that is asked for with GET and answered with events.
+    pub(super) fn events(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&PageRequest) -> PageAnswer + Send + Sync + 'static,
+    ) {
+        self.add(PageRoute { method: PageMethod::Get, path }, answer);
     }
 
     fn add(

@@ -1,6 +1,7 @@
 //! `/try`: what rules do to objects, and why. The parts of `apply`, `trace` and `lint` on texts in memory.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use super::workspace::PageWorkspace;
 use crate::arguments::{ApplyArguments, CliCommand};
 use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
 use crate::failure::CommandFailure;
+use crate::fixtures::LiveWorld;
 use crate::output::{Columns, Paint, yaml_text};
 use crate::review::Reviewer;
 use crate::rule_inputs::RuleInputs;
@@ -28,11 +30,15 @@ use crate::rules;
 ///
 /// # Errors
 /// When the body is not what the API describes.
-pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value, PageContent> {
+pub(super) fn answer_try(
+    body: &PageBody,
+    request: &PageRequest,
+    live: Option<Arc<dyn LiveWorld>>,
+) -> Result<Value, PageContent> {
     let started = Instant::now();
     let space = PageWorkspace::new(&body.files);
     let arguments = apply_arguments(&space, body)?;
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline));
+    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline, live));
     let mut judged = judged.unwrap_or_default();
     let rendered = sets::render_traits(&space, body)?;
     let found = sets::find_patterns(&space)?;
@@ -44,7 +50,7 @@ pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);
-    let objects: Vec<Value> = judged.rows.iter().map(|(row, _)| object_value(row)).collect();
+    let objects = object_values(&judged.rows);
     let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
@@ -69,6 +75,21 @@ fn once_each(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut told = HashSet::new();
     diagnostics.retain(|one| told.insert((one.code.id, one.location.to_string(), one.message.clone())));
     diagnostics
+}
+
+/// Returns the fields of an answer about objects that `rules` judged elsewhere.
+pub(super) fn judged_fields(rules: &[Arc<Rule>], rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Map {
+    let (traces, is_truncated) = trace_values(rows);
+    Map::from([
+        ("objects", Value::array(object_values(rows))),
+        ("traces", Value::array(traces)),
+        ("coverage", Value::array(coverage_values(rules.iter().map(|rule| &**rule), rows))),
+        ("truncated", is_truncated.into()),
+    ])
+}
+
+fn object_values(rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Vec<Value> {
+    rows.iter().map(|(row, _)| object_value(row)).collect()
 }
 
 /// Returns the arguments of `apply` for the files of a request.
@@ -116,11 +137,15 @@ struct Judged {
     coverage: Vec<Value>,
 }
 
-fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, CommandFailure> {
+fn judge(
+    arguments: &ApplyArguments,
+    deadline: Instant,
+    live: Option<Arc<dyn LiveWorld>>,
+) -> Result<Judged, CommandFailure> {
     if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
         return Ok(checked_only(arguments));
     }
-    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?.with_live(live);
     let columns = Columns { all_outcomes: true, patch: true, objects: true, trace: true };
     let reviewer = Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
     let (mut rows, mut counts) = (Vec::new(), OutcomeCounts::default());
