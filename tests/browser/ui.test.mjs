@@ -7,6 +7,7 @@ import { graphCases } from "./graph.test.mjs";
 import { hostileCases } from "./hostile.test.mjs";
 import { lookCases } from "./look.test.mjs";
 import { misfireCases } from "./misfires.test.mjs";
+import { reportCases } from "./reports.test.mjs";
 import { speedCases } from "./speed.test.mjs";
 import { tryCases } from "./try.test.mjs";
 import { viewCases } from "./views.test.mjs";
@@ -15,7 +16,7 @@ const word = process.argv[3] ?? "";
 const server = await startServer();
 const browser = await startBrowser();
 let failed = 0;
-for (const [name, run] of Object.entries({ ...tryCases, ...misfireCases, ...exampleCases, ...viewCases, ...graphCases, ...hostileCases, ...lookCases, ...speedCases })) {
+for (const [name, run] of Object.entries({ ...tryCases, ...misfireCases, ...exampleCases, ...viewCases, ...graphCases, ...reportCases, ...hostileCases, ...lookCases, ...speedCases })) {
   if (!name.includes(word)) continue;
   const begin = performance.now();
   try {

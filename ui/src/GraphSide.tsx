@@ -97,7 +97,8 @@ const Options = ({ answer, options, change }: { answer: GraphAnswer | null; opti
       <label class="field">direction <select value={options.direction} onChange={(event) => change({ direction: event.currentTarget.value as GraphOptions["direction"] })}><option>both</option><option>in</option><option>out</option></select></label>
       <label class="check"><input type="checkbox" checked={options.each} onChange={(event) => change({ each: event.currentTarget.checked })} /> every Pod by itself</label>
       <label class="check"><input type="checkbox" checked={options.allEdges} onChange={(event) => change({ allEdges: event.currentTarget.checked })} /> all relations</label>
-      <label class="check"><input type="checkbox" checked={options.appsAbove === 0} onChange={(event) => change({ appsAbove: event.currentTarget.checked ? 0 : plainOptions.appsAbove })} /> always as applications</label>
+      <label class="field">applications above <select value={options.appsAbove} onChange={(event) => change({ appsAbove: Number(event.currentTarget.value) })}>
+        <option value="0">always</option><option value="150">150 boxes</option><option value="600">600 boxes</option><option value="100000">never</option></select></label>
       {opened.length > 0 && <ul class="hits">{opened.map((key) => <li key={key}><button onClick={() => change({ open: options.open.filter((one) => one !== key) })}>close {answer?.applications.find((one) => one.key === key)?.label ?? key}</button></li>)}</ul>}
     </details>
   );

@@ -54,6 +54,7 @@ export const Reports = () => {
       {answer && (
         <>
           <div class="report-top"><Namespaces answer={answer} filters={filters} change={change} /><Trend points={trend.current} /></div>
+          {answer.notes?.map((note, at) => <p key={at} class="dim pad">{note}</p>)}
           <FilterBar answer={answer} filters={filters} change={change} />
           <Rows answer={answer} offset={offset} setOffset={setOffset} open={setRow} />
         </>

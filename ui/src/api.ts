@@ -16,6 +16,8 @@ export interface About {
   limits: { bodyBytes: number };
   graphSource?: "own" | null;
   patterns?: string[];
+  /// In the controller: nothing is answered but GET.
+  readOnly?: boolean;
 }
 
 export interface Outcome {
@@ -114,6 +116,7 @@ export interface ReportsAnswer {
   facets: Record<string, [string, number][]>;
   total: number;
   version: string;
+  notes?: string[];
 }
 
 /// What the server answered in place of a result.

@@ -10,7 +10,7 @@ import { Impact } from "./Impact";
 import { Panel, type PanelName } from "./panels";
 import { Reports } from "./Reports";
 import { Try } from "./Try";
-import { judge, keptDraft, load, session } from "./session";
+import { judge, keptDraft, load, session, unsaved } from "./session";
 import { checked, decode } from "./share";
 import { useStore } from "./store";
 import "./style.css";
@@ -31,6 +31,7 @@ const viewOf = (fragment: string, about: About | null): View =>
 const Page = () => {
   const about = useStore(session, (value) => value.about);
   const title = useStore(session, (value) => value.title);
+  const changed = useStore(session, (value) => unsaved(value).length);
   const [fragment, setFragment] = useState(location.hash.slice(1));
   const view = viewOf(fragment, about);
   const [panel, setPanel] = useState<PanelName | null>(null);
@@ -50,6 +51,7 @@ const Page = () => {
         <span class="title">{view === "try" ? title : ""}</span>
         <span class="spacer" />
         {view === "try" && <button onClick={() => setIsMenuOpen(true)}>examples</button>}
+        {view === "try" && features.save && <button class="primary" disabled={changed === 0} onClick={() => setPanel({ kind: "save" })}>{changed === 0 ? "saved" : `save ${changed}`}</button>}
         {view === "try" && <button onClick={() => setPanel({ kind: "share" })}>share</button>}
         <ThemeButton />
       </header>
@@ -103,6 +105,7 @@ const openFirst = async (about: About | null): Promise<void> => {
   if (await openFragment(location.hash.slice(1))) return;
   if (about?.features.project) {
     const project = await get<{ name: string; files: TextFile[] }>("project");
+    session.set({ saved: new Map(project.files.map((file) => [file.name, file.text])) });
     load(project.name, project.files);
     return;
   }

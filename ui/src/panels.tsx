@@ -4,12 +4,12 @@ import { get, messageOf, post } from "./api";
 import { DiffView } from "./DiffView";
 import { CopyButton, Drawer, TextBlock, download } from "./Drawer";
 import { Markdown } from "./Markdown";
-import { edit, requestBody, session } from "./session";
+import { edit, requestBody, session, unsaved } from "./session";
 import { LONG_LINK_BYTES, MAX_LINK_BYTES, encode } from "./share";
 
-export type PanelName = { kind: "explain"; code: string } | { kind: "convert" | "test" | "fix" | "json" | "diff" | "share" };
+export type PanelName = { kind: "explain"; code: string } | { kind: "convert" | "test" | "fix" | "json" | "diff" | "share" | "save" };
 
-const titles = { convert: "The same rules in CEL", test: "As a test", fix: "Changes that make failing rules pass", json: "The answer as JSON", diff: "What the rules change", share: "Share" };
+const titles = { convert: "The same rules in CEL", test: "As a test", fix: "Changes that make failing rules pass", json: "The answer as JSON", diff: "What the rules change", share: "Share", save: "Save to the project" };
 
 export const Panel = ({ panel, close }: { panel: PanelName; close: () => void }) => (
   <Drawer title={panel.kind === "explain" ? panel.code : titles[panel.kind]} close={close}>
@@ -20,6 +20,7 @@ export const Panel = ({ panel, close }: { panel: PanelName; close: () => void })
     {panel.kind === "json" && <TextBlock name="outcome.json" type="application/json" text={JSON.stringify(session.get().answer, null, 2)} />}
     {panel.kind === "diff" && <Changes />}
     {panel.kind === "share" && <Share />}
+    {panel.kind === "save" && <Save close={close} />}
   </Drawer>
 );
 
@@ -124,6 +125,34 @@ const Share = () => {
       {link.length > MAX_LINK_BYTES && <p class="caution">⚠ These texts are too long for a link ({Math.round(link.length / 1024)} KB). Send the file instead.</p>}
       {link.length > LONG_LINK_BYTES && link.length <= MAX_LINK_BYTES && <p class="caution">⚠ The link has {Math.round(link.length / 1024)} KB. Chats may cut it; a file is safer.</p>}
       <p>As a file: <button onClick={save}>download shared.json</button>, which <code>kubewright ui shared.json</code> opens.</p>
+    </>
+  );
+};
+
+const hexOf = async (text: string): Promise<string> =>
+  [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/// Lists the edited files and writes them when asked. The server refuses a file that changed on disk meanwhile.
+const Save = ({ close }: { close: () => void }) => {
+  const [failure, setFailure] = useState("");
+  const files = unsaved(session.get());
+  const save = async (): Promise<void> => {
+    try {
+      const { saved } = session.get();
+      const body = await Promise.all(files.map(async ({ name, text }) => ({ name, text, was: await hexOf(saved.get(name) ?? "") })));
+      await post("project/save", { files: body });
+      session.set({ saved: new Map([...saved, ...files.map((file): [string, string] => [file.name, file.text])]) });
+      close();
+    } catch (error) {
+      setFailure(messageOf(error));
+    }
+  };
+  return (
+    <>
+      <p>These files of the project were edited here:</p>
+      <ul class="notes">{files.map((file) => <li key={file.name}>{file.name}</li>)}</ul>
+      {failure !== "" && <p class="failure" role="alert">{failure}</p>}
+      <div class="bar"><button class="primary" onClick={() => { void save(); }}>write {files.length === 1 ? "1 file" : `${files.length} files`}</button><button onClick={close}>cancel</button></div>
     </>
   );
 };

@@ -18,6 +18,8 @@ export interface PlacePair {
 export interface Session {
   about: About | null;
   title: string;
+  /// The texts of the files of the project as they are on disk.
+  saved: Map<string, string>;
   files: TextFile[];
   request: ReviewRequest;
   /// Counts up when all texts are replaced, so that editors load them again.
@@ -34,7 +36,7 @@ export interface Session {
 }
 
 export const session = new Store<Session>({
-  about: null, title: "", files: startFiles, request: {}, loaded: 0, answer: null, judged: 0,
+  about: null, title: "", saved: new Map(), files: startFiles, request: {}, loaded: 0, answer: null, judged: 0,
   isPending: false, failure: "", cause: null, pointed: null, cursor: null,
 });
 
@@ -50,6 +52,9 @@ export const filesOf = (files: TextFile[], role: Role): TextFile[] => {
 };
 
 export const textOf = (files: TextFile[], name: string): string => files.find((file) => file.name === name)?.text ?? "";
+
+/// The files of the project that were edited.
+export const unsaved = ({ files, saved }: Session): TextFile[] => files.filter((file) => saved.has(file.name) && saved.get(file.name) !== file.text);
 
 let timer = 0;
 let running: AbortController | null = null;
