@@ -18,6 +18,7 @@ export const plainOptions: GraphOptions = {
 };
 
 const DRAW_PAUSE_MILLIS = 150;
+const MAX_PROBLEMS = 3;
 
 const queryOf = (options: GraphOptions & { standalone?: boolean }): string => {
   const query = new URLSearchParams();
@@ -31,7 +32,7 @@ const queryOf = (options: GraphOptions & { standalone?: boolean }): string => {
 export const Graph = () => {
   const about = useStore(session, (value) => value.about);
   const files = useStore(session, (value) => value.files);
-  const isOwn = about?.graphSource === "own";
+  const isOwn = about?.mode === "cluster" || about?.features.graphOfInput === true;
   const [text, setText] = useState<string | null>(null);
   const [isTexts, setIsTexts] = useState(false);
   const [options, setOptions] = useState<GraphOptions>(plainOptions);
@@ -86,6 +87,7 @@ export const Graph = () => {
         source={{ text, setText, isOwn, usesOwn, setIsTexts }} exportAs={(format) => { void draw({ standalone: true }).then((whole) => exportPicture(whole.svg, format)).catch((error: unknown) => setFailure(messageOf(error))); }} />
       <div class="map-side">
         {failure !== "" && <p class="failure" role="alert">{failure}</p>}
+        {answer?.diagnostics.slice(0, MAX_PROBLEMS).map((one, at) => <p key={at} class="failure">{one.file}:{one.line} {one.message}{one.help ? `: ${one.help}` : ""}</p>)}
         <GraphMap answer={answer} marked={marked} control={map} clicked={clicked} />
         {selected && answer && <GraphCard node={selected} answer={answer} byId={byId} options={options} change={change} choose={(node) => choose(node, true)} close={() => choose(null, false)} />}
         {answer && <p class="map-counts" role="status">{answer.counts.objects} objects, {answer.counts.boxes} boxes, {answer.counts.edges} relations</p>}

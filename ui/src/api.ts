@@ -10,11 +10,10 @@ export interface ReviewRequest { operation?: string; namespace?: string }
 export interface About {
   version: string;
   mode: "files" | "cluster";
-  features: Partial<Record<"try" | "graph" | "reports" | "impact" | "project" | "tests" | "save" | "shared", boolean>>;
+  features: Partial<Record<"try" | "graph" | "reports" | "impact" | "project" | "tests" | "save" | "shared" | "graphOfInput", boolean>>;
   project: { name: string; folder: string } | null;
   cluster: { context: string; server: string } | null;
   limits: { bodyBytes: number };
-  graphSource?: "own" | null;
   patterns?: string[];
   /// In the controller: nothing is answered but GET.
   readOnly?: boolean;
