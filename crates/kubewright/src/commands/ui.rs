@@ -12,6 +12,7 @@ mod cluster;
 mod commands;
 mod expressions;
 mod graph;
+mod kept;
 mod markdown;
 mod project_files;
 mod reference;

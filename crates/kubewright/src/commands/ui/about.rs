@@ -26,6 +26,8 @@ pub(super) struct PageState {
     pub(super) project: Option<PageProject>,
     /// The file, in the form in which the page shares.
     pub(super) shared: Option<Value>,
+    /// The file or folder, whose objects can be drawn.
+    pub(super) input: Option<PathBuf>,
     /// Whether files of the project may be written.
     pub(super) may_save: bool,
 }
@@ -50,7 +52,8 @@ impl PageState {
     /// When it cannot be read.
     pub(super) fn open(arguments: &UiArguments) -> Result<Self, CommandFailure> {
         let cluster = cluster::open_cluster(arguments)?.map(Arc::new);
-        let state = Self { cluster, may_save: arguments.save, ..Self::default() };
+        let input = arguments.input.clone();
+        let state = Self { cluster, input, may_save: arguments.save, ..Self::default() };
         let Some(path) = &arguments.input else { return Ok(state) };
         if path.is_dir() {
             return Ok(Self { project: Some(PageProject::open(path)?), ..state });
@@ -126,6 +129,7 @@ pub(super) fn about_value(state: &PageState) -> Value {
     let features = [
         ("try", is_pure),
         ("graph", true),
+        ("graphOfInput", state.input.is_some() || cluster.is_some()),
         ("reports", cluster.is_some()),
         ("impact", cluster.is_some() && is_pure),
         ("project", has_project),

@@ -42,8 +42,7 @@ impl PageAnswers {
         answers.post("/fix", checks::answer_fix);
         answers.post("/test-file", checks::answer_test_file);
         answers.post("/eval", expressions::answer_eval);
-        answers.post("/graph", graph::answer_graph);
-        answers.post("/detect", graph::answer_detect);
+        graph::add_graph_routes(&mut answers, state.input.as_deref());
         if let Some(page) = &state.cluster {
             page.add_to(&mut answers);
             page.add_impact(&mut answers);

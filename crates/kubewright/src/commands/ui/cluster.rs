@@ -6,7 +6,6 @@
 
 mod graph;
 mod impact;
-mod kept;
 mod masking;
 mod objects;
 mod report_csv;
@@ -27,8 +26,6 @@ use kubewright_scan_controller::ScanView;
 use kubewright_ui::PageContent;
 use kubewright_value::{Map, Value};
 
-use self::graph::ClusterGraph;
-use self::kept::Kept;
 use self::reports::ClusterReports;
 use crate::arguments::{ScanRuleArguments, UiArguments};
 use crate::commands::scan::{PassWorld, ScanCluster, ScanRuleSet};
@@ -37,6 +34,8 @@ use crate::fixtures::LiveWorld;
 use crate::live::find_client;
 
 use super::answers::PageAnswers;
+use super::graph::KeptGraph;
+use super::kept::Kept;
 
 /// For how long lists of reports are kept.
 const REPORTS_AGE: Duration = Duration::from_secs(5);
@@ -54,7 +53,7 @@ pub(in crate::commands) struct ClusterPage {
     resources: Kept<ScanCluster>,
     rules: Kept<PageRules>,
     reports: Kept<ClusterReports>,
-    graph: Kept<ClusterGraph>,
+    graph: Kept<KeptGraph>,
     /// The scan of this process, in the controller.
     view: Option<ScanView>,
 }
