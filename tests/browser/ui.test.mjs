@@ -24,7 +24,7 @@ for (const [name, run] of Object.entries({ ...tryCases, ...misfireCases, ...exam
     console.log(`ok ${name} (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   } catch (error) {
     failed += 1;
-    console.log(`FAILED ${name}\n   ${(error.stack ?? String(error)).split("\n").slice(0, 14).join("\n   ")}`);
+    console.log(`FAILED ${name}\n   ${(error.stack ?? String(error)).split("\n").slice(0, 40).join("\n   ")}`);
   }
 }
 await browser.close();

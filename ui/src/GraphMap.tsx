@@ -12,6 +12,8 @@ interface GraphMapProps {
 
 const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 60;
+// The card of the chosen object covers this much of the picture.
+const CARD_WIDTH = 352;
 
 export const GraphMap = ({ answer, marked, control, clicked }: GraphMapProps) => {
   const port = useRef<HTMLDivElement>(null);
@@ -27,7 +29,7 @@ export const GraphMap = ({ answer, marked, control, clicked }: GraphMapProps) =>
       frame: (nodes) => {
         const [left, top] = [Math.min(...nodes.map((node) => node.x)), Math.min(...nodes.map((node) => node.y))];
         const [right, bottom] = [Math.max(...nodes.map((node) => node.x + node.width)), Math.max(...nodes.map((node) => node.y + node.height))];
-        panZoom.frame({ x: left - MARGIN, y: top - MARGIN, width: right - left + 2 * MARGIN, height: bottom - top + 2 * MARGIN });
+        panZoom.frame({ x: left - MARGIN, y: top - MARGIN, width: right - left + 2 * MARGIN, height: bottom - top + 2 * MARGIN }, 1.6, CARD_WIDTH);
       },
     };
     return followGestures(port.current!, panZoom, (x, y) => {

@@ -151,7 +151,7 @@ export const GraphCard = ({ node, answer, byId, options, change, choose, close }
         {node.opens && <button onClick={() => change({ open: [...options.open, node.opens!] })}>open the application</button>}
         {isOpen && <button onClick={() => change({ open: options.open.filter((key) => key !== node.application) })}>close the application</button>}
       </div>
-      {node.notes?.map((note, at) => <p key={at} class="dim">{note}</p>)}
+      {findings.length === 0 && node.notes?.map((note, at) => <p key={at} class="dim">{note}</p>)}
       {findings.map((finding, at) => <p key={at}>{severityGlyph(finding.severity ?? "")} <strong>{finding.pattern ?? ""}</strong> {finding.message ?? ""}</p>)}
       <ul class="hits">{related.map((edge, at) => {
         const isOut = edge.from === node.id;

@@ -33,11 +33,12 @@ export class PanZoom {
 
   fit(): void { this.frame({ x: 0, y: 0, width: this.width, height: this.height }, 1.4); }
 
-  /// Shows a part of the picture in the middle, at most `most` times its size.
-  frame(box: Box, most = 1.6): void {
-    const { clientWidth, clientHeight } = this.port;
-    this.scale = Math.min(most, (clientWidth - 24) / box.width, (clientHeight - 24) / box.height);
-    this.x = clientWidth / 2 - (box.x + box.width / 2) * this.scale;
+  /// Shows a part of the picture in the middle, at most `most` times its size. `right` pixels at the side are covered.
+  frame(box: Box, most = 1.6, right = 0): void {
+    const { clientHeight } = this.port;
+    const width = this.port.clientWidth > 2 * right ? this.port.clientWidth - right : this.port.clientWidth;
+    this.scale = Math.min(most, (width - 24) / box.width, (clientHeight - 24) / box.height);
+    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
     this.y = clientHeight / 2 - (box.y + box.height / 2) * this.scale;
     this.move();
   }
