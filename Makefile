@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -11,7 +11,7 @@ export KUBEWRIGHT_CLUSTER_SKIPPED := $(CURDIR)/target/skipped
 
 test:
 	@mkdir -p target && rm -f "$(KUBEWRIGHT_CLUSTER_SKIPPED)"
-	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-site test-cluster chainsaw-short
+	@$(MAKE) --no-print-directory unit conformance fuzz-short page-check browser test-site test-cluster chainsaw-short
 	@$(MAKE) --no-print-directory skipped
 
 # Layers, names and the licences of all dependencies are tests (crates/conformance/tests/architecture.rs).
@@ -211,24 +211,47 @@ static:
 	target/static/kubewright --version
 	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "the binary runs without any other file"; fi
 
-# Tests the page of `graph -o html` in a browser. `test-browser` installs Chromium if it may install packages, and the
-# driver. `browser`, which is part of `test`, uses an installed Chromium.
+# Builds the page of `kubewright ui` into ui/dist, which is committed, so that `cargo build` needs no Node.
+page:
+	cd ui && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent build
+
+# Fails when ui/dist is not what ui/src builds. Part of `test`.
+page-check:
+	@if command -v npm > /dev/null; then cd ui && npm ci --ignore-scripts --no-audit --no-fund --silent && npm run --silent check; \
+	else echo "SKIPPED: no npm, so ui/dist was not compared with ui/src (make page-check)"; fi
+
+# Tests the pages of `ui` and of `graph -o html` in a browser. `test-browser` installs Chromium if it may install packages, and
+# the driver. `browser`, which is part of `test`, uses an installed Chromium. Screenshots of all views are in target/browser.
+# `make look CASE=keyboard` runs the cases of `ui` whose names contain the word; `make look-long` opens every example and
+# measures a release build with the limits of an idle machine.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
-PLAYWRIGHT = 1.65.0
+TARGET_FOLDER = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
 browser:
 	@if [ -n "$(CHROMIUM)" ] && command -v npm > /dev/null; then $(MAKE) --no-print-directory test-browser; \
-	else echo "SKIPPED: no Chromium or no npm, so the HTML page was not tested in a browser (make test-browser)"; fi
+	else echo "SKIPPED: no Chromium or no npm, so the pages were not tested in a browser (make test-browser)"; fi
 
 test-browser:
 	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && apt-get install -y -qq chromium; fi
 	@chromium="$(CHROMIUM)"; [ -n "$$chromium" ] || chromium="$$(command -v chromium)"; \
 	if [ -z "$$chromium" ] || ! command -v npm > /dev/null; then \
-		echo "SKIPPED: Chromium and npm are needed, and cannot be installed here, so the HTML page was not tested in a browser"; \
+		echo "SKIPPED: Chromium and npm are needed, and cannot be installed here, so the pages were not tested in a browser"; \
 	else CHROMIUM="$$chromium" $(MAKE) --no-print-directory look; fi
 
-look:
-	cd tests/browser && npm install --no-save --no-package-lock --no-audit --no-fund --silent playwright-core@$(PLAYWRIGHT)
+browser-driver:
+	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+look: browser-driver
 	cargo build --locked -q -p kubewright
-	node tests/browser/page.test.mjs "$$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/kubewright"
+	node tests/browser/page.test.mjs "$(TARGET_FOLDER)/debug/kubewright"
+	CHROMIUM="$(CHROMIUM)" node tests/browser/ui.test.mjs "$(TARGET_FOLDER)/debug/kubewright" $(CASE)
+
+look-long: browser-driver
+	cargo build --locked -q --release -p kubewright
+	CHROMIUM="$(CHROMIUM)" KUBEWRIGHT_BROWSER=long KUBEWRIGHT_BROWSER_SLACK=1 node tests/browser/ui.test.mjs "$(TARGET_FOLDER)/release/kubewright" $(CASE)
+
+# Makes the screenshots of docs/page.md.
+screenshots: browser-driver
+	cargo build --locked -q -p kubewright
+	CHROMIUM="$(CHROMIUM)" node tests/browser/screenshots.mjs "$(TARGET_FOLDER)/debug/kubewright"

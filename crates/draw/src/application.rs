@@ -3,12 +3,18 @@
 use super::select::is_ownership;
 use super::slots::IndexedList;
 use super::{LineStyle, Picture};
+use kubewright_value::Text;
 use std::collections::HashMap;
 
 /// How often applications are handed on from neighbour to neighbour.
 const MAX_ROUNDS: usize = 3;
 /// The most controllers above one another.
 const MAX_OWNERS: usize = 8;
+
+/// Returns the name by which an application of a frame is opened.
+pub(super) fn application_key(frame: &str, name: &str) -> Text {
+    format!("{frame}/{name}").into()
+}
 
 /// Returns the owner of every node, where exactly one object owns it.
 fn owners(picture: &Picture) -> HashMap<usize, usize> {

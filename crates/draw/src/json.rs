@@ -1,6 +1,6 @@
 //! A picture as JSON: everything, nothing merged, for other programs.
 
-use super::{Class, LineStyle, Picture, Tone};
+use super::Picture;
 use kubewright_value::display::escape_json;
 use kubewright_value::json;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub fn render_json(picture: &Picture) -> String {
         let _ = write!(
             out,
             "{{\"id\": {id}, \"kind\": {kind}, \"namespace\": {namespace}, \"label\": {label}, \"class\": \"{}\"",
-            class_name(node.class)
+            node.class.name()
         );
         out.push_str(", \"badges\": [");
         for (place, badge) in node.badges.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn render_json(picture: &Picture) -> String {
                 out,
                 "{comma}{{\"text\": {}, \"tone\": \"{}\"}}",
                 json_string(&badge.text),
-                tone_name(badge.tone)
+                badge.tone.name()
             );
         }
         out.push(']');
@@ -55,7 +55,7 @@ pub fn render_json(picture: &Picture) -> String {
             json_string(&to.id),
             json_string(&line.label),
             json_string(&line.via),
-            style_name(line.style)
+            line.style.name()
         );
         if let Some(points) = line.points.filter(|points| points.is_finite()) {
             let _ = write!(out, ", \"points\": {points}");
@@ -69,33 +69,6 @@ pub fn render_json(picture: &Picture) -> String {
     }
     out.push_str("\n]\n}\n");
     out
-}
-
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Plain => "plain",
-        Class::Focus => "focus",
-        Class::Absent => "absent",
-        Class::Virtual => "virtual",
-        Class::Faded => "faded",
-    }
-}
-
-fn tone_name(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Role => "role",
-        Tone::Info => "info",
-        Tone::Warning => "warning",
-        Tone::Critical => "critical",
-    }
-}
-
-fn style_name(style: LineStyle) -> &'static str {
-    match style {
-        LineStyle::Solid => "solid",
-        LineStyle::Dashed => "weak",
-        LineStyle::Missing => "missing",
-    }
 }
 
 /// Returns `text` as a JSON string in which every character is seen.

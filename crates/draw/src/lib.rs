@@ -22,6 +22,7 @@ mod legend;
 mod merge;
 mod mermaid;
 mod palette;
+mod placed;
 mod route;
 mod scene;
 mod select;
@@ -38,6 +39,8 @@ pub use html::render_html;
 pub use json::render_json;
 pub use kinds::{kind_layer, short_name};
 pub use mermaid::render_mermaid;
+pub use palette::PICTURE_CSS;
+pub use placed::{PictureApplication, PlacedBox, PlacedLine, PlacedPicture, place_picture};
 pub use select::FollowDirection;
 pub use svg::render_svg;
 pub use tree::render_tree;
@@ -59,6 +62,8 @@ pub struct Picture {
     /// Sentences under the picture, such as the message of a finding. The meaning of colours,
     /// dashes and badges is added by the writers.
     pub legend: Vec<String>,
+    /// Applications that are drawn in full where others are one box, by their [`PictureApplication::key`].
+    pub open: Vec<Text>,
 }
 
 /// One object.
@@ -184,6 +189,45 @@ pub struct DrawOptions {
 impl Default for DrawOptions {
     fn default() -> Self {
         Self { glyphs: 1_500, lines: 6_000, merges: true, folds: false, applications_above: usize::MAX }
+    }
+}
+
+impl Class {
+    /// Returns the word for it in style sheets and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Focus => "focus",
+            Self::Absent => "absent",
+            Self::Virtual => "virtual",
+            Self::Faded => "faded",
+        }
+    }
+}
+
+impl Tone {
+    /// Returns the word for it in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+impl LineStyle {
+    /// Returns the word for it in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Solid => "solid",
+            Self::Dashed => "weak",
+            Self::Missing => "missing",
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
 //! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
 
-use super::application::{applications, folded_places};
+use super::application::{application_key, applications, folded_places};
 use super::kinds::kind_appearance;
 use super::select::is_ownership;
 use super::slots::IndexedList;
@@ -22,7 +22,7 @@ pub(super) enum BoxKey<'p> {
     Namespace(&'p str),
     /// A controller, at this place, and what it made.
     Folded(usize),
-    /// A namespace and an application.
+    /// A frame and an application.
     Application(&'p str, &'p str),
     Rest,
 }
@@ -73,7 +73,8 @@ fn join_applications<'p>(picture: &'p Picture, kept: &IndexedList<bool>, keys: &
     }
     for (place, ((node, name), key)) in picture.nodes.iter().zip(names).zip(keys).enumerate() {
         let is_several = counts.get(&(node.frame(), name)).is_some_and(|count| *count > 1);
-        if !name.is_empty() && is_several && !kept.at(place) {
+        let is_open = || picture.open.contains(&application_key(node.frame(), name));
+        if !name.is_empty() && is_several && !kept.at(place) && !is_open() {
             *key = BoxKey::Application(node.frame(), name);
         }
     }

@@ -63,8 +63,8 @@ fn line_colour(label: &str) -> usize {
     usual.unwrap_or(1 + number % (LINE_COLOURS - 1))
 }
 
-/// The style sheet of a picture, by day and by night.
-pub(super) const PICTURE_CSS: &str = include_str!("picture.css");
+/// The style sheet of a picture, by day and by night, for what has the class `kw`.
+pub const PICTURE_CSS: &str = include_str!("picture.css");
 
 #[cfg(test)]
 mod tests {

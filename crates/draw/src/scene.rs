@@ -21,6 +21,8 @@ pub(super) struct Scene<'p> {
     /// By frame, layer, kind, label.
     pub glyphs: Vec<Glyph<'p>>,
     pub links: Vec<SceneLine<'p>>,
+    /// For every node of the picture the place of its box.
+    pub homes: Vec<usize>,
     /// Lines that did not find room.
     pub left_out: usize,
 }
@@ -35,7 +37,9 @@ pub(super) struct Glyph<'p> {
     pub class: Class,
     pub badges: Vec<Badge>,
     pub known: KindAppearance,
-    /// The number of nodes in the box.
+    /// Which nodes are in the box.
+    pub key: BoxKey<'p>,
+    /// The number of nodes in the box; of a controller that of its Pods.
     pub count: usize,
     /// Some of them.
     pub members: Vec<&'p PictureNode>,
@@ -86,7 +90,7 @@ pub(super) fn build_scene(picture: &Picture, options: DrawOptions) -> Scene<'_> 
     let keys = box_keys(picture, options);
     let (glyphs, home) = merge_into_boxes(picture, &keys);
     let (links, left_out) = join_lines(picture, &home, options.lines);
-    Scene { glyphs, links, left_out }
+    Scene { glyphs, links, homes: home.0, left_out }
 }
 
 /// Makes the boxes, and says for every node in which it is.
@@ -186,6 +190,7 @@ fn new_glyph<'p>(node: &'p PictureNode, key: BoxKey<'p>) -> Glyph<'p> {
             class,
             badges: Vec::new(),
             known,
+            key,
             count: 0,
             members: Vec::new(),
         }

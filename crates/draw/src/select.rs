@@ -137,8 +137,13 @@ impl Picture {
     }
 
     fn clone_words(&self) -> Self {
-        let (title, groups, legend) = (self.title.clone(), self.groups.clone(), self.legend.clone());
-        Self { title, groups, legend, ..Self::default() }
+        Self {
+            title: self.title.clone(),
+            groups: self.groups.clone(),
+            legend: self.legend.clone(),
+            open: self.open.clone(),
+            ..Self::default()
+        }
     }
 }
 

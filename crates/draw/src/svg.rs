@@ -117,18 +117,13 @@ pub(super) fn write_svg_body(
 }
 
 fn write_svg_node(out: &mut String, place: usize, glyph: &Glyph<'_>, rect: Rect) {
-    let class = match glyph.class {
-        Class::Plain => "",
-        Class::Focus => " focus",
-        Class::Absent => " absent",
-        Class::Virtual => " virtual",
-        Class::Faded => " faded",
-    };
+    let space = if glyph.class == Class::Plain { "" } else { " " };
+    let class = if glyph.class == Class::Plain { "" } else { glyph.class.name() };
     let Rect { x, y, width, height } = rect;
     let family = glyph.known.family.class();
     let _ = write!(
         out,
-        "<g class=\"n {family}{class}\" id=\"n{place}\" transform=\"translate({x:.0} {y:.0})\"><title>"
+        "<g class=\"n {family}{space}{class}\" id=\"n{place}\" transform=\"translate({x:.0} {y:.0})\"><title>"
     );
     describe_glyph(out, glyph);
     out.push_str("</title>");

@@ -47,6 +47,7 @@ fn hostile(text: &str) -> Picture {
         ],
         groups: vec![FrameLabel { frame: text.into(), label: text.into() }],
         legend: vec![text.into()],
+        open: Vec::new(),
     }
 }
 
@@ -623,6 +624,45 @@ fn many_boxes_become_one_for_each_application() {
     assert!(!tree.contains("ConfigMap") && !tree.contains("Deployment"), "{tree}");
     let few = render_tree(&many_applications(40), &options);
     assert!(few.contains("ConfigMap app-7") && !few.contains("Application"), "{few}");
+}
+
+#[test]
+fn opened_application_is_drawn_in_full_among_boxes_of_the_others() {
+    let options = DrawOptions { applications_above: 150, ..DrawOptions::default() };
+    let picture = Picture { open: vec!["shop/app-7".into()], ..many_applications(60) };
+    let placed = place_picture(&picture, &options);
+    assert_eq!(placed.boxes.len(), 59 + 3);
+    let open: Vec<&str> = placed
+        .boxes
+        .iter()
+        .filter(|one| one.application == "shop/app-7")
+        .map(|one| one.kind.as_str())
+        .collect();
+    assert_eq!(open, ["Service", "Deployment", "ConfigMap"]);
+    assert_eq!(placed.applications.iter().filter(|one| one.is_one_box).count(), 59);
+    assert_eq!(placed, place_picture(&picture, &options));
+}
+
+#[test]
+fn boxes_and_lines_of_a_placed_picture_are_in_the_order_of_their_elements() {
+    let placed = place_picture(&many_applications(3), &DrawOptions::default());
+    check_xml(&placed.svg);
+    assert!(!placed.svg.contains("<style"), "the page has the style sheet");
+    for (place, one) in placed.boxes.iter().enumerate() {
+        let (x, y) = one.corner;
+        let element = format!("id=\"n{place}\" transform=\"translate({x:.0} {y:.0})\"><title>{} ", one.kind);
+        assert!(placed.svg.contains(&element), "{element}");
+        assert_eq!((one.objects, one.members.len()), (1, 1));
+    }
+    let ends: Vec<String> =
+        placed.lines.iter().map(|line| format!("data-f=\"{}\" data-t=\"{}\"", line.from, line.to)).collect();
+    let drawn: Vec<&str> = placed.svg.split("data-f").skip(1).collect();
+    assert_eq!(ends.len(), drawn.len());
+    assert!(ends.iter().zip(drawn).all(|(end, drawn)| format!("data-f{drawn}").starts_with(end.as_str())));
+    assert_eq!(
+        placed.types.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(),
+        ["CALLS", "EXPOSES", "USES_CONFIG"]
+    );
 }
 
 #[test]

@@ -57,7 +57,10 @@ pub(crate) fn read_cluster(
 
 /// Returns the kinds to list: those that are called by one of `names`, or all that are worth it. Each stored object is listed
 /// once, in the preferred version of its kind.
-fn wanted_kinds(served: &DiscoveredResources, names: &[String]) -> Result<Vec<ApiResource>, CommandFailure> {
+pub(crate) fn wanted_kinds(
+    served: &DiscoveredResources,
+    names: &[String],
+) -> Result<Vec<ApiResource>, CommandFailure> {
     let is_called = |resource: &ApiResource, name: &str| {
         let full = resource.full_name();
         [resource.kind.as_str(), resource.resource.as_str(), full.as_str()]
@@ -94,7 +97,7 @@ fn wanted_kinds(served: &DiscoveredResources, names: &[String]) -> Result<Vec<Ap
 
 /// Returns where the objects of a kind are; nothing for a cluster-wide kind if one namespace is read. The Namespace itself is
 /// read too, because rules select by its labels.
-fn list_path(kind: &ApiResource, namespace: Option<&str>) -> Option<ApiPath> {
+pub(crate) fn list_path(kind: &ApiResource, namespace: Option<&str>) -> Option<ApiPath> {
     let address = kind.address();
     match namespace {
         None => Some(address.all()),
@@ -161,7 +164,7 @@ async fn list_kind(client: &Client, path: &ApiPath) -> (Vec<Value>, Option<Error
 }
 
 /// Returns an object of the cluster as a document that is called `cluster:KIND/NAMESPACE/NAME` and has no lines.
-fn live_document(object: Value) -> Document {
+pub(crate) fn live_document(object: Value) -> Document {
     let text = |key: &str| object.str_at(&["metadata", key]);
     let parts = [object.str_at(&["kind"]), text("namespace"), text("name")];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

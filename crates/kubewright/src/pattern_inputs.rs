@@ -118,11 +118,21 @@ impl PatternInputs {
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }
 
-    /// Returns the patterns that ship and objects that are part of the binary.
-    pub(crate) fn of(objects: &[Document]) -> Self {
+    /// Returns the patterns that ship, those of `written` with the references they rely on, and `objects`.
+    pub(crate) fn of(written: Vec<Document>, objects: &[Document]) -> Self {
         let mut diagnostics = Vec::new();
-        let known = References::default();
-        let patterns = compile_patterns(&shipped(), &known, &mut diagnostics);
+        let all: Vec<Document> = shipped().into_iter().chain(written).collect();
+        let (known, wrong) = patterns::read_references(&all);
+        diagnostics.extend(wrong);
+        let mut patterns = compile_patterns(&all, &known, &mut diagnostics);
+        // A pattern of the user replaces the one that ships by the same name.
+        let is_replaced: Vec<bool> = patterns
+            .iter()
+            .enumerate()
+            .map(|(at, one)| patterns.iter().skip(at + 1).any(|other| other.name == one.name))
+            .collect();
+        let mut is_replaced = is_replaced.into_iter();
+        patterns.retain(|_| !is_replaced.next().unwrap_or_default());
         let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
         let (graph, positions) = build_graph(objects, &known);
         Self { patterns, graph, objects: positions.len(), positions, diagnostics }
@@ -165,7 +175,10 @@ impl PatternInputs {
     }
 
     /// Refuses a name that no pattern has.
-    fn known(&self, names: &[String]) -> Result<(), CommandFailure> {
+    ///
+    /// # Errors
+    /// When there is one.
+    pub(crate) fn known(&self, names: &[String]) -> Result<(), CommandFailure> {
         let is_strange =
             |name: &&String| !self.patterns.iter().any(|pattern| matches_name(name, &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };

@@ -41,7 +41,7 @@ pub struct FindingContext<'s> {
 }
 
 /// Which findings count and are shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct FindingOptions<'s> {
     /// From which severity on a finding is a failure; nothing when none is.
     pub fail_on: Option<Level>,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kubewright_cluster::{Client, GroupVersionResource, ResourceEvent, ResourceWatch, watch_resource};
 use kubewright_engine::BLOCKED_ACTION;
-use kubewright_k8s::ObjectName;
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_serve::EVENT_RULE_ANNOTATION;
 use kubewright_serve::log::{Log, LogLevel};
 use kubewright_value::{Text, Value};
@@ -56,6 +56,22 @@ struct KeptAdmission {
 }
 
 impl BlockedAdmissions {
+    /// Returns where the Events are.
+    #[must_use]
+    pub fn events_path() -> ApiPath {
+        let mut path = GroupVersionResource::new("", "v1", "events").all();
+        path.query.push(("fieldSelector".into(), BLOCKED_SELECTOR.into()));
+        path
+    }
+
+    /// Returns what `events` tell.
+    #[must_use]
+    pub fn of_events(events: &[Value]) -> Self {
+        let blocked = Self::default();
+        events.iter().for_each(|event| blocked.add(event));
+        blocked
+    }
+
     /// Returns them, the newest first.
     #[must_use]
     pub fn newest_first(&self) -> Vec<BlockedAdmission> {
@@ -128,9 +144,8 @@ pub(crate) async fn follow_blocked_admissions(
     blocked: Arc<BlockedAdmissions>,
     log: Arc<Log>,
 ) {
-    let mut path = GroupVersionResource::new("", "v1", "events").all();
-    path.query.push(("fieldSelector".into(), BLOCKED_SELECTOR.into()));
-    let watch = ResourceWatch { has_managed_fields: false, ..ResourceWatch::new(path) };
+    let watch =
+        ResourceWatch { has_managed_fields: false, ..ResourceWatch::new(BlockedAdmissions::events_path()) };
     let (sender, mut events) = mpsc::channel(MAX_WAITING_BLOCKED);
     let mut is_failing = false;
     let following = async {

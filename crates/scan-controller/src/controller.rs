@@ -30,14 +30,15 @@ const SUPERVISION_INTERVAL: Duration = Duration::from_millis(500);
 const RESTART_PAUSE: Duration = Duration::from_secs(2);
 
 /// Scans the cluster of `config` until the process is asked to stop. A controller that is not in the cluster may have
-/// to make the namespace of its Lease first.
+/// to make the namespace of its Lease first. `begun` is called once the controller answers.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When it cannot begin, or `begun` returns an error.
 pub fn run_scan_controller(
     settings: ScanControllerSettings,
     config: Config,
     makes_namespace: bool,
+    begun: impl FnOnce(&Client, ScanView) -> Result<(), ServeError>,
 ) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
@@ -46,7 +47,8 @@ pub fn run_scan_controller(
         if makes_namespace {
             make_namespace(&client, &settings.lease.namespace).await;
         }
-        let controller = ScanController::start(settings, client)?;
+        let controller = ScanController::start(settings, client.clone())?;
+        begun(&client, controller.view())?;
         controller.run(asked_to_stop()).await;
         Ok(())
     })

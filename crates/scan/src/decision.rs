@@ -53,6 +53,12 @@ impl ScanRules {
         self.decide_as(object, world, &settings)
     }
 
+    /// Decides on `object` as [`decide`](Self::decide) does, with the trace of each outcome.
+    #[must_use]
+    pub fn explain(&self, object: &Value, world: &dyn World) -> ObjectDecision {
+        self.decide_as(object, world, &DecisionSettings { is_traced: true, ..background_settings() })
+    }
+
     fn decide_as(&self, object: &Value, world: &dyn World, settings: &DecisionSettings) -> ObjectDecision {
         let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
         let recording = RecordingWorld::new(world);

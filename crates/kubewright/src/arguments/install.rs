@@ -67,6 +67,11 @@ pub(crate) struct InstallArguments {
     )]
     pub(crate) scan_can_read: Vec<String>,
 
+    /// Serve the page about the cluster in the Pods of the scanner, read-only and without a login; only
+    /// `kubectl port-forward` reaches it
+    #[arg(long, conflicts_with = "no_scan")]
+    pub(crate) scan_ui: bool,
+
     /// Print the CustomResourceDefinitions of reports too, OpenReports and PolicyReport; other programs may have installed them
     #[arg(long, conflicts_with = "no_crds")]
     pub(crate) report_crds: bool,

@@ -73,6 +73,7 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
+        deadline: None,
         written_rules: 0,
         evaluation_mode: None,
         columns,
@@ -112,7 +113,7 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
     if let Ok(CommandLine { command: Some(CliCommand::Detect(arguments)), .. }) =
         CommandLine::try_parse_from(DETECTED)
     {
-        detect::show_findings(PatternInputs::of(&example_documents(&[SHOP])), &arguments, color)?;
+        detect::show_findings(PatternInputs::of(Vec::new(), &example_documents(&[SHOP])), &arguments, color)?;
     }
     print_dimmed("\n`kubewright demo --save demo` writes these files to a folder", color)?;
     Ok(ExitStatus::Clean)

@@ -1,9 +1,11 @@
 //! `graph`: draws objects, the edges between them, and what patterns find.
 
+mod answer;
 mod drawing;
 mod finding;
 mod focus;
 mod overlay;
+mod selection;
 mod shared_neighbour;
 mod sheet;
 mod whole;
@@ -11,16 +13,20 @@ mod whole;
 use std::io::{IsTerminal as _, stdout};
 
 use kubewright_draw::{DrawOptions, Picture};
+use kubewright_engine::Diagnostic;
+use kubewright_graph::Id;
 use kubewright_patterns as patterns;
 use kubewright_value::Text;
 
 use crate::arguments::GraphArguments;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ChosenFormat, ColorChoice, NamedFormat as _, keep_apart, keep_inputs};
+use crate::output::{ChosenFormat, ColorChoice, NamedFormat as _, keep_apart, keep_inputs, print_stderr};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::rule_inputs::{print_diagnostics, require_manifests};
+pub(crate) use answer::{GraphFindings, GraphRequest, detect_answer, graph_answer};
 pub(crate) use drawing::Drawing;
 use overlay::Overlay;
+pub(crate) use selection::GraphSelection;
 
 /// Makes a browser load a watched page again.
 const RELOADED_META: &str = "<meta http-equiv=\"refresh\" content=\"2\">";
@@ -45,51 +51,63 @@ pub(crate) fn run_graph(
         is_strict: false,
         is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
     };
-    let mut inputs = PatternInputs::read(sources)?;
+    let inputs = PatternInputs::read(sources)?;
     keep_inputs(&outputs)?;
     if inputs.objects == 0 {
         print_diagnostics(&inputs.diagnostics, color.paint_errors());
         return Ok(ExitStatus::BadInput);
     }
-    let picture = chosen_picture(arguments, &mut inputs)?;
-    if let Some(mut picture) = picture {
+    let selection = GraphSelection::from(arguments);
+    let found = arguments.findings.then(|| overlay::find_badges(&inputs, &selection.namespaces));
+    let overlay = found.as_ref().map(Overlay::of).unwrap_or_default();
+    let drawn = draw_graph(&selection, &inputs, &overlay)?;
+    let mut diagnostics = inputs.diagnostics.clone();
+    diagnostics.extend(found.map(|found| found.diagnostics).unwrap_or_default());
+    diagnostics.extend(drawn.diagnostics);
+    drawn.notes.iter().for_each(|note| print_stderr(format_args!("{note}")));
+    if let Some(mut picture) = drawn.picture {
         if let Some(title) = &arguments.title {
             picture.title.clone_from(title);
         }
-        let is_whole =
-            arguments.pattern.is_none() && arguments.kinds.is_empty() && arguments.edges.is_empty();
-        let options = DrawOptions {
-            glyphs: arguments.max_boxes,
-            merges: !arguments.each,
-            folds: is_whole && !arguments.all_edges,
-            applications_above: if is_whole { arguments.apps_above } else { usize::MAX },
-            ..DrawOptions::default()
-        };
-        write_drawings(&outputs, &picture, (options, arguments.watch))?;
+        write_drawings(&outputs, &picture, (selection.draw_options(), arguments.watch))?;
     }
     // Warnings about patterns are left to `lint`.
-    inputs
-        .diagnostics
-        .retain(|diagnostic| diagnostic.is_error() || !patterns::is_pattern_code(diagnostic.code));
-    let is_broken = print_diagnostics(&inputs.diagnostics, color.paint_errors());
+    diagnostics.retain(|diagnostic| diagnostic.is_error() || !patterns::is_pattern_code(diagnostic.code));
+    let is_broken = print_diagnostics(&diagnostics, color.paint_errors());
     Ok(if is_broken { ExitStatus::BadInput } else { ExitStatus::Clean })
 }
 
-/// Returns the picture to draw, if there is one.
-fn chosen_picture(
-    arguments: &GraphArguments,
-    inputs: &mut PatternInputs,
-) -> Result<Option<Picture>, CommandFailure> {
-    let focus = arguments.focus.as_ref().map(|text| focus::find_focus(&inputs.graph, text)).transpose()?;
-    if let Some(name) = &arguments.pattern {
-        if !is_file(name) {
-            inputs.only(std::slice::from_ref(name))?;
-        }
-        return finding::findings_picture(arguments, inputs, focus);
+/// What came of drawing a graph.
+#[derive(Debug, Default)]
+struct DrawnGraph {
+    /// The picture, if there is something to draw.
+    picture: Option<Picture>,
+    /// What is said beside it.
+    notes: Vec<String>,
+    /// What is wrong.
+    diagnostics: Vec<Diagnostic>,
+    /// The object that the picture shows as the nearest miss.
+    discarded: Option<Id>,
+}
+
+/// Draws what `selection` wants of `inputs`, with the badges of `overlay`.
+///
+/// # Errors
+/// When there is no such focus, kind, namespace, edge type, pattern or finding.
+fn draw_graph(
+    selection: &GraphSelection,
+    inputs: &PatternInputs,
+    overlay: &Overlay,
+) -> Result<DrawnGraph, CommandFailure> {
+    if let Some(name) = selection.pattern.as_ref().filter(|name| !is_file(name)) {
+        inputs.known(std::slice::from_ref(name))?;
     }
-    let overlay =
-        if arguments.findings { overlay::find_overlay(arguments, inputs) } else { Overlay::default() };
-    whole::graph_picture(arguments, inputs, focus, &overlay).map(Some)
+    let focus = selection.focus.as_ref().map(|text| focus::find_focus(&inputs.graph, text)).transpose()?;
+    if selection.pattern.is_some() {
+        return finding::findings_picture(selection, inputs, focus);
+    }
+    let (picture, cut) = whole::graph_picture(selection, inputs, focus, overlay)?;
+    Ok(DrawnGraph { picture: Some(picture), diagnostics: cut.into_iter().collect(), ..DrawnGraph::default() })
 }
 
 fn drawing_outputs(arguments: &GraphArguments) -> Result<Vec<ChosenFormat<Drawing>>, CommandFailure> {

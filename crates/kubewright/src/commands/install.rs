@@ -67,6 +67,7 @@ fn chart_values(arguments: &InstallArguments, dialects: &[String]) -> Result<Val
         (&["certManager", "enabled"], arguments.cert_manager.into()),
         (&["scan", "enabled"], (!arguments.no_scan).into()),
         (&["scan", "canRead"], texts(&arguments.scan_can_read)),
+        (&["scan", "ui"], arguments.scan_ui.into()),
     ];
     if let Some([repository, tag, digest]) = arguments.image.as_deref().map(split_image) {
         chosen.push((&["image", "repository"], repository.into()));

@@ -28,10 +28,10 @@ use crate::output::{ColorChoice, chosen_or_table, keep_apart, keep_inputs};
 use crate::rule_inputs::print_diagnostics;
 pub(super) use cluster::ScanCluster;
 use extent::ScanExtent;
+pub(super) use judge::ObjectJudge;
 pub(super) use kinds::{KindReaders, scan_kinds};
 use pass::{PassResult, ScanPass};
-pub(super) use rules::ScanDocuments;
-use rules::ScanRuleSet;
+pub(super) use rules::{ScanDocuments, ScanRuleSet};
 pub(super) use world::PassWorld;
 
 /// Runs the command.

@@ -5,8 +5,8 @@ mod digest;
 mod patterns;
 mod traits;
 
-pub(super) use chosen::{ChosenTraces, is_called};
-pub(super) use patterns::{are_patterns, trace_patterns};
+pub(super) use chosen::{ChosenTraces, is_called, is_telling};
+pub(super) use patterns::{are_patterns, near_misses_of, trace_patterns};
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Rule, RuleStatus, TraceNode, TraceVerdict};
 use kubewright_files as files;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_report::trace::{out_of_scope_trace, outcome_trace};
 use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Location, Value, json};
@@ -27,7 +28,7 @@ use crate::output::{
 };
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
-use crate::rules;
+use crate::rules::{out_of_scope_reason, out_of_scope_subject};
 use digest::{MAX_WHOLE_TRACES, TraceDigest};
 
 /// The maximum number of characters shown of a line of a rule.
@@ -126,17 +127,39 @@ pub(super) struct OutOfScopeRule {
     is_told: bool,
 }
 
+impl OutOfScopeRule {
+    /// Returns the id of the rule.
+    #[cfg(feature = "serve")]
+    pub(super) fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// Returns why the object is out of its scope.
+    #[cfg(feature = "serve")]
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
 /// Returns the rules whose scope excludes the object.
 pub(super) fn out_of_scope_rules(reviewer: &Reviewer<'_>, document: &Document) -> Vec<OutOfScopeRule> {
-    let request = reviewer.request(document);
+    out_of_scope_rules_of(reviewer.engine.rules(), &reviewer.request(document), document)
+}
+
+/// Returns those of `rules` whose scope excludes the object of `request`, which was read from `document`.
+pub(super) fn out_of_scope_rules_of(
+    rules: &[Arc<Rule>],
+    request: &AdmissionRequest,
+    document: &Document,
+) -> Vec<OutOfScopeRule> {
     let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
-        reviewer.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
+        rules.iter().partition(|rule| rule.scope.admits(request));
     let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
     let tell = |rule: &Arc<Rule>| OutOfScopeRule {
         rule: rule.id.to_string(),
-        reason: rules::out_of_scope_reason(rule, &request),
-        place: document.locate(&rules::out_of_scope_subject(rule, &request)),
+        reason: out_of_scope_reason(rule, request),
+        place: document.locate(&out_of_scope_subject(rule, request)),
         is_told: !told.insert(spot(rule)),
     };
     outside.into_iter().map(tell).collect()

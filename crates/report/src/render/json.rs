@@ -14,8 +14,8 @@ use super::{DiagnosticCounts, Renderer, ReportWriter};
 use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals, why_command};
 
 pub(super) use cases::cases_value;
-pub use findings::pattern_value;
-pub(super) use findings::{finding_row_value, finding_values, findings_summary, run_values};
+pub use findings::{finding_row_value, findings_document, pattern_value};
+pub(super) use findings::{finding_values, findings_summary, run_values};
 
 /// The version of the documents. It changes when a key changes its meaning or goes, not when one is added.
 pub(super) const DOCUMENT_VERSION: u64 = 1;
@@ -101,7 +101,9 @@ fn write_summary(out: &mut ReportWriter, summary: &Value) -> io::Result<()> {
     writeln!(out, "\n\"summary\": {}\n}}", json::to_shown_string(summary))
 }
 
-pub(super) fn object_row_value(row: &ObjectRow) -> Value {
+/// Returns an object's row as JSON.
+#[must_use]
+pub fn object_row_value(row: &ObjectRow) -> Value {
     Map::from([
         ("file", Value::from(row.location.file.clone())),
         ("line", u64::from(row.location.position.line).into()),
@@ -226,7 +228,9 @@ pub(super) fn diagnostics_value(totals: &LintTotals<'_>, diagnostics: &[Diagnost
     .into()
 }
 
-fn totals_value(totals: &Totals<'_>) -> Value {
+/// Returns the totals of a review as JSON.
+#[must_use]
+pub fn totals_value(totals: &Totals<'_>) -> Value {
     let counts = totals.counts;
     let mut summary = Map::from([
         ("objects", Value::from(totals.objects)),

@@ -8,6 +8,7 @@ use kubewright_serve::log::LogLevel;
 
 use super::super::checked::{check_dns_label, check_namespace};
 use super::super::serve::{at_least_one, parse_duration_flag};
+use super::super::ui::check_host_name;
 
 /// The controller that scans all the time.
 #[derive(Debug, Args, Clone)]
@@ -47,6 +48,15 @@ pub(crate) struct ScanServeArguments {
     /// The HTTP address for health, metrics and the pages that policy-reporter reads
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", requires = "serve")]
     pub(crate) health_address: SocketAddr,
+
+    /// The HTTP address of the page about this cluster, which is read-only and has no login [default: none]. On
+    /// `127.0.0.1:8090` only `kubectl port-forward` reaches it
+    #[arg(long = "ui", value_name = "ADDRESS", requires = "serve")]
+    pub(crate) ui_address: Option<SocketAddr>,
+
+    /// A host name by which the page may be asked for, such as that of a proxy in front of it; may be repeated
+    #[arg(long = "ui-host", value_name = "NAME", requires = "ui_address", value_parser = check_host_name)]
+    pub(crate) ui_hosts: Vec<String>,
 
     /// The log level of the controller: debug, info, warn or error
     #[arg(long, value_name = "LEVEL", default_value = "info", requires = "serve")]

@@ -14,27 +14,25 @@ use kubewright_value::Text;
 
 use super::overlay::tone;
 use super::sheet::{Sheet, SheetLine};
-use super::{focus, shared_neighbour, words_as_texts};
-use crate::arguments::GraphArguments;
+use super::{DrawnGraph, GraphSelection, focus, shared_neighbour, words_as_texts};
 use crate::failure::CommandFailure;
-use crate::output::print_stderr;
 use crate::pattern_inputs::PatternInputs;
 
 /// How many findings are drawn unless they are chosen.
 const MAX_DRAWN_FINDINGS: usize = 12;
 
-/// Returns the picture of the findings; `None` if there are none.
+/// Returns the picture of the findings, or of the nearest miss where that is wanted.
 ///
 /// # Errors
 /// When a selected finding does not exist.
 pub(super) fn findings_picture(
-    arguments: &GraphArguments,
-    inputs: &mut PatternInputs,
+    selection: &GraphSelection,
+    inputs: &PatternInputs,
     leader: Option<Id>,
-) -> Result<Option<Picture>, CommandFailure> {
+) -> Result<DrawnGraph, CommandFailure> {
     let mut found: Vec<(&Pattern, PatternFindings)> = Vec::new();
-    let settings = finding_settings(arguments, inputs, leader);
-    for pattern in &inputs.patterns {
+    let settings = finding_settings(selection, inputs, leader);
+    for pattern in inputs.patterns.iter().filter(|pattern| selection.is_about(pattern)) {
         let mut budget = patterns::detection_budget(pattern, &inputs.graph);
         let findings = patterns::detect(pattern, &inputs.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
@@ -52,9 +50,9 @@ pub(super) fn findings_picture(
         .flat_map(|(pattern, findings)| findings.findings.iter().map(|finding| (*pattern, finding)))
         .collect();
     if all.is_empty() {
-        return Ok(no_findings(arguments, inputs, leader, &found));
+        return Ok(no_findings(selection, inputs, leader, &found));
     }
-    let chosen = chosen_findings(arguments, all.len())?;
+    let chosen = chosen_findings(selection, all.len())?;
     let is_more = found.iter().any(|(_, findings)| findings.truncated);
     let mut sheet = Sheet::new(&inputs.graph);
     let several = chosen.len() > 1;
@@ -74,43 +72,41 @@ pub(super) fn findings_picture(
         false => format!(", {} drawn; --finding N draws another", chosen.len()),
     };
     let count = format!("{}{more}{drawn}", plural(all.len(), "finding"));
-    if chosen.len() < all.len() {
-        print_stderr(format_args!("{count}"));
-    }
+    let notes = if chosen.len() < all.len() { vec![count.clone()] } else { Vec::new() };
     sheet.picture.legend.insert(0, count);
     sheet.picture.title = findings_title(&found);
-    Ok(Some(sheet.picture))
+    Ok(DrawnGraph { picture: Some(sheet.picture), notes, ..DrawnGraph::default() })
 }
 
 fn finding_settings(
-    arguments: &GraphArguments,
+    selection: &GraphSelection,
     inputs: &PatternInputs,
     leader: Option<Id>,
 ) -> DetectionSettings {
     let namespaces = match leader.and_then(|leader| inputs.graph.node(leader)) {
         Some(node) => Some(vec![node.namespace.clone()]),
-        None if arguments.namespaces.is_empty() => None,
-        None => Some(words_as_texts(&arguments.namespaces)),
+        None if selection.namespaces.is_empty() => None,
+        None => Some(words_as_texts(&selection.namespaces)),
     };
     DetectionSettings {
         namespaces,
-        traces: leader.is_some() || arguments.near,
+        traces: leader.is_some() || selection.near,
         ..DetectionSettings::default()
     }
 }
 
 /// Returns the numbers of the findings that are drawn.
-fn chosen_findings(arguments: &GraphArguments, count: usize) -> Result<Vec<usize>, CommandFailure> {
-    if let Some(strange) = arguments.chosen.iter().find(|number| **number == 0 || **number > count) {
+fn chosen_findings(selection: &GraphSelection, count: usize) -> Result<Vec<usize>, CommandFailure> {
+    if let Some(strange) = selection.chosen.iter().find(|number| **number == 0 || **number > count) {
         return Err(CommandFailure::usage(format!("there is no finding {strange}")).help(if count == 1 {
             "there is only 1".to_owned()
         } else {
             format!("there are 1 to {count}")
         }));
     }
-    Ok(match arguments.chosen.is_empty() {
+    Ok(match selection.chosen.is_empty() {
         true => (1..=count.min(MAX_DRAWN_FINDINGS)).collect(),
-        false => arguments.chosen.clone(),
+        false => selection.chosen.clone(),
     })
 }
 
@@ -250,11 +246,11 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &PatternFinding, role: &Text, 
 
 /// Reports that nothing is found, and draws the nearest miss if requested.
 fn no_findings(
-    arguments: &GraphArguments,
+    selection: &GraphSelection,
     inputs: &PatternInputs,
     leader: Option<Id>,
     found: &[(&Pattern, PatternFindings)],
-) -> Option<Picture> {
+) -> DrawnGraph {
     let mut best: Option<(&Pattern, &LeaderTrace)> = None;
     for (pattern, findings) in found {
         for trace in &findings.trace {
@@ -266,29 +262,32 @@ fn no_findings(
     let names: Vec<String> = found.iter().map(|(pattern, _)| format!("`{}`", pattern.name)).collect();
     let names = names.join(", ");
     let leaders: usize = found.iter().map(|(_, findings)| findings.leaders).sum();
+    let mut drawn = DrawnGraph::default();
     match (leader.and_then(|leader| inputs.graph.node(leader)), best) {
-        (_, Some((pattern, trace))) => Some(discarded_picture(inputs, pattern, trace)),
+        (_, Some((pattern, trace))) => {
+            drawn.picture = Some(discarded_picture(inputs, pattern, trace));
+            drawn.discarded = Some(trace.leader);
+        }
         (Some(node), None) => {
-            print_stderr(format_args!("{} is not a candidate for {names}", focus::node_argument(node)));
+            drawn.notes.push(format!("{} is not a candidate for {names}", focus::node_argument(node)));
             for (pattern, _) in found {
                 if let Some(resource) = pattern.resource(pattern.leader()) {
                     let kinds: Vec<&str> = resource.kinds.iter().map(Text::as_str).collect();
-                    print_stderr(format_args!("  candidates are {}", kinds.join(", ")));
-                    resource.conditions.iter().for_each(|one| print_stderr(format_args!("  with {one}")));
+                    drawn.notes.push(format!("  candidates are {}", kinds.join(", ")));
+                    drawn.notes.extend(resource.conditions.iter().map(|one| format!("  with {one}")));
                 }
             }
-            None
         }
         (None, None) => {
-            let help = if arguments.near || leaders == 0 {
+            let help = if selection.near || leaders == 0 {
                 ""
             } else {
                 "; --near draws the nearest miss, --focus KIND/NAMESPACE/NAME why an object did not match"
             };
-            print_stderr(format_args!("{names} finds nothing among {}{help}", plural(leaders, "object")));
-            None
+            drawn.notes.push(format!("{names} finds nothing among {}{help}", plural(leaders, "object")));
         }
     }
+    drawn
 }
 
 /// Ranks how near a leader came: by phase, then present relationships, then points.

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use kubewright_draw::{Badge, Picture, Tone};
 use kubewright_files::workers;
 use kubewright_graph::Id;
-use kubewright_patterns::{self as patterns, DetectionSettings, Level};
-use kubewright_report::Severity;
+use kubewright_patterns::{DetectionSettings, Level, PatternFinding};
 use kubewright_report::text::{grouped_digits, plural};
+use kubewright_report::{FindingOptions, ReportedFindings, Severity};
 use kubewright_value::Text;
 
 use super::words_as_texts;
-use crate::arguments::GraphArguments;
 use crate::pattern_inputs::PatternInputs;
 use kubewright_value::CompactSort as _;
 
@@ -28,42 +27,44 @@ pub(super) struct Overlay {
     is_truncated: bool,
 }
 
-/// Looks for all patterns.
-pub(super) fn find_overlay(arguments: &GraphArguments, inputs: &mut PatternInputs) -> Overlay {
-    let namespaces = words_as_texts(&arguments.namespaces);
+impl Overlay {
+    /// Returns the badges of all findings that are not suppressed.
+    pub(super) fn of(found: &ReportedFindings<'_>) -> Self {
+        let mut overlay = Self { patterns: found.runs.len(), ..Self::default() };
+        for run in &found.runs {
+            overlay.is_truncated |= run.truncated;
+            overlay.suppressed += run.suppressed;
+            for row in found.rows.iter().filter(|row| std::ptr::eq(row.pattern, run.pattern)) {
+                if row.suppression.is_none() {
+                    overlay.add(&row.finding);
+                }
+            }
+        }
+        overlay
+    }
+
+    fn add(&mut self, finding: &PatternFinding) {
+        let counts = self.counts.entry(finding.severity).or_default();
+        *counts.entry(finding.pattern.clone()).or_default() += 1;
+        let Some((_, leader)) = finding.roles.first() else { return };
+        let badge = Badge { tone: tone(finding.severity), text: finding.pattern.clone() };
+        let note = format!("{} {}: {}", finding.severity.name(), finding.pattern, finding.message);
+        self.badges.entry(*leader).or_default().push((badge, note.into()));
+    }
+}
+
+/// Looks for all patterns of `inputs`, in `namespaces` if there are any.
+pub(super) fn find_badges<'s>(inputs: &'s PatternInputs, namespaces: &[String]) -> ReportedFindings<'s> {
+    let namespaces = words_as_texts(namespaces);
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
     let settings = DetectionSettings { namespaces, witnesses: 0, ..DetectionSettings::default() };
-    let mut overlay = Overlay { patterns: inputs.patterns.len(), ..Overlay::default() };
-    let found = patterns::detect_all(&inputs.patterns, &inputs.graph, &settings, workers::worker_count());
-    for (pattern, found) in inputs.patterns.iter().zip(found) {
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => {
-                inputs.diagnostics.push(patterns::exhausted_diagnostic(pattern, error));
-                overlay.is_truncated = true;
-                continue;
-            }
-        };
-        overlay.is_truncated |= found.truncated;
-        for finding in found.findings {
-            let leader = finding.roles.first().map(|(_, leader)| *leader);
-            if leader.is_some_and(|leader| inputs.context().suppression(&pattern.name, leader).is_some()) {
-                overlay.suppressed += 1;
-                continue;
-            }
-            *overlay
-                .counts
-                .entry(finding.severity)
-                .or_default()
-                .entry(finding.pattern.clone())
-                .or_default() += 1;
-            let Some(leader) = leader else { continue };
-            let badge = Badge { tone: tone(finding.severity), text: finding.pattern.clone() };
-            let note = format!("{} {}: {}", finding.severity.name(), finding.pattern, finding.message);
-            overlay.badges.entry(leader).or_default().push((badge, note.into()));
-        }
-    }
-    overlay
+    let options = FindingOptions::default();
+    ReportedFindings::detect(
+        &inputs.patterns,
+        inputs.context(),
+        options,
+        (&settings, workers::worker_count()),
+    )
 }
 
 /// Returns the tone of a severity.

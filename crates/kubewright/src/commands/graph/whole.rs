@@ -3,54 +3,54 @@
 use std::collections::BTreeMap;
 
 use kubewright_draw::{Class, GraphPicture, Picture, PictureScope};
-use kubewright_engine::nearest_word;
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 use kubewright_value::suggest::did_you_mean;
 
 use super::overlay::Overlay;
-use super::{focus, words_as_texts};
-use crate::arguments::GraphArguments as Arguments;
+use super::{GraphSelection, focus, words_as_texts};
 use crate::codes;
 use crate::failure::CommandFailure;
 use crate::pattern_inputs::PatternInputs;
 
-/// Returns the picture.
+/// Returns the picture, and a diagnostic where it shows a part of the graph.
 ///
 /// # Errors
 /// When no object has the given edge type, kind or namespace.
 pub(super) fn graph_picture(
-    arguments: &Arguments,
-    inputs: &mut PatternInputs,
+    selection: &GraphSelection,
+    inputs: &PatternInputs,
     focus: Option<Id>,
     overlay: &Overlay,
-) -> Result<Picture, CommandFailure> {
+) -> Result<(Picture, Option<Diagnostic>), CommandFailure> {
     let graph = &inputs.graph;
     let types: Vec<EdgeType> =
-        arguments.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
-    known(&arguments.namespaces, "namespace", &graph_namespaces(graph))?;
-    known(&arguments.kinds, "kind", &graph.kinds())?;
+        selection.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
+    known(&selection.namespaces, "namespace", &graph_namespaces(graph))?;
+    known(&selection.kinds, "kind", &graph.kinds())?;
     let choice = PictureScope {
         types,
-        everything: arguments.all_edges,
-        namespaces: words_as_texts(&arguments.namespaces),
-        kinds: words_as_texts(&arguments.kinds),
+        everything: selection.all_edges,
+        namespaces: words_as_texts(&selection.namespaces),
+        kinds: words_as_texts(&selection.kinds),
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
         focus,
     };
     let GraphPicture { mut picture, places, left_out, edges_left_out, is_cut } = Picture::of(graph, &choice);
+    picture.open = words_as_texts(&selection.open);
     overlay.mark(&mut picture, &places);
     if let Some((focus, place)) = focus.and_then(|focus| Some((focus, *places.get(&focus)?))) {
         if let Some(node) = picture.nodes.get_mut(place) {
             node.class = Class::Focus;
         }
-        picture = picture.around(&[place], arguments.depth, arguments.direction.into());
+        picture = picture.around(&[place], selection.depth, selection.direction);
         if let Some(node) = graph.node(focus) {
             picture.title = focus::node_argument(node);
         }
     }
-    if !arguments.all_edges && arguments.edges.is_empty() {
+    if !selection.all_edges && selection.edges.is_empty() {
         picture.simplify();
     }
     picture.legend.extend(overlay.sentences());
@@ -59,12 +59,15 @@ pub(super) fn graph_picture(
     }
     if is_cut {
         picture.legend.push("There are more relationships than can be drawn.".to_owned());
-        let message = "there are more relationships than can be drawn, and the picture shows the first ones";
-        let path = arguments.resources.join(" ");
-        let help = "choose what is drawn with --focus, --namespace, --kind or --edge";
-        inputs.diagnostics.push(codes::about_path(&codes::TOO_MUCH_DRAWN, &path, message).help(help));
     }
-    Ok(picture)
+    Ok((picture, is_cut.then(|| too_much_drawn(selection))))
+}
+
+/// Returns the diagnostic of a graph with more relationships than can be drawn.
+fn too_much_drawn(selection: &GraphSelection) -> Diagnostic {
+    let message = "there are more relationships than can be drawn, and the picture shows the first ones";
+    let help = "choose what is drawn with --focus, --namespace, --kind or --edge";
+    codes::about_path(&codes::TOO_MUCH_DRAWN, &selection.sources, message).help(help)
 }
 
 /// Returns a sentence about edges that were left out because they say little.

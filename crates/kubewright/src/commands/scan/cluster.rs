@@ -28,7 +28,7 @@ pub(in crate::commands) struct ScanCluster {
     pub(in crate::commands) resources: Arc<DiscoveredResources>,
     /// Set by the first signal to stop.
     pub(in crate::commands) stop: Arc<AtomicBool>,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
 }
 
 impl ScanCluster {
@@ -37,15 +37,47 @@ impl ScanCluster {
     /// # Errors
     /// When it is not known where the cluster is, or it does not answer.
     pub(in crate::commands) fn connect(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
-        let client = live::find_client(arguments)?;
+        let unasked = Self::unasked(live::find_client(arguments)?)?;
+        unasked.runtime.spawn(stop_on_signal(Arc::clone(&unasked.stop)));
+        unasked.asked().map_err(|error| CommandFailure::usage(format!("cannot reach the cluster: {error}")))
+    }
+
+    /// Returns the cluster of `client`, of which it is not known yet what it serves.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub(in crate::commands) fn unasked(client: Client) -> Result<Self, CommandFailure> {
         let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        runtime.spawn(stop_on_signal(Arc::clone(&stop)));
         let discovery = Arc::new(Discovery::new(client.clone()));
-        let resources = runtime
-            .block_on(discovery.resources())
-            .map_err(|error| CommandFailure::usage(format!("cannot reach the cluster: {error}")))?;
-        Ok(Self { client, discovery, resources, stop, runtime })
+        let (resources, stop) = (Arc::new(DiscoveredResources::of(Vec::new())), Arc::default());
+        Ok(Self { client, discovery, resources, stop, runtime: Arc::new(runtime) })
+    }
+
+    /// Returns this cluster with what it serves now.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(in crate::commands) fn asked(&self) -> Result<Self, Error> {
+        Ok(Self {
+            client: self.client.clone(),
+            discovery: Arc::clone(&self.discovery),
+            resources: self.block_on(self.discovery.refreshed())?,
+            stop: Arc::clone(&self.stop),
+            runtime: Arc::clone(&self.runtime),
+        })
+    }
+
+    /// Waits for `call`. Not from within a task.
+    pub(in crate::commands) fn block_on<T>(&self, call: impl Future<Output = T>) -> T {
+        self.runtime.block_on(call)
+    }
+
+    /// Reads the object at `path`.
+    ///
+    /// # Errors
+    /// When there is none, or no answer.
+    pub(in crate::commands) fn get(&self, path: &ApiPath) -> Result<Value, Error> {
+        self.block_on(self.client.get(path))
     }
 
     /// Returns the handle on which calls are awaited.

@@ -1,17 +1,22 @@
 //! `scan --serve`: the controller that scans all the time; and `scan --now`, which asks it for a full pass.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kubewright_cluster::{Config, GroupVersionResource, Login};
+use kubewright_cluster::{Client, Config, GroupVersionResource, Login};
 use kubewright_report::cluster_report::{MANAGED_BY, ReportCaps};
 use kubewright_scan_controller::lease::{LeaseSettings, SCAN_NOW_ANNOTATION};
 use kubewright_scan_controller::{
-    BackgroundSettings, ReportWriterSettings, ScanControllerSettings, run_scan_controller,
+    BackgroundSettings, ReportWriterSettings, ScanControllerSettings, ScanView, run_scan_controller,
 };
-use kubewright_serve::{ServeSettings, random_bytes};
+use kubewright_serve::{ServeError, ServeSettings, random_bytes};
+use kubewright_ui::{PageSettings, spawn_page};
 use kubewright_value::{Map, Value};
 
 use super::super::serve::serve_failure;
+use super::super::ui::{ClusterPage, ClusterPageSettings, PageAnswers};
 use super::rules::ScanDocuments;
 use crate::arguments::{ReportArguments, ScanArguments};
 use crate::failure::{CommandFailure, ExitStatus};
@@ -22,6 +27,9 @@ use crate::rules::dialect_options;
 
 /// For how many seconds' worth of writes there may be at once after a quiet time.
 const BURST_SECONDS: f64 = 2.5;
+
+/// How long an answer of the page may take: all objects may be listed for it.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Scans until the stop signal.
 ///
@@ -43,8 +51,43 @@ pub(super) fn serve_scan(
         settings.lease.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.controller.lease_namespace.is_none();
-    run_scan_controller(settings, config, makes_namespace).map_err(|error| serve_failure(&error))?;
+    let page = arguments.controller.ui_address.map(PageListener::bind).transpose()?;
+    let begun = |client: &Client, view: ScanView| match page {
+        Some(page) => page.serve(arguments, client, view),
+        None => Ok(()),
+    };
+    run_scan_controller(settings, config, makes_namespace, begun).map_err(|error| serve_failure(&error))?;
     Ok(ExitStatus::Clean)
+}
+
+/// The address on which the page will be served.
+struct PageListener(TcpListener);
+
+impl PageListener {
+    /// Listens on `address`.
+    fn bind(address: SocketAddr) -> Result<Self, CommandFailure> {
+        let why = |error: io::Error| {
+            let why = kubewright_files::io_error_text(&error);
+            CommandFailure::usage(format!("cannot listen on {address}: {why}"))
+        };
+        TcpListener::bind(address).map(Self).map_err(why)
+    }
+
+    /// Serves the page of the cluster, read-only, for as long as the process lives.
+    fn serve(self, arguments: &ScanArguments, client: &Client, view: ScanView) -> Result<(), ServeError> {
+        let settings =
+            ClusterPageSettings { rules: arguments.rules.clone(), ..ClusterPageSettings::default() };
+        let page = ClusterPage::new(client.clone(), settings, Some(view)).map_err(io::Error::other)?;
+        let settings = PageSettings {
+            hosts: arguments.controller.ui_hosts.clone(),
+            // The port of a tunnel is not the one that is listened on.
+            is_tunnelled: true,
+            answer_timeout: PAGE_TIMEOUT,
+            ..PageSettings::default()
+        };
+        spawn_page(self.0, settings, Arc::new(PageAnswers::read_only(Arc::new(page))))?;
+        Ok(())
+    }
 }
 
 /// Asks the controller in the cluster for a full pass.

@@ -14,23 +14,28 @@ use super::world::PassWorld;
 const MAX_LOOKUP_ROUNDS: usize = 32;
 
 /// Judges objects with the same rules and options.
-pub(super) struct ObjectJudge<'a> {
+pub(in crate::commands) struct ObjectJudge<'a> {
     /// The rules.
-    pub(super) rules: &'a ScanRules,
+    pub(in crate::commands) rules: &'a ScanRules,
     /// What rules may look up.
-    pub(super) world: &'a PassWorld,
+    pub(in crate::commands) world: &'a PassWorld,
     /// What the outputs need to know.
-    pub(super) columns: Columns,
+    pub(in crate::commands) columns: Columns,
     /// Whether a failure that does not refuse the object is a warning.
-    pub(super) is_lenient: bool,
+    pub(in crate::commands) is_lenient: bool,
+    /// Whether each outcome has its trace.
+    pub(in crate::commands) is_traced: bool,
 }
 
 impl ObjectJudge<'_> {
     /// Decides on `object`, looks up what the rules ask for, and decides again until nothing is open.
-    pub(super) fn decide(&self, object: &Value) -> ObjectDecision {
+    pub(in crate::commands) fn decide(&self, object: &Value) -> ObjectDecision {
         let mut rounds = 0;
         loop {
-            let mut decision = self.rules.decide(object, self.world);
+            let mut decision = match self.is_traced {
+                true => self.rules.explain(object, self.world),
+                false => self.rules.decide(object, self.world),
+            };
             rounds += 1;
             if decision.queries.is_empty() || rounds > MAX_LOOKUP_ROUNDS + 1 {
                 return decision;
@@ -47,12 +52,23 @@ impl ObjectJudge<'_> {
 
     /// Returns the row of `object`, which was listed at `source`.
     pub(super) fn row(&self, object: Value, decision: ObjectDecision, source: &Arc<Source>) -> ObjectRow {
+        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
+        let mut row = self.row_of(&Document::made(object, Arc::clone(source)), &request, decision);
+        row.forget_lines();
+        row
+    }
+
+    /// Returns the row of the object that `document` shows, with its lines.
+    pub(in crate::commands) fn row_of(
+        &self,
+        document: &Document,
+        request: &AdmissionRequest,
+        decision: ObjectDecision,
+    ) -> ObjectRow {
         let ObjectDecision { is_allowed, outcomes, object: changed, .. } = decision;
         let is_patch =
             |outcome: &RuleOutcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty();
         let is_patched = outcomes.iter().any(is_patch);
-        let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "");
-        let document = Document::made(object, Arc::clone(source));
         let decision = Decision {
             is_allowed,
             outcomes,
@@ -62,14 +78,12 @@ impl ObjectJudge<'_> {
             is_unfinished: false,
         };
         let review = ObjectReview {
-            document: &document,
-            request: &request,
+            document,
+            request,
             decision,
             changed: is_patched.then_some(changed),
             is_lenient: self.is_lenient,
         };
-        let mut row = ObjectRow::new(review, self.columns);
-        row.forget_lines();
-        row
+        ObjectRow::new(review, self.columns)
     }
 }

@@ -95,6 +95,7 @@ impl ScanPass<'_> {
             world: &world,
             columns: self.columns(),
             is_lenient: self.arguments.audit_warn,
+            is_traced: false,
         };
         let mut renderers = self.open_renderers(color)?;
         let mut bar = ScanBar::new(self.cluster, &kinds);

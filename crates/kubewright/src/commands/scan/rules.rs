@@ -23,21 +23,21 @@ use kubewright_scan_controller::rule_kinds::{RuleResourceRole, rule_resources};
 use kubewright_value::CompactSort as _;
 
 /// The compiled rules of a scan.
-pub(super) struct ScanRuleSet {
+pub(in crate::commands) struct ScanRuleSet {
     /// The rules, and the patterns in the form of a scan that goes on.
-    pub(super) compiled: Arc<ScanRules>,
+    pub(in crate::commands) compiled: Arc<ScanRules>,
     /// The rules.
-    pub(super) all: Vec<Arc<Rule>>,
+    pub(in crate::commands) all: Vec<Arc<Rule>>,
     /// The patterns.
     pub(super) patterns: Vec<Pattern>,
     /// References of custom kinds, which patterns rely on.
     pub(super) references: References,
     /// What could not be read or compiled.
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(in crate::commands) diagnostics: Vec<Diagnostic>,
     /// The cluster-wide shared entries.
-    pub(super) shared: Vec<(WatchedResource, Value)>,
+    pub(in crate::commands) shared: Vec<(WatchedResource, Value)>,
     /// The options of the dialects.
-    pub(super) options: DialectOptions,
+    pub(in crate::commands) options: DialectOptions,
     /// Whether all rules of the cluster were read.
     pub(super) is_complete: bool,
 }
@@ -61,6 +61,16 @@ impl ScanRuleSet {
     /// # Errors
     /// When there are none.
     pub(super) fn read(cluster: &ScanCluster, arguments: &ScanRuleArguments) -> Result<Self, CommandFailure> {
+        let set = Self::load(cluster, arguments);
+        if set.all.is_empty() && set.patterns.is_empty() {
+            print_diagnostics(&set.diagnostics, Paint::OFF);
+            return Err(no_scan_rules(arguments));
+        }
+        Ok(set)
+    }
+
+    /// Reads and compiles the rules that `arguments` name; there may be none.
+    pub(in crate::commands) fn load(cluster: &ScanCluster, arguments: &ScanRuleArguments) -> Self {
         let mut options = dialect_options(&arguments.options, None);
         options.modrule.targets.clone_from(&arguments.targets);
         let mut documents = ScanDocuments::default();
@@ -69,12 +79,7 @@ impl ScanRuleSet {
             documents.read_cluster(cluster, arguments, &options);
         }
         documents.read_files(arguments, &mut options);
-        let set = Self::compile(documents, options, arguments);
-        if set.all.is_empty() && set.patterns.is_empty() {
-            print_diagnostics(&set.diagnostics, Paint::OFF);
-            return Err(no_scan_rules(arguments));
-        }
-        Ok(set)
+        Self::compile(documents, options, arguments)
     }
 
     fn compile(documents: ScanDocuments, options: DialectOptions, arguments: &ScanRuleArguments) -> Self {

@@ -6,8 +6,8 @@ use kubewright_engine::nearest_word;
 use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
 use kubewright_patterns::{
-    self as patterns, Candidacy, DetectionPhase, DetectionSettings, Level, NearMisses, Pattern,
-    PatternFindings,
+    self as patterns, Candidacy, DetectionPhase, DetectionSettings, LeaderTrace, Level, NearMisses, Pattern,
+    PatternFindings, TraceStep,
 };
 use kubewright_report::object_label;
 use kubewright_report::text::plural;
@@ -104,6 +104,21 @@ pub(in crate::commands) fn trace_patterns(
     })
 }
 
+/// Returns for each relationship that a leader lacks what is near.
+pub(in crate::commands) fn near_misses_of(
+    pattern: &Pattern,
+    trace: &LeaderTrace,
+    graph: &Graph,
+    budget: &mut Budget,
+) -> Vec<Option<NearMisses>> {
+    let near = |step: &TraceStep| match step.held {
+        true => None,
+        false => patterns::near_misses(pattern, &step.entry, trace.leader, graph, MAX_NEAR_MISSES, budget)
+            .unwrap_or_default(),
+    };
+    trace.steps.iter().map(near).collect()
+}
+
 /// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in any namespace.
 fn find_named_objects(name: &str, graph: &Graph) -> Result<Vec<Id>, CommandFailure> {
     let is_called = |node: &GraphNode| {
@@ -151,22 +166,7 @@ impl PatternTraceWriter<'_> {
             if self.named.as_ref().is_some_and(|named| !named.contains(&trace.leader)) {
                 continue;
             }
-            let near: Vec<Option<NearMisses>> = trace
-                .steps
-                .iter()
-                .map(|step| match step.held {
-                    true => None,
-                    false => patterns::near_misses(
-                        pattern,
-                        &step.entry,
-                        trace.leader,
-                        self.graph,
-                        MAX_NEAR_MISSES,
-                        &mut budget,
-                    )
-                    .unwrap_or_default(),
-                })
-                .collect();
+            let near = near_misses_of(pattern, trace, self.graph, &mut budget);
             let leads = LeaderReport {
                 pattern,
                 trace,

@@ -1,10 +1,11 @@
 //! Findings as JSON. Nothing depends on the time, so that two runs on the same input are the same.
 
+use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Sort};
 use kubewright_patterns::{Evidence, Pattern, RelationshipList};
 use kubewright_value::{Map, Value};
 
-use super::location_values;
+use super::{DOCUMENT_VERSION, diagnostic_value, location_values};
 use crate::findings::{edge_of, finding_reasons, is_shipped, near_miss};
 use crate::{FindingRow, PatternRun, ReportedFindings};
 
@@ -22,8 +23,22 @@ pub(in crate::render) fn run_values<'f>(
     findings.runs.iter().map(run_value)
 }
 
+/// Returns the document of `detect`.
+#[must_use]
+pub fn findings_document(findings: &ReportedFindings<'_>, diagnostics: &[Diagnostic]) -> Value {
+    Map::from([
+        ("version", Value::from(DOCUMENT_VERSION)),
+        ("findings", finding_values(findings).collect::<Vec<_>>().into()),
+        ("patterns", run_values(findings).collect::<Vec<_>>().into()),
+        ("diagnostics", diagnostics.iter().map(diagnostic_value).collect::<Vec<_>>().into()),
+        ("summary", findings_summary(findings)),
+    ])
+    .into()
+}
+
 /// Returns one finding.
-pub(in crate::render) fn finding_row_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
+#[must_use]
+pub fn finding_row_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let resources = found.roles.iter().map(|(role, id)| {
         let mut resource = finding_object_value(findings, *id);

@@ -1,0 +1,64 @@
+// Expressions, projects and coverage.
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { closePage, judged, openPage, startServer } from "./driver.mjs";
+import { pod, policy } from "./try.test.mjs";
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+/// A project with the Kyverno examples of these names, as a copy that may be written.
+const projectOf = (...names) => {
+  const folder = mkdtempSync(join(tmpdir(), "kubewright-project-"));
+  for (const name of names) cpSync(join(repository, "examples/kyverno", name), join(folder, name), { recursive: true });
+  writeFileSync(join(folder, "kubewright.yaml"), `rules: [${names.map((name) => `${name}/policy.yaml`).join(", ")}]\nresources: [${names.map((name) => `${name}/resources.yaml`).join(", ")}]\n`);
+  return folder;
+};
+
+export const viewCases = {
+  async "evaluates an expression in four languages"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: "expressions" });
+    const wanted = { CEL: "log-shipper", JMESPath: "nginx:1.27", JSONPath: "nginx:1.27", "Go template": "web: 2 containers" };
+    for (const [language, words] of Object.entries(wanted)) {
+      await page.getByLabel(language, { exact: true }).check();
+      await page.waitForFunction((text) => document.querySelector(".result")?.textContent.includes(text), words);
+    }
+    await closePage(page);
+  },
+  async "shows where an expression is wrong"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: "expressions" });
+    await page.click(".expression .cm-content");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText("object.spec.containers.all(c, )");
+    await page.waitForSelector(".eval-error");
+    assert.match(await page.textContent(".eval-error"), /\^/);
+    await closePage(page);
+  },
+  async "opens a shared file"({ browser }) {
+    const folder = mkdtempSync(join(tmpdir(), "kubewright-shared-"));
+    writeFileSync(join(folder, "shared.json"), JSON.stringify({ title: "two pods", files: [{ name: "rules.yaml", role: "rules", text: policy }, { name: "objects.yaml", role: "objects", text: `${pod}---\n${pod}` }] }));
+    const server = await startServer(join(folder, "shared.json"));
+    const page = await openPage(browser, server.address);
+    assert.match(await judged(page), /2 fail/);
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
+  async "opens a project, runs its tests and shows what they miss"({ browser }) {
+    const folder = projectOf("probes", "known-teams");
+    const before = readFileSync(join(folder, "probes/policy.yaml"), "utf8");
+    const server = await startServer(folder);
+    const page = await openPage(browser, server.address);
+    assert.match(await judged(page), /fail|pass/);
+    await page.click("nav >> text=Coverage");
+    await page.click("text=run the tests");
+    await page.waitForSelector(".coverage .count.s-pass", { timeout: 60_000 });
+    assert.match(await page.textContent(".coverage"), /exercised/);
+    await closePage(page);
+    server.stop();
+    assert.equal(readFileSync(join(folder, "probes/policy.yaml"), "utf8"), before);
+    rmSync(folder, { recursive: true });
+  },
+};

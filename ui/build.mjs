@@ -1,0 +1,85 @@
+// Builds the page into dist: node build.mjs [--check]
+//
+// dist is committed, so that `cargo build` needs no Node. It has index.html, and each asset compressed under a name with the hash of
+// its content. `--check` builds in memory and fails when dist is outdated. It compares what the compressed files contain, because
+// compressors differ between versions of Node.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const MAX_COMPRESSED_BYTES = 250_000;
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist");
+
+// The colours of pictures follow the system; here they also follow the toggle of the page.
+const pictureTheme = {
+  name: "picture-theme",
+  setup(builder) {
+    builder.onLoad({ filter: /picture\.css$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const dark = /@media \(prefers-color-scheme:dark\)\{[^{]*\{([^}]*)\}\}/.exec(text);
+      if (!dark) throw new Error(`no dark colours in ${path}`);
+      return { contents: `${text}\n:root[data-theme=dark] .kw{${dark[1]}}`, loader: "css" };
+    });
+  },
+};
+
+const bundle = async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(here, "src/page.tsx")],
+    bundle: true, minify: true, write: false, outdir: dist, format: "esm", target: "es2023", charset: "utf8", legalComments: "none",
+    jsx: "automatic", jsxImportSource: "preact", plugins: [pictureTheme], logLevel: "warning",
+  });
+  const icon = readFileSync(join(here, "src/icon.svg"));
+  const found = outputFiles.map((file) => ({ stem: "page", extension: file.path.split(".").pop(), bytes: Buffer.from(file.contents) }));
+  found.push({ stem: "icon", extension: "svg", bytes: icon });
+  const assets = found.map((asset) => {
+    const hash = createHash("sha256").update(asset.bytes).digest("hex").slice(0, 12);
+    return { ...asset, name: `${asset.stem}-${hash}.${asset.extension}` };
+  });
+  return assets.sort((a, b) => (a.name < b.name ? -1 : 1));
+};
+
+const indexOf = (assets) => {
+  let text = readFileSync(join(here, "src/index.html"), "utf8");
+  for (const asset of assets) text = text.replaceAll(`assets/${asset.stem}.${asset.extension}`, `assets/${asset.name}`);
+  return text;
+};
+
+const write = (assets) => {
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(join(dist, "assets"), { recursive: true });
+  let total = 0;
+  for (const asset of assets) {
+    const compressed = gzipSync(asset.bytes, { level: 9 });
+    writeFileSync(join(dist, "assets", `${asset.name}.gz`), compressed);
+    total += compressed.length;
+    console.log(`${asset.name}: ${asset.bytes.length} bytes, ${compressed.length} compressed`);
+  }
+  writeFileSync(join(dist, "index.html"), indexOf(assets));
+  console.log(`${total} bytes compressed`);
+  if (total > MAX_COMPRESSED_BYTES) throw new Error(`the page has more than ${MAX_COMPRESSED_BYTES} bytes compressed`);
+};
+
+const check = (assets) => {
+  const wanted = new Map([["index.html", Buffer.from(indexOf(assets))]]);
+  for (const asset of assets) wanted.set(`assets/${asset.name}.gz`, asset.bytes);
+  const contentOf = (name) => {
+    const stored = readFileSync(join(dist, name));
+    return name.endsWith(".gz") ? gunzipSync(stored) : stored;
+  };
+  const outdated = [...wanted].filter(([name, bytes]) => !existsSync(join(dist, name)) || !contentOf(name).equals(bytes)).map(([name]) => name);
+  const stored = existsSync(dist) ? readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()) : [];
+  const unknown = stored.map((entry) => relative(dist, join(entry.parentPath, entry.name))).filter((name) => !wanted.has(name));
+  if (outdated.length + unknown.length > 0) {
+    console.error(`ui/dist is outdated, run \`make page\`: ${[...outdated, ...unknown].join(", ")}`);
+    process.exit(1);
+  }
+  console.log("ui/dist is what ui/src builds");
+};
+
+const assets = await bundle();
+if (process.argv.includes("--check")) check(assets); else write(assets);

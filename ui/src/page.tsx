@@ -1,0 +1,131 @@
+// The frame of the page: tabs, the theme, and what a link asks for.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { type About, type Example, type TextFile, get, messageOf } from "./api";
+import { Coverage } from "./Coverage";
+import { Examples } from "./Examples";
+import { Expressions } from "./Expressions";
+import { Graph } from "./Graph";
+import { Impact } from "./Impact";
+import { Panel, type PanelName } from "./panels";
+import { Reports } from "./Reports";
+import { Try } from "./Try";
+import { judge, keptDraft, load, session, unsaved } from "./session";
+import { checked, decode } from "./share";
+import { useStore } from "./store";
+import "./style.css";
+import "../../crates/draw/src/picture.css";
+
+type View = "reports" | "try" | "impact" | "expressions" | "graph" | "coverage";
+const words: Record<View, string> = { reports: "Reports", try: "Try", impact: "Impact", expressions: "Expressions", graph: "Graph", coverage: "Coverage" };
+
+const isOffered: Record<View, (features: About["features"]) => boolean | undefined> = {
+  reports: (features) => features.reports, try: (features) => features.try !== false, impact: (features) => features.impact,
+  expressions: (features) => features.try !== false, graph: (features) => features.graph, coverage: (features) => features.tests,
+};
+
+/// The view that a fragment names; without one, Reports in a cluster and Try elsewhere.
+const viewOf = (fragment: string, about: About | null): View =>
+  fragment in words ? fragment as View : fragment === "" && about?.mode === "cluster" && about.features.reports ? "reports" : "try";
+
+const Page = () => {
+  const about = useStore(session, (value) => value.about);
+  const title = useStore(session, (value) => value.title);
+  const changed = useStore(session, (value) => unsaved(value).length);
+  const [fragment, setFragment] = useState(location.hash.slice(1));
+  const view = viewOf(fragment, about);
+  const [panel, setPanel] = useState<PanelName | null>(null);
+  const [isMenuOpen, setIsMenuOpen] = useState(false);
+  useEffect(() => {
+    const follow = (): void => { setFragment(location.hash.slice(1)); void openFragment(location.hash.slice(1)); };
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
+  }, []);
+  const features = about?.features ?? { try: true };
+  const views = (Object.keys(words) as View[]).filter((one) => isOffered[one](features));
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href="#try"><span class="mark" aria-hidden="true">k</span>kubewright</a>
+        <nav aria-label="views">{views.map((one) => <a key={one} href={`#${one}`} {...(one === view ? { "aria-current": "page" as const } : {})}>{words[one]}</a>)}</nav>
+        <span class="title">{view === "try" ? title : ""}</span>
+        <span class="spacer" />
+        {view === "try" && <button onClick={() => setIsMenuOpen(true)}>examples</button>}
+        {view === "try" && features.save && <button class="primary" disabled={changed === 0} onClick={() => setPanel({ kind: "save" })}>{changed === 0 ? "saved" : `save ${changed}`}</button>}
+        {view === "try" && <button onClick={() => setPanel({ kind: "share" })}>share</button>}
+        <ThemeButton />
+      </header>
+      {view === "try" && <Try openPanel={setPanel} />}
+      {view === "expressions" && <Expressions />}
+      {view === "graph" && <Graph />}
+      {view === "reports" && <Reports />}
+      {view === "impact" && <Impact />}
+      {view === "coverage" && <Coverage />}
+      {isMenuOpen && <Examples close={() => setIsMenuOpen(false)} />}
+      {panel && <Panel panel={panel} close={() => setPanel(null)} />}
+    </>
+  );
+};
+
+const THEME_KEY = "kubewright.theme";
+
+const ThemeButton = () => {
+  const system = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? system);
+  const change = (): void => {
+    const next = theme === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    try { sessionStorage.setItem(THEME_KEY, next); } catch { /* The theme is then that of the system after a reload. */ }
+    setTheme(next);
+  };
+  return <button class="quiet" aria-label={theme === "dark" ? "light colours" : "dark colours"} title="light or dark" onClick={change}>◐</button>;
+};
+
+/// Loads what a link names: an example, or texts.
+const openFragment = async (fragment: string): Promise<boolean> => {
+  try {
+    if (fragment.startsWith("e/")) {
+      const example = await get<Example>(`examples/${fragment.slice(2).split("/").map(encodeURIComponent).join("/")}`);
+      load(example.title || example.id, example.files, example.request ?? {});
+      return true;
+    }
+    if (/^\d+\./.test(fragment)) {
+      const shared = await decode(fragment);
+      load(shared.title ?? "shared", shared.files, shared.request);
+      return true;
+    }
+  } catch (error) {
+    session.set({ failure: messageOf(error), judged: session.get().judged + 1 });
+    return true;
+  }
+  return false;
+};
+
+const openFirst = async (about: About | null): Promise<void> => {
+  if (await openFragment(location.hash.slice(1))) return;
+  if (about?.features.project) {
+    const project = await get<{ name: string; files: TextFile[] }>("project");
+    session.set({ saved: new Map(project.files.map((file) => [file.name, file.text])) });
+    load(project.name, project.files);
+    return;
+  }
+  if (about?.features.shared) {
+    const shared = checked(await get<unknown>("shared"));
+    load(shared.title ?? "", shared.files, shared.request);
+    return;
+  }
+  const draft = keptDraft();
+  if (draft) {
+    const kept = checked(draft);
+    load(kept.title ?? "", kept.files, kept.request);
+  } else await judge();
+};
+
+try {
+  const theme = sessionStorage.getItem(THEME_KEY);
+  if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
+} catch { /* The theme is that of the system. */ }
+render(<Page />, document.getElementById("page")!);
+const about = await get<About>("about").catch(() => null);
+session.set({ about });
+await openFirst(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));
