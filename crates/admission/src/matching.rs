@@ -7,7 +7,7 @@ use kubewright_engine::{
     TraceVerdict, WebhookRule,
 };
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
-use kubewright_value::{Budget, Location, Map, Text, Value};
+use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{ConstraintPlaces, ConstraintsSource, ResourceRule};
 use kubewright_dialect_kit::selector::WildcardSelector;
@@ -63,6 +63,15 @@ pub(super) enum ConstraintPart {
 }
 
 impl ConstraintPart {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rules => "resourceRules",
+            Self::Exclude => "excludeResourceRules",
+            Self::Objects => "objectSelector",
+            Self::Namespaces => "namespaceSelector",
+        }
+    }
+
     fn unmet(self, text: impl Into<Text>) -> UnmetConstraint {
         UnmetConstraint { part: self, text: text.into() }
     }
@@ -86,38 +95,54 @@ impl ConstraintsMatcher {
     /// Adds to the trace which part of the constraints does not select the request, and what it was compared with.
     fn trace(&self, unmet: &UnmetConstraint, object: &Value, evaluation: &mut Evaluation<'_>) {
         let Some(places) = self.places.as_ref().filter(|_| evaluation.tracer.is_on()) else { return };
-        let node = match unmet.part {
-            ConstraintPart::Rules => {
-                let named = unmet.text.split_once(": ").map_or(unmet.text.as_str(), |(_, named)| named);
-                unmet_node("resourceRules", named, (&places.rules, &["kind"]))
-            }
+        let labels = |object: Option<&Value>| {
+            object.and_then(object_labels).map_or_else(
+                || "no labels".to_owned(),
+                |labels| TraceNode::show(&Value::Object(labels.clone().into())),
+            )
+        };
+        let kind: &[&str] = &["kind"];
+        let (location, wanted, found, subject) = match unmet.part {
+            ConstraintPart::Rules => (&places.rules, "", String::new(), kind),
             ConstraintPart::Exclude => {
-                let found = "it fits, so the policy does not apply";
-                unmet_node("excludeResourceRules", found, (&places.exclude, &["kind"]))
+                (&places.exclude, "", "it fits, so the policy does not apply".to_owned(), kind)
             }
-            ConstraintPart::Objects => {
-                let what = format!("objectSelector {}", self.selectors.0);
-                unmet_node(&what, &shown_labels(object), (&places.objects, &["metadata", "labels"]))
+            ConstraintPart::Objects => (
+                &places.objects,
+                self.selectors.0.as_str(),
+                labels(Some(object)),
+                ["metadata", "labels"].as_slice(),
+            ),
+            ConstraintPart::Namespaces => {
+                let namespace = evaluation.namespace().ok().flatten();
+                let found = match namespace {
+                    Some(_) => labels(namespace),
+                    None => "labels that are not known".to_owned(),
+                };
+                (&places.namespaces, self.selectors.1.as_str(), found, ["metadata", "namespace"].as_slice())
             }
-            ConstraintPart::Namespaces => self.namespace_node(&places.namespaces, evaluation),
+        };
+        let help = match unmet.part {
+            ConstraintPart::Namespaces if found.starts_with("labels") => format!(
+                "nothing says which labels namespace `{}` has: give its manifest with `-r` or `--world`",
+                evaluation.request.namespace
+            ),
+            _ => String::new(),
+        };
+        let node = TraceNode {
+            what: format!("{} {wanted}", unmet.part.name()).trim_end().to_owned(),
+            found: match (found.is_empty(), unmet.text.split_once(": ")) {
+                (false, _) => found,
+                (true, Some((_, named))) => named.to_owned(),
+                (true, None) => unmet.text.to_string(),
+            },
+            verdict: TraceVerdict::No,
+            location: Some(location.clone()),
+            subject: subject.iter().map(|key| (*key).into()).collect(),
+            help,
+            ..TraceNode::default()
         };
         evaluation.tracer.say(|| node);
-    }
-
-    /// Returns the step of a trace for a namespace that is not selected.
-    fn namespace_node(&self, place: &Location, evaluation: &Evaluation<'_>) -> TraceNode {
-        let what = format!("namespaceSelector {}", self.selectors.1);
-        let subject: &[&str] = &["metadata", "namespace"];
-        match evaluation.namespace().ok().flatten() {
-            Some(namespace) => unmet_node(&what, &shown_labels(namespace), (place, subject)),
-            None => TraceNode {
-                help: format!(
-                    "nothing says which labels namespace `{}` has: give its manifest with `-r` or `--world`",
-                    evaluation.request.namespace
-                ),
-                ..unmet_node(&what, "labels that are not known", (place, subject))
-            },
-        }
     }
 
     /// Returns which resources are named, and which one the request is about.
@@ -302,24 +327,6 @@ fn with_name_label(labels: Option<&Map>, name: &Text) -> Map {
     let mut labels = labels.cloned().unwrap_or_default();
     labels.insert(NAMESPACE_NAME_LABEL.into(), name.clone().into());
     labels
-}
-
-/// Returns the step of a trace for a part of constraints that does not select the request.
-fn unmet_node(what: &str, found: &str, (place, subject): (&Location, &[&str])) -> TraceNode {
-    TraceNode {
-        what: what.to_owned(),
-        found: found.to_owned(),
-        verdict: TraceVerdict::No,
-        location: Some(place.clone()),
-        subject: subject.iter().map(|key| (*key).into()).collect(),
-        ..TraceNode::default()
-    }
-}
-
-/// Returns the labels of an object as a trace shows them.
-fn shown_labels(object: &Value) -> String {
-    let labels = object.at(&["metadata", "labels"]);
-    labels.map_or_else(|| "no labels".to_owned(), TraceNode::show)
 }
 
 fn object_labels(object: &Value) -> Option<&Map> {

@@ -1,12 +1,10 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
-mod replaced;
-
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Rule};
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Rule, RuleAction};
 use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
 use kubewright_report::text::listed_paths;
@@ -21,7 +19,7 @@ use crate::review::Reviewer;
 use crate::rules;
 use crate::since;
 use crate::watch::{FileStamp, stamp};
-pub(crate) use replaced::ReplacedRules;
+use kubewright_value::CompactSort as _;
 
 /// How many diagnostics are shown beside results.
 const MAX_SHOWN_DIAGNOSTICS: usize = 100;
@@ -48,6 +46,16 @@ pub(crate) struct RuleInputs {
     opened_with: Vec<Diagnostic>,
     /// The files that were read for rules, if those of one do not change how those of others work.
     separable: Option<Vec<String>>,
+}
+
+/// Validating rules of a few files, before and after these files changed.
+pub(crate) struct ReplacedRules {
+    /// Their rules before, and those that change objects.
+    pub(crate) before: Engine,
+    /// Their rules now, and those that change objects.
+    pub(crate) after: Engine,
+    /// The files.
+    pub(crate) files: HashSet<String>,
 }
 
 impl RuleInputs {
@@ -113,6 +121,54 @@ impl RuleInputs {
             opened_with,
             separable,
         })
+    }
+
+    /// Loads the rules of `changed` files again, where nothing else has to be loaded again because of that: they are
+    /// validating rules, before and now, and independent of other files.
+    pub(crate) fn replace_rules(
+        &mut self,
+        changed: &[PathBuf],
+        rules: &RuleArguments,
+        objects: &ObjectArguments,
+    ) -> Option<ReplacedRules> {
+        let known = self.separable.as_ref().filter(|_| !objects.selection.is_partial(&objects.only))?;
+        let changed: Vec<Input> =
+            changed.iter().filter(|path| !path.is_dir()).cloned().map(Input::File).collect();
+        let files: HashSet<String> = changed.iter().map(Input::name).collect();
+        let now: Vec<String> = files::find_files(&rules.rules).inputs.iter().map(Input::name).collect();
+        if now != *known || files.is_empty() || !files.iter().all(|name| known.contains(name)) {
+            return None;
+        }
+        let loaded = rules::load_separate_rules(&changed, rules, objects.namespace.as_deref())?;
+        let chosen = rules::choose_rules(loaded.rules, &[], &objects.selection).ok()?;
+        let after: Vec<Arc<Rule>> = chosen.into_iter().map(Arc::new).collect();
+        let is_of_file = |rule: &&Arc<Rule>| files.contains(&rule.location.source.name);
+        let (before, others): (Vec<_>, Vec<_>) = self.engine.rules().iter().partition(is_of_file);
+        let is_validating = |rule: &Arc<Rule>| rule.action == RuleAction::Validate && !rule.matches_current;
+        let is_known = |rule: &Arc<Rule>| others.iter().any(|other| other.id == rule.id);
+        if !before.iter().copied().chain(&after).all(is_validating) || after.iter().any(is_known) {
+            return None;
+        }
+        let changing = others.iter().filter(|rule| rule.action != RuleAction::Validate);
+        let changing: Vec<Arc<Rule>> = changing.map(|rule| Arc::clone(rule)).collect();
+        let with = |own: Vec<Arc<Rule>>| Engine::sharing(changing.iter().cloned().chain(own).collect());
+        let replaced = ReplacedRules {
+            before: with(before.iter().map(|rule| Arc::clone(rule)).collect()),
+            after: with(after.clone()),
+            files,
+        };
+        let all = others.into_iter().cloned().chain(after).collect();
+        self.engine = Engine::sharing(all);
+        let order: Vec<String> = now;
+        for list in [&mut self.opened_with, &mut self.diagnostics] {
+            list.retain(|one| !replaced.files.contains(&one.location.source.name));
+            list.extend(loaded.diagnostics.iter().cloned());
+            list.compact_sort_by_cached_key(|one| {
+                let place = order.iter().position(|name| *name == one.location.source.name);
+                (place.unwrap_or(usize::MAX), one.location.position)
+            });
+        }
+        Some(replaced)
     }
 
     /// Returns what was read and searched for rules and fixtures.

@@ -59,7 +59,7 @@ impl RuleChange<'_> {
         let out_of_scope = self.reviewer.written_rules.saturating_sub(empty);
         row.unmatched = UnmatchedRules { out_of_scope, empty };
         if let Some(before) = before {
-            let own = |rule: &&Arc<Rule>| self.changed.has(rule);
+            let own = |rule: &&Arc<Rule>| self.changed.files.contains(&rule.location.source.name);
             let rules: Vec<&Arc<Rule>> = self.changed.before.rules().iter().filter(own).collect();
             row.outcomes.retain(|outcome| !rules.iter().any(|rule| rule.id == outcome.rule));
             row.counts = difference(row.counts, before.counts);
@@ -78,7 +78,7 @@ impl RuleChange<'_> {
             KindScope::Any => true,
             KindScope::Named(kinds) => kinds.iter().any(|known| known == kind),
         };
-        let own = |rule: &&Arc<Rule>| self.changed.has(rule);
+        let own = |rule: &&Arc<Rule>| self.changed.files.contains(&rule.location.source.name);
         let changed: Vec<&Arc<Rule>> = engine.rules().iter().filter(own).filter(is_about).collect();
         if changed.is_empty() {
             return None;
