@@ -24,7 +24,7 @@ pub struct ScanView {
 pub struct ScanProgress {
     /// What the scan does.
     pub phase: ScanPhase,
-    /// How many objects are judged.
+    /// How many objects are judged: in the first pass all that were read, afterwards those that a rule is about.
     pub judged: u64,
     /// How many objects there are to judge, as far as is known: never less than `judged`.
     pub total: u64,

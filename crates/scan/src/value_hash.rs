@@ -56,9 +56,8 @@ impl<H: Hasher> ValueHasher<H> {
         self.hasher.finish()
     }
 
-    fn add_number(&mut self, tag: u8, bytes: [u8; 8]) {
-        self.collected.push(tag);
-        self.collected.extend(bytes);
+    fn add_number(&mut self, tag: u8, [a, b, c, d, e, f, g, h]: [u8; 8]) {
+        self.collected.extend_from_slice(&[tag, a, b, c, d, e, f, g, h]);
     }
 
     /// The length comes first, so that no two lists of texts are the same bytes.

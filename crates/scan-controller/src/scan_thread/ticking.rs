@@ -109,7 +109,12 @@ impl ScanThread {
         let metrics = &self.context.metrics;
         metrics.set(ScanMetric::Objects, 0, totals.objects as u64);
         let pending = (waiting_inputs + self.rescans.waiting_objects()) as u64;
-        self.context.status.set_judged(totals.objects as u64, pending);
+        // Of objects that no rule is about nothing is kept, but they were read.
+        let judged = match self.context.status.is_complete() {
+            true => totals.objects as u64,
+            false => counts.object + counts.unchanged,
+        };
+        self.context.status.set_judged(judged, pending);
         let JudgementCounts { object, rule, dependency, clock, full_pass, unchanged } = counts;
         // A full pass is due because of the time, too.
         for (place, count) in [object, rule, dependency, clock + full_pass].into_iter().enumerate() {
