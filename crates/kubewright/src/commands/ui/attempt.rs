@@ -44,7 +44,7 @@ pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);
-    let objects: Vec<Value> = judged.rows.iter().map(|(row, _)| object_value(row)).collect();
+    let objects: Vec<Value> = judged.objects.iter().map(object_value).collect();
     let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
@@ -110,6 +110,8 @@ pub(super) fn object_words(space: &PageWorkspace, body: &PageBody) -> Vec<String
 /// What rules did.
 #[derive(Default)]
 struct Judged {
+    objects: Vec<ObjectRow>,
+    /// The same objects with traces.
     rows: Vec<(ObjectRow, Vec<OutOfScopeRule>)>,
     diagnostics: Vec<Diagnostic>,
     summary: Value,
@@ -121,16 +123,23 @@ fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, Comman
         return Ok(checked_only(arguments));
     }
     let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
-    let columns = Columns { all_outcomes: true, patch: true, objects: true, trace: true };
-    let reviewer = Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
-    let (mut rows, mut counts) = (Vec::new(), OutcomeCounts::default());
+    let reviewer =
+        |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
+    let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
+    // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
+    let tracing = reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
+    let (mut objects, mut rows, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| (reviewer.review(document), out_of_scope_rules(&reviewer, document)),
-        |row: (ObjectRow, _), _| {
-            counts += row.0.counts;
-            rows.push(row);
+        |document| {
+            let traced = (tracing.review(document), out_of_scope_rules(&tracing, document));
+            (judging.review(document), traced)
+        },
+        |(row, traced), _| {
+            counts += row.counts;
+            objects.push(row);
+            rows.push(traced);
             Ok(())
         },
     )?;
@@ -139,7 +148,7 @@ fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, Comman
     let summary = totals_value(&Totals { rules, objects: rows.len(), counts, findings: None });
     let mut diagnostics = inputs.diagnostics;
     diagnostics.extend(problems);
-    Ok(Judged { rows, diagnostics, summary, coverage })
+    Ok(Judged { objects, rows, diagnostics, summary, coverage })
 }
 
 /// Returns what is wrong with rules that have no objects yet.
