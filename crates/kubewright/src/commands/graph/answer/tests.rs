@@ -138,15 +138,11 @@ fn unknown_names_are_refused_with_the_nearest_one() {
 }
 
 #[test]
-fn patterns_among_the_files_are_looked_for_beside_those_that_ship() {
-    let own = "apiVersion: kubepattern.dev/v1\nkind: Pattern\nmetadata: {name: mine}\n";
-    let written = parse_documents("rules.yaml", own);
-    let with = PatternInputs::of(written, &shop(1));
-    let without = PatternInputs::of(Vec::new(), &shop(1));
-    assert!(with.patterns.len() >= without.patterns.len());
-    let mut inputs = without;
+fn detected_rows_are_counted() {
+    let mut inputs = PatternInputs::of(Vec::new(), &shop(1));
     let answer = detect_answer(&mut inputs, &[]).expect("findings");
-    let (rows, found) =
-        (answer.get("findings").and_then(Value::as_array), answer.at(&["summary", "findings"]));
-    assert_eq!(rows.map(<[Value]>::len).map(|count| count as i64), found.and_then(Value::as_i64));
+    let rows = answer.get("findings").and_then(Value::as_array).map(<[Value]>::len);
+    let found = answer.at(&["summary", "findings"]).and_then(Value::as_i64);
+    assert_eq!(rows.map(|count| count as i64), found);
+    assert!(found > Some(0), "{answer}");
 }

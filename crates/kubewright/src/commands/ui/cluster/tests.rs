@@ -33,14 +33,14 @@ fn rows_of_both_report_groups_are_read() {
         "apiVersion: openreports.io/v1alpha1\nkind: Report\nmetadata: {name: r, namespace: shop, labels: {team: web}}\n\
          source: kubewright\nscope: {apiVersion: v1, kind: Service, namespace: shop, name: web}\n\
          summary: {pass: 3, fail: 1}\nresults:\n- {policy: p, rule: r, result: fail, message: m, severity: high, \
-         timestamp: {seconds: 12}, properties: {dialect: kyverno}}\n",
+         timestamp: {seconds: 12}, properties: {dialect: words}}\n",
     );
     let rows = report_rows(&ours);
     let [row] = rows.as_slice() else { panic!("{} rows", rows.len()) };
     let said = [&row.source, &row.kind, &row.name, &row.owner, &row.timestamp, &row.report]
         .map(|text| text.as_str());
     assert_eq!(said, ["kubewright", "Service", "web", "web", "12", "Report/shop/r"]);
-    assert_eq!(row.dialect(), "kyverno");
+    assert_eq!(row.dialect(), "words");
     assert_eq!(report_counts(&ours).counts, [3, 1, 0, 0, 0]);
     let others = read(
         "apiVersion: wgpolicyk8s.io/v1alpha2\nkind: ClusterPolicyReport\nmetadata: {name: c}\nresults:\n\
