@@ -1,5 +1,5 @@
-//! Packs the examples that the page offers into one compressed file: the documents of `rules` and `patterns`, and the
-//! examples of functions.
+//! Packs what the page offers into one compressed file: the documents of `rules` and `patterns`, examples of functions, and
+//! schemas.
 
 use std::env;
 use std::fs::{self, File};
@@ -9,10 +9,18 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
+/// Files besides the examples.
+const SINGLE_FILES: [&str; 4] = [
+    "functions.jsonl",
+    "template-functions.jsonl",
+    "schemas/page-api.openapi.json",
+    "schemas/trace.schema.json",
+];
+
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?);
-    let mut files = vec![("template-functions.jsonl".to_owned(), root.join("template-functions.jsonl"))];
-    files.push(("functions.jsonl".to_owned(), root.join("functions.jsonl")));
+    let mut files: Vec<(String, PathBuf)> =
+        SINGLE_FILES.map(|name| (name.to_owned(), root.join(name))).to_vec();
     for folder in ["patterns", "rules"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         find_documents(&root.join(folder), folder, &mut files)?;

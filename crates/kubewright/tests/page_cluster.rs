@@ -1,6 +1,6 @@
 //! The page about a cluster, asked over HTTP: read-only in the scan controller, and with `kubewright ui --cluster`.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[expect(dead_code, reason = "other tests use the rest of it")]
 #[path = "scanning/stage.rs"]
@@ -30,7 +30,7 @@ fn the_controller_serves_the_page_read_only() {
     stage.within("there are reports", 60 * SECOND, || stage.reports().len() == 3 && scan.is_ready());
 
     check_reports(&page);
-    check_why(&page, &stage);
+    check_why(&page);
     check_graph(&page);
     check_secrets(&page);
     check_refusals(&page);
@@ -75,7 +75,7 @@ fn a_laptop_tries_rules_against_the_cluster() {
     check_secrets(&page.page);
 }
 
-/// Three Services, two without a team, a Secret, and a rule.
+/// Three Services, two without a team, one that selects nothing, a Secret, and a rule.
 fn prepare(stage: &Stage) {
     stage.apply(POLICY);
     stage.services(0..2, "{}");
@@ -83,6 +83,10 @@ fn prepare(stage: &Stage) {
     stage.apply(&format!(
         "{{apiVersion: v1, kind: Secret, metadata: {{name: database, namespace: shop}}, stringData: {{password: {PASSWORD}}}}}"
     ));
+    stage.apply(
+        "{apiVersion: v1, kind: Service, metadata: {name: lost, namespace: default}, \
+         spec: {selector: {app: nothing}, ports: [{port: 80}]}}",
+    );
     stage.kubectl(&["label", "namespace", "shop", "team=sales"]);
 }
 
@@ -111,7 +115,7 @@ fn check_reports(page: &Page) {
 }
 
 #[track_caller]
-fn check_why(page: &Page, stage: &Stage) {
+fn check_why(page: &Page) {
     let path = "/api/v1/why?apiVersion=v1&kind=Service&namespace=shop&name=web-0&policy=require-team";
     let why = page.json(path);
     let traces = why.get("traces").and_then(Value::as_array).expect("traces");
@@ -122,7 +126,6 @@ fn check_why(page: &Page, stage: &Stage) {
     let place = traces.first().map(|trace| trace.str_at(&["ruleFile"])).unwrap_or_default();
     assert!(named(place), "`{place}` is among the files: {why}");
     assert_eq!(why.get("differs").and_then(Value::as_array).map(<[Value]>::len), Some(0), "{why}");
-    let _ = stage;
 }
 
 #[track_caller]
@@ -131,7 +134,13 @@ fn check_graph(page: &Page) {
     let ids = graph.get("nodes").and_then(Value::as_array).expect("nodes");
     assert!(ids.iter().any(|node| node.str_at(&["id"]) == "Service/shop/web-0"), "{graph}");
     assert!(graph.str_at(&["svg"]).starts_with("<svg"));
-    assert!(graph.get("findings").and_then(Value::as_array).is_some_and(|rows| !rows.is_empty()));
+    let whole = page.json("/api/v1/graph");
+    let findings = whole.get("findings").and_then(Value::as_array).expect("findings");
+    let is_lost = |finding: &Value| {
+        let nodes = finding.get("nodes").and_then(Value::as_array).unwrap_or_default();
+        nodes.iter().any(|node| node.as_str() == Some("Service/default/lost"))
+    };
+    assert!(findings.iter().any(is_lost), "{whole}");
 }
 
 #[track_caller]
@@ -182,18 +191,21 @@ fn check_events(page: &Page, stage: &Stage) {
     let mut sender = stream.try_clone().expect("a clone");
     write!(sender, "GET /api/v1/scan HTTP/1.1\r\nhost: {}\r\n\r\n", page.0).expect("a request");
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let data = |lines: &mut dyn Iterator<Item = String>, event: &str| {
-        lines.find(|line| line.trim() == format!("event: {event}")).expect("an event");
-        let line = lines.find(|line| line.starts_with("data:")).expect("data");
-        json::parse(line.trim_start_matches("data:").trim()).expect("JSON")
-    };
-    let progress = data(&mut lines, "progress");
+    let progress = event_data(&mut lines, "progress");
     assert_eq!(progress.str_at(&["phase"]), "watching", "{progress}");
     assert!(progress.get("judged").and_then(Value::as_i64).is_some_and(|judged| judged >= 3), "{progress}");
-    let before = data(&mut lines, "reports").str_at(&["version"]).to_owned();
+    let before = event_data(&mut lines, "reports").str_at(&["version"]).to_owned();
     stage.services(7..8, "{}");
-    let changed = (0..30).any(|_| data(&mut lines, "reports").str_at(&["version"]) != before);
+    let changed = (0..30).any(|_| event_data(&mut lines, "reports").str_at(&["version"]) != before);
     assert!(changed, "the version of reports stays {before}");
+}
+
+/// Returns the data of the next event with this name.
+#[track_caller]
+fn event_data(lines: &mut impl Iterator<Item = String>, event: &str) -> Value {
+    lines.find(|line| line.trim() == format!("event: {event}")).expect("an event");
+    let line = lines.find(|line| line.starts_with("data:")).expect("data");
+    json::parse(line.trim_start_matches("data:").trim()).expect("JSON")
 }
 
 /// Returns the texts at `keys` of all rows.

@@ -6,7 +6,7 @@ use kubewright_ui::{PageAnswer, PageApi, PageContent, PageMethod, PageRequest, P
 use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
-use super::body::PageBody;
+use super::body::{PageBody, read_object};
 use super::cluster::ClusterPage;
 use super::{attempt, checks, expressions, graph, project_files, reference, shipped};
 
@@ -68,7 +68,7 @@ impl PageAnswers {
         let own = Arc::clone(state);
         self.get("/project", move |_| project_files::answer_project(&own));
         let own = Arc::clone(state);
-        self.post("/project/save", move |body, _| project_files::answer_save(&own, body));
+        self.post_value("/project/save", move |body| project_files::answer_save(&own, body));
         let own = Arc::clone(state);
         self.get("/shared", move |_| project_files::answer_shared(&own));
         let own = Arc::clone(state);
@@ -92,6 +92,17 @@ impl PageAnswers {
     ) {
         self.add(PageRoute { method: PageMethod::Post, path }, move |request| {
             json_answer(PageBody::read(&request.body).and_then(|body| answer(&body, request)))
+        });
+    }
+
+    /// Adds a route that takes a body without the usual files and is answered with JSON.
+    fn post_value(
+        &mut self,
+        path: &'static str,
+        answer: impl Fn(&Value) -> Result<Value, PageContent> + Send + Sync + 'static,
+    ) {
+        self.add(PageRoute { method: PageMethod::Post, path }, move |request| {
+            json_answer(read_object(&request.body).and_then(|body| answer(&body)))
         });
     }
 

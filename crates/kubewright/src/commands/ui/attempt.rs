@@ -50,7 +50,7 @@ pub(super) fn answer_try(
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);
-    let objects = object_values(&judged.rows);
+    let objects: Vec<Value> = judged.objects.iter().map(object_value).collect();
     let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
@@ -81,15 +81,11 @@ fn once_each(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
 pub(super) fn judged_fields(rules: &[Arc<Rule>], rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Map {
     let (traces, is_truncated) = trace_values(rows);
     Map::from([
-        ("objects", Value::array(object_values(rows))),
+        ("objects", rows.iter().map(|(row, _)| object_value(row)).collect::<Vec<_>>().into()),
         ("traces", Value::array(traces)),
         ("coverage", Value::array(coverage_values(rules.iter().map(|rule| &**rule), rows))),
         ("truncated", is_truncated.into()),
     ])
-}
-
-fn object_values(rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> Vec<Value> {
-    rows.iter().map(|(row, _)| object_value(row)).collect()
 }
 
 /// Returns the arguments of `apply` for the files of a request.
@@ -131,6 +127,8 @@ pub(super) fn object_words(space: &PageWorkspace, body: &PageBody) -> Vec<String
 /// What rules did.
 #[derive(Default)]
 struct Judged {
+    objects: Vec<ObjectRow>,
+    /// The same objects with traces.
     rows: Vec<(ObjectRow, Vec<OutOfScopeRule>)>,
     diagnostics: Vec<Diagnostic>,
     summary: Value,
@@ -146,16 +144,23 @@ fn judge(
         return Ok(checked_only(arguments));
     }
     let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?.with_live(live);
-    let columns = Columns { all_outcomes: true, patch: true, objects: true, trace: true };
-    let reviewer = Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
-    let (mut rows, mut counts) = (Vec::new(), OutcomeCounts::default());
+    let reviewer =
+        |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
+    let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
+    // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
+    let tracing = reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
+    let (mut objects, mut rows, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| (reviewer.review(document), out_of_scope_rules(&reviewer, document)),
-        |row: (ObjectRow, _), _| {
-            counts += row.0.counts;
-            rows.push(row);
+        |document| {
+            let traced = (tracing.review(document), out_of_scope_rules(&tracing, document));
+            (judging.review(document), traced)
+        },
+        |(row, traced), _| {
+            counts += row.counts;
+            objects.push(row);
+            rows.push(traced);
             Ok(())
         },
     )?;
@@ -164,7 +169,7 @@ fn judge(
     let summary = totals_value(&Totals { rules, objects: rows.len(), counts, findings: None });
     let mut diagnostics = inputs.diagnostics;
     diagnostics.extend(problems);
-    Ok(Judged { rows, diagnostics, summary, coverage })
+    Ok(Judged { objects, rows, diagnostics, summary, coverage })
 }
 
 /// Returns what is wrong with rules that have no objects yet.

@@ -66,12 +66,7 @@ impl PageBody {
     /// # Errors
     /// When it is not what the API describes.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, PageContent> {
-        let text = std::str::from_utf8(bytes).map_err(|_| bad_request("the body is not UTF-8"))?;
-        let value = json::parse_within(text, MAX_BODY_NODES)
-            .map_err(|error| bad_request(&format!("the body is not JSON: {error}")))?;
-        if value.as_object().is_none() {
-            return Err(bad_request("the body is not a JSON object"));
-        }
+        let value = read_object(bytes)?;
         let files = match value.get("files") {
             None | Some(Value::Null) => Vec::new(),
             Some(list) => read_files(list)?,
@@ -87,6 +82,20 @@ impl PageBody {
     /// Returns the texts with `role`.
     pub(super) fn with_role(&self, role: TextRole) -> impl Iterator<Item = &PageText> {
         self.files.iter().filter(move |file| file.role == role)
+    }
+}
+
+/// Reads a body that is a JSON object.
+///
+/// # Errors
+/// When it is not.
+pub(super) fn read_object(bytes: &[u8]) -> Result<Value, PageContent> {
+    let text = std::str::from_utf8(bytes).map_err(|_| bad_request("the body is not UTF-8"))?;
+    let value = json::parse_within(text, MAX_BODY_NODES)
+        .map_err(|error| bad_request(&format!("the body is not JSON: {error}")))?;
+    match value.as_object() {
+        Some(_) => Ok(value),
+        None => Err(bad_request("the body is not a JSON object")),
     }
 }
 

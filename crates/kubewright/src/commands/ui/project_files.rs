@@ -89,12 +89,12 @@ fn text_digest(text: &str) -> String {
 ///
 /// # Errors
 /// When saving is not allowed, or a file changed meanwhile; then no file is written.
-pub(super) fn answer_save(state: &PageState, body: &PageBody) -> Result<Value, PageContent> {
+pub(super) fn answer_save(state: &PageState, body: &Value) -> Result<Value, PageContent> {
     let project = project_of(state)?;
     if !state.may_save {
         return Err(PageContent::error(403, "the page was started without `--save`", None));
     }
-    let list = body.value.get("files").and_then(Value::as_array).unwrap_or_default();
+    let list = body.get("files").and_then(Value::as_array).unwrap_or_default();
     let known: Vec<PathBuf> = project.files().into_iter().map(|(path, _)| path).collect();
     let mut writes = Vec::new();
     for file in list {
@@ -156,7 +156,28 @@ pub(super) fn answer_test(
         .into_iter()
         .filter_map(|name| Some((name.clone(), masked_text(&fs::read_to_string(name).ok()?).0)))
         .collect();
-    Ok(test_answer(&run, texts.into_iter()))
+    let shown = |name: &str| project.shown_name(Path::new(name));
+    let texts = texts.into_iter().map(|(name, text)| (shown(&name), text));
+    Ok(renamed(test_answer(&run, texts), &shown))
+}
+
+/// Returns an answer in which files are called by their names in the project.
+fn renamed(mut answer: Value, shown: &dyn Fn(&str) -> String) -> Value {
+    let lists = ["results", "coverage"];
+    let Some(map) = answer.as_object_mut() else { return answer };
+    for list in lists {
+        let Some(Value::Array(_)) = map.get(list) else { continue };
+        let mut items = map.get(list).and_then(Value::as_array).unwrap_or_default().to_vec();
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            for key in ["file", "placeFile"] {
+                if let Some(name) = item.get(key).and_then(Value::as_str).map(shown) {
+                    item.insert(key.into(), name.into());
+                }
+            }
+        }
+        map.insert(list.into(), Value::array(items));
+    }
+    answer
 }
 
 /// Returns the files with rules that a coverage is about.

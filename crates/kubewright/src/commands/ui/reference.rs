@@ -4,25 +4,22 @@ use kubewright_ui::{PageContent, PageRequest};
 use kubewright_value::{Map, Value, json};
 
 use super::markdown::markdown_html;
+use super::shipped::packed_text;
 use crate::commands::explain::explain_page;
 
 /// The schemas by the kinds of documents that they describe.
-const SCHEMAS: [(&str, &str); 4] = [
+const SCHEMAS: [(&str, &str); 3] = [
     ("test", crate::commands::test::SCHEMA),
     ("traitstack", crate::commands::render::SCHEMA),
     ("project", include_str!("../../../schemas/kubewright.schema.json")),
-    ("trace", include_str!("../../../schemas/trace.schema.json")),
 ];
-
-/// The description of this API.
-const OPENAPI: &str = include_str!("../../../schemas/page-api.openapi.json");
 
 /// Answers `/openapi.json`.
 ///
 /// # Errors
 /// Never: it is JSON.
 pub(super) fn answer_openapi() -> Result<Value, PageContent> {
-    json::parse(OPENAPI).map_err(|error| PageContent::error(500, &error.to_string(), None))
+    schema_value(packed_text("schemas/page-api.openapi.json"))
 }
 
 /// Answers `/explain/{code}`.
@@ -48,10 +45,17 @@ pub(super) fn answer_explain(request: &PageRequest) -> Result<Value, PageContent
 /// When there is no such schema.
 pub(super) fn answer_schema(request: &PageRequest) -> Result<Value, PageContent> {
     let kind = request.parameters.first().map(|kind| kind.to_lowercase()).unwrap_or_default();
+    if kind == "trace" {
+        return schema_value(packed_text("schemas/trace.schema.json"));
+    }
     let Some((_, text)) = SCHEMAS.iter().find(|(name, _)| *name == kind) else {
         let names: Vec<String> = SCHEMAS.iter().map(|(name, _)| format!("`{name}`")).collect();
-        let message = format!("there is no schema `{kind}`; there are {}", names.join(", "));
+        let message = format!("there is no schema `{kind}`; there are {} and `trace`", names.join(", "));
         return Err(PageContent::error(404, &message, None));
     };
+    schema_value(text)
+}
+
+fn schema_value(text: &str) -> Result<Value, PageContent> {
     json::parse(text).map_err(|error| PageContent::error(500, &error.to_string(), None))
 }

@@ -90,18 +90,20 @@ pub(super) fn find_patterns(space: &PageWorkspace) -> Result<FoundSet, PageConte
     let detected = run_words(space, &words)?;
     found.findings = detected.value().get("findings").cloned().unwrap_or_else(|| Value::array(Vec::new()));
     found.failure = detected.failure_text();
-    found.traces = pattern_traces(space, &resources)?;
-    found.pictures = pictures(space, &resources, &found.findings)?;
+    let traced = pattern_traces(space, &resources)?;
+    let list = |name: &str| traced.get(name).and_then(Value::as_array).unwrap_or_default();
+    found.traces = list("traces").iter().take(super::traced::MAX_TRACES).cloned().collect();
+    let names: Vec<&str> = list("patterns").iter().map(|pattern| pattern.str_at(&["pattern"])).collect();
+    found.pictures = pictures(space, &resources, &found.findings, &names)?;
     found.diagnostics = detected.diagnostics;
     Ok(found)
 }
 
-fn pattern_traces(space: &PageWorkspace, resources: &[String]) -> Result<Vec<Value>, PageContent> {
+/// Returns the traces of all candidates, and a summary of each pattern.
+fn pattern_traces(space: &PageWorkspace, resources: &[String]) -> Result<Value, PageContent> {
     let mut words = vec!["trace".to_owned(), "-o".to_owned(), "json".to_owned()];
     words.extend(resources.iter().chain(&space.patterns).cloned());
-    let traced = run_words(space, &words)?.value();
-    let traces = traced.get("traces").and_then(Value::as_array).unwrap_or_default();
-    Ok(traces.iter().take(super::traced::MAX_TRACES).cloned().collect())
+    Ok(run_words(space, &words)?.value())
 }
 
 /// Returns the pictures of the first findings, or of the nearest miss of each pattern that finds nothing.
@@ -109,6 +111,7 @@ fn pictures(
     space: &PageWorkspace,
     resources: &[String],
     findings: &Value,
+    patterns: &[&str],
 ) -> Result<Vec<Value>, PageContent> {
     let findings = findings.as_array().unwrap_or_default();
     let mut pictures = Vec::new();
@@ -120,7 +123,7 @@ fn pictures(
         pictures.extend(picture(space, resources, (&name(finding), title), &[chosen])?);
     }
     if findings.is_empty() {
-        for pattern in pattern_names(space, resources)?.iter().take(MAX_PICTURES) {
+        for pattern in patterns.iter().take(MAX_PICTURES) {
             pictures.extend(picture(
                 space,
                 resources,
@@ -130,15 +133,6 @@ fn pictures(
         }
     }
     Ok(pictures)
-}
-
-/// Returns the names of the patterns of the request.
-fn pattern_names(space: &PageWorkspace, resources: &[String]) -> Result<Vec<String>, PageContent> {
-    let mut words = vec!["trace".to_owned(), "-o".to_owned(), "json".to_owned()];
-    words.extend(resources.iter().chain(&space.patterns).cloned());
-    let traced = run_words(space, &words)?.value();
-    let patterns = traced.get("patterns").and_then(Value::as_array).unwrap_or_default();
-    Ok(patterns.iter().map(|pattern| pattern.str_at(&["pattern"]).to_owned()).collect())
 }
 
 fn picture(

@@ -105,7 +105,10 @@ fn rule_example(id: &str, folder: &str, test: &Value) -> Option<ShippedExample> 
     }
     texts.extend(case_parameters(test));
     let first = texts.iter().find(|(_, role, _)| *role == TextRole::Rules)?;
-    let description = leading_comment(&first.2);
+    let description = match leading_comment(&first.2) {
+        comment if comment.is_empty() => written_description(&first.2),
+        comment => comment,
+    };
     if !texts.iter().any(|(_, role, _)| *role == TextRole::Objects) {
         texts.push(("objects.yaml".to_owned(), TextRole::Objects, case_objects(test)?));
     }
@@ -131,10 +134,15 @@ fn common_operation(test: &Value) -> String {
 /// Returns the parameters of the first case about a trait as a file.
 fn case_parameters(test: &Value) -> Option<(String, TextRole, String)> {
     let case = test.get("cases")?.as_array()?.iter().find(|case| case.get("trait").is_some())?;
-    let given = ["parameters", "environmentConfigs"]
-        .into_iter()
-        .filter_map(|name| Some((name.into(), case.get(name)?.clone())));
-    let given: Map = given.collect();
+    let given = ["parameters", "environmentConfigs"].into_iter();
+    let mut given: Map = given.filter_map(|name| Some((name.into(), case.get(name)?.clone()))).collect();
+    let mut context = case.get("context").and_then(Value::as_object).cloned().unwrap_or_default();
+    if let Some(metadata) = case.get("metadata") {
+        context.insert("metadata".into(), metadata.clone());
+    }
+    if !context.is_empty() {
+        given.insert("context".into(), context.into());
+    }
     (!given.is_empty())
         .then(|| ("parameters.yaml".to_owned(), TextRole::Parameters, yaml::write(&given.into())))
 }
@@ -163,6 +171,15 @@ fn case_objects(test: &Value) -> Option<String> {
     let case = cases.iter().find(finds).or(cases.first())?;
     let objects = case.get("objects")?.as_array()?;
     Some(objects.iter().map(yaml_text).collect::<Vec<_>>().join("---\n"))
+}
+
+/// Returns the first sentence of the description that a pattern or a policy has of itself.
+fn written_description(text: &str) -> String {
+    let document = files::parse_documents("example", text).into_iter().next();
+    let value = document.map(|document| document.value).unwrap_or_default();
+    let paths: [&[&str]; 3] = [&["spec", "description"], &["metadata", "displayName"], &["metadata", "name"]];
+    let found = paths.iter().map(|path| value.str_at(path)).find(|text| !text.is_empty()).unwrap_or_default();
+    found.split_once(". ").map_or(found, |(first, _)| first).trim_end_matches('.').to_owned()
 }
 
 /// Returns the first sentence of the comment that a text starts with.
@@ -246,6 +263,11 @@ pub(super) fn answer_example(request: &PageRequest) -> Result<Value, PageContent
     Ok(value.into())
 }
 
+/// Returns a packed file that is no example; empty where there is none.
+pub(super) fn packed_text(name: &str) -> &'static str {
+    FILES.get(name).map(String::as_str).unwrap_or_default()
+}
+
 /// An example of a function, and what it results in.
 #[derive(Debug)]
 pub(super) struct FunctionExample {
@@ -256,12 +278,11 @@ pub(super) struct FunctionExample {
 
 /// Returns the examples of the functions of `language`.
 pub(super) fn function_examples(language: &str) -> Vec<FunctionExample> {
-    let text = |path: &str| FILES.get(path).map(String::as_str).unwrap_or_default();
     if language == "gotemplate" {
-        let lines = text("template-functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
+        let lines = packed_text("template-functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
         return lines.filter_map(|line| template_example(&line)).collect();
     }
-    let lines = text("functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
+    let lines = packed_text("functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
     let own = lines.filter(|line| line.str_at(&["language"]) == language);
     own.map(|line| FunctionExample {
         name: line.str_at(&["name"]).to_owned(),

@@ -71,9 +71,14 @@ impl PageWorkspace {
     pub(super) fn new(texts: &[PageText]) -> Self {
         let dialects = all_dialects(&DialectOptions::default());
         let sorted: Vec<Vec<SortedPart>> = texts.iter().map(|text| sort_parts(text, &dialects)).collect();
-        let has_rules = texts.iter().zip(&sorted).any(|(text, parts)| {
-            text.role == TextRole::Rules && parts.iter().any(|part| part.sort.is_program())
-        });
+        let has_program = |role: TextRole| {
+            let own = texts.iter().zip(&sorted).filter(|(text, _)| text.role == role);
+            own.flat_map(|(_, parts)| parts).any(|part| part.sort.is_program())
+        };
+        let known = KnownPrograms {
+            among_rules: has_program(TextRole::Rules),
+            among_objects: has_program(TextRole::Objects),
+        };
         let mut space = Self::default();
         let mut memory = MemoryFiles::default();
         for (number, (text, parts)) in texts.iter().zip(&sorted).enumerate() {
@@ -82,7 +87,7 @@ impl PageWorkspace {
                 space.trait_values.extend(trait_values(text, number, &mut memory));
             }
             for (folder, sort) in SORTED {
-                let keeps = |part: &SortedPart| part.place(text.role, has_rules) == sort;
+                let keeps = |part: &SortedPart| part.place(text.role, known) == sort;
                 if let Some(kept) = keep_parts(&text.text, parts, keeps) {
                     let path = format!("{folder}/{number}");
                     memory.insert(path.clone(), Source::new(&text.name, kept));
@@ -210,6 +215,19 @@ fn trait_values(text: &PageText, number: usize, memory: &mut MemoryFiles) -> Vec
     flags
 }
 
+/// Where there are rules, traits or patterns.
+#[derive(Clone, Copy)]
+struct KnownPrograms {
+    among_rules: bool,
+    among_objects: bool,
+}
+
+impl KnownPrograms {
+    fn any(self) -> bool {
+        self.among_rules || self.among_objects
+    }
+}
+
 /// A part of a text, mostly one document.
 struct SortedPart {
     range: std::ops::Range<usize>,
@@ -219,11 +237,13 @@ struct SortedPart {
 
 impl SortedPart {
     /// Returns among which files the part is, for a file with `role`.
-    fn place(&self, role: TextRole, has_rules: bool) -> DocumentSort {
+    fn place(&self, role: TextRole, known: KnownPrograms) -> DocumentSort {
         match role {
             TextRole::Rules if self.sort == DocumentSort::Unknown => DocumentSort::Rule,
+            // Where nothing is a rule, one of these was meant to be one.
+            TextRole::Rules if self.sort == DocumentSort::Object && !known.any() => DocumentSort::Rule,
             TextRole::Rules => self.sort,
-            TextRole::Objects if self.sort.is_program() && has_rules => DocumentSort::Object,
+            TextRole::Objects if self.sort.is_program() && known.among_rules => DocumentSort::Object,
             TextRole::Objects if self.sort == DocumentSort::Unknown => DocumentSort::Object,
             TextRole::Objects => self.sort,
             TextRole::Exceptions => DocumentSort::Exception,

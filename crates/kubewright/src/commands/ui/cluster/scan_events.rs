@@ -80,7 +80,9 @@ async fn poll_reports(page: Arc<ClusterPage>, sender: PageEventSender) {
         if let Ok(Ok(version)) = version
             && version != last
         {
-            sender.send(version_event(&version));
+            if !sender.send(version_event(&version)) {
+                return;
+            }
             last = version;
         }
         tokio::time::sleep(POLL_INTERVAL).await;
