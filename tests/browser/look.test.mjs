@@ -20,7 +20,8 @@ const problemsOf = async (page) => {
 
 const isScrolledSideways = (page) => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1);
 
-const views = { try: "", expressions: "expressions", graph: "graph" };
+// Each view, and what is there when it is ready.
+const views = { try: ["", ".row.open"], expressions: ["expressions", ".functions dt"], graph: ["graph", ".layer svg"] };
 
 /// Presses Tab until an element matches, and fails after `most` times.
 const tabTo = async (page, selector, most = 60) => {
@@ -34,14 +35,14 @@ const tabTo = async (page, selector, most = 60) => {
 export const lookCases = {
   async "fits 400, 900 and 1400 pixels in light and dark, and axe finds nothing serious"({ browser, address }) {
     mkdirSync(folder, { recursive: true });
-    for (const [name, fragment] of Object.entries(views)) {
+    for (const [name, [fragment, ready]] of Object.entries(views)) {
       for (const width of [400, 900, 1400]) {
         for (const scheme of ["light", "dark"]) {
           const page = await openPage(browser, address, { fragment, width, scheme });
-          if (name === "try") await judged(page); else await page.waitForTimeout(700);
+          await page.waitForSelector(ready);
           await page.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`), fullPage: width < 900 });
           assert.equal(await isScrolledSideways(page), false, `${name} at ${width}`);
-          if (width !== 900) assert.deepEqual(await problemsOf(page), [], `${name} at ${width} in ${scheme}`);
+          if (width === 1400 || scheme === "light") assert.deepEqual(await problemsOf(page), [], `${name} at ${width} in ${scheme}`);
           await closePage(page);
         }
       }

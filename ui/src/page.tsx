@@ -102,6 +102,8 @@ const openFragment = async (fragment: string): Promise<boolean> => {
 };
 
 const openFirst = async (about: About | null): Promise<void> => {
+  // In the controller nothing is judged but what is in the cluster.
+  if (about?.features.try === false) return;
   if (await openFragment(location.hash.slice(1))) return;
   if (about?.features.project) {
     const project = await get<{ name: string; files: TextFile[] }>("project");
