@@ -33,6 +33,7 @@ pub struct PageEventSender(Sender<PageEvent>);
 
 impl PageEventSender {
     /// Sends an event; returns false once the client is gone. An event for which a slow client has no room is left out.
+    #[must_use]
     pub fn send(&self, event: PageEvent) -> bool {
         let _ = self.0.try_send(event);
         !self.0.is_closed()

@@ -9,6 +9,7 @@ mod attempt;
 mod body;
 mod checks;
 mod commands;
+mod compiled;
 mod expressions;
 mod markdown;
 mod project_files;

@@ -70,8 +70,8 @@ fn exceptions_world_old_and_user_are_read() {
     assert_eq!(statuses(&answer), ["skip o.yaml:1"]);
     let answer = page.post("/try", &body(&[files[0], files[1], ("e.yaml", "rules", exception)]));
     assert_eq!(statuses(&answer), ["skip o.yaml:1"], "an exception is one wherever it stands");
-    let user =
-        POLICY.replace("kinds: [ConfigMap]}", "kinds: [ConfigMap]}, subjects: [{kind: User, name: jo}]");
+    let user = POLICY.replace("spec:\n", "spec:\n  background: false\n");
+    let user = user.replace("kinds: [ConfigMap]}", "kinds: [ConfigMap]}, subjects: [{kind: User, name: jo}]");
     let jo = "userInfo: {username: jo}\n";
     let answer = page.post("/try", &body(&[("r.yaml", "rules", &user), files[1], ("u.yaml", "user", jo)]));
     assert_eq!(statuses(&answer), ["fail o.yaml:4"]);

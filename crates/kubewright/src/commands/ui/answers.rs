@@ -7,6 +7,7 @@ use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
 use super::body::{PageBody, read_object};
+use super::compiled::CompiledCache;
 use super::{attempt, checks, expressions, project_files, reference, shipped};
 
 /// Answers one request.
@@ -31,7 +32,8 @@ impl PageAnswers {
         answers.get("/functions/{language}", expressions::answer_functions);
         answers.get("/schema/{kind}", reference::answer_schema);
         answers.get("/openapi.json", |_| reference::answer_openapi());
-        answers.post("/try", attempt::answer_try);
+        let compiled = CompiledCache::default();
+        answers.post("/try", move |body, request| attempt::answer_try(&compiled, body, request));
         answers.post("/lint", checks::answer_lint);
         answers.post("/convert", checks::answer_convert);
         answers.post("/fix", checks::answer_fix);

@@ -13,6 +13,7 @@ use kubewright_value::{Deadline, Map, Value};
 
 use super::body::PageBody;
 use super::commands::{CommandRun, parse_command};
+use super::compiled::CompiledCache;
 use super::sets;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
@@ -21,18 +22,23 @@ use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
 use crate::failure::CommandFailure;
 use crate::output::{Columns, Paint, yaml_text};
 use crate::review::Reviewer;
-use crate::rule_inputs::RuleInputs;
+use crate::rule_inputs::{LoadedEngine, RuleInputs};
 use crate::rules;
 
 /// Answers the request.
 ///
 /// # Errors
 /// When the body is not what the API describes.
-pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value, PageContent> {
+pub(super) fn answer_try(
+    compiled: &CompiledCache,
+    body: &PageBody,
+    request: &PageRequest,
+) -> Result<Value, PageContent> {
     let started = Instant::now();
     let space = PageWorkspace::new(&body.files);
     let arguments = apply_arguments(&space, body)?;
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline));
+    let (run, judged) =
+        CommandRun::of(&space, || judge(&arguments, request.deadline, || compiled.load(&space, &arguments)));
     let mut judged = judged.unwrap_or_default();
     let rendered = sets::render_traits(&space, body)?;
     let found = sets::find_patterns(&space)?;
@@ -118,11 +124,15 @@ struct Judged {
     coverage: Vec<Value>,
 }
 
-fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, CommandFailure> {
+fn judge(
+    arguments: &ApplyArguments,
+    deadline: Instant,
+    load: impl FnOnce() -> Result<LoadedEngine, CommandFailure>,
+) -> Result<Judged, CommandFailure> {
     if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
         return Ok(checked_only(arguments));
     }
-    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let inputs = RuleInputs::open_with(load()?, &arguments.objects)?;
     let reviewer =
         |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
     let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });

@@ -109,6 +109,11 @@ impl PageWorkspace {
         Self { files: Arc::new(memory), ..Self::default() }
     }
 
+    /// Returns the names and texts that decide how rules are compiled.
+    pub(super) fn rule_texts(&self) -> Vec<Arc<Source>> {
+        self.rules.iter().chain(&self.exceptions).filter_map(|path| self.files.source(path)).collect()
+    }
+
     /// Returns all files with rules, traits and patterns.
     pub(super) fn programs(&self) -> impl Iterator<Item = &String> {
         self.rules.iter().chain(&self.traits).chain(&self.patterns)
