@@ -167,8 +167,8 @@ impl DocumentSort {
                 _ => (Self::World, None),
             };
         }
-        let claims = |dialect: &&Box<dyn Dialect>| dialect.claims(document);
-        let name = dialects.iter().find(claims).map(|dialect| dialect.name());
+        let own = dialects.iter().find(|dialect| dialect.claims(document));
+        let name = own.map(|dialect| dialect.name());
         if References::is_one(document) || kubewright_patterns::is_pattern_document(document) {
             return (Self::Pattern, name);
         }
