@@ -10,7 +10,7 @@ use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Source};
 
 use crate::codes::{self, BROKEN_LINK, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
-use crate::{glob, ignored, manifest, project, registry};
+use crate::{glob, ignored, manifest, memory, project, registry};
 use kubewright_value::CompactSort as _;
 
 /// The names of test files, which are neither rules nor manifests.
@@ -144,7 +144,7 @@ enum HiddenFolders {
     LeftOut,
 }
 
-type PathFilter<'a> = &'a dyn Fn(&Path) -> bool;
+pub(crate) type PathFilter<'a> = &'a dyn Fn(&Path) -> bool;
 
 fn search_paths(
     paths: &[String],
@@ -154,8 +154,10 @@ fn search_paths(
 ) -> FoundFiles {
     let mut found = FoundFiles::default();
     let mut seen = HashSet::new();
+    let memory = memory::current_memory();
     for path in paths {
         let inputs = match path.as_str() {
+            text if memory.is_some() => search_memory(memory.as_deref(), text, wanted),
             "-" => Ok(ArgumentFiles { inputs: vec![Input::Standard], ..ArgumentFiles::default() }),
             text => search_argument(text, looked_for, hidden, wanted),
         };
@@ -185,6 +187,26 @@ impl From<WalkedFolder> for ArgumentFiles {
         let inputs = walked.files.into_iter().map(Input::File).collect();
         Self { inputs, problems: walked.problems, left_out: walked.left_out }
     }
+}
+
+/// Finds files among those in memory.
+fn search_memory(
+    memory: Option<&memory::MemoryFiles>,
+    text: &str,
+    wanted: PathFilter<'_>,
+) -> Result<ArgumentFiles, Box<Diagnostic>> {
+    let inputs = memory.map(|memory| memory.find(text, wanted)).unwrap_or_default();
+    if inputs.is_empty() {
+        let message = format!("cannot read `{text}`: there is no such file");
+        return Err(Box::new(codes::about_path(&UNREADABLE, text, message)));
+    }
+    Ok(ArgumentFiles { inputs, ..ArgumentFiles::default() })
+}
+
+/// Returns whether `name` is a file below the folder `path`; both are relative.
+pub(crate) fn is_relative_below(name: &str, path: &str) -> bool {
+    let folder = relative_path(Path::new(""), path);
+    folder == "." || Path::new(name).starts_with(folder)
 }
 
 fn search_argument(

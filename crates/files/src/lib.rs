@@ -10,6 +10,7 @@ mod find;
 mod glob;
 mod ignored;
 mod manifest;
+mod memory;
 mod not_objects;
 mod objects;
 mod origins;
@@ -28,6 +29,7 @@ pub use find::{
     relative_path,
 };
 pub use ignored::ignore_files;
+pub use memory::MemoryFiles;
 pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
 pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};

@@ -13,6 +13,7 @@ use kubewright_engine::Diagnostic;
 
 use super::find::{is_address, relative_path};
 use super::glob;
+use super::memory;
 use crate::codes::{self, OUTSIDE_PROJECT};
 
 /// What was said on the command line.
@@ -61,7 +62,7 @@ pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnos
 /// When it is outside of the project.
 pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
     let resolved = relative_path(folder, path);
-    if is_address(path) || may_read(folder, Path::new(&resolved)) {
+    if is_address(path) || memory::current_memory().is_some() || may_read(folder, Path::new(&resolved)) {
         PROJECT.named.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved.clone());
         return Ok(resolved);
     }

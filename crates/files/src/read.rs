@@ -12,6 +12,7 @@ use kubewright_value::{Document, Source, json};
 use super::Input;
 use super::dump;
 use super::find::io_error_text;
+use super::memory;
 use super::objects::ListOfObjects;
 use super::registry;
 use super::templates;
@@ -62,6 +63,9 @@ pub(super) fn open_input(input: &Input) -> Result<(Arc<Source>, Vec<SourcePart>)
 pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
+        Input::File(_) | Input::Standard if memory::current_memory().is_some() => {
+            Err(io::ErrorKind::NotFound.into())
+        }
         Input::File(path) => fs::File::open(path).and_then(|file| {
             registry::register(path);
             let size = file.metadata()?.len();

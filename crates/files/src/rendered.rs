@@ -17,7 +17,7 @@ use kubewright_value::{Source, yaml};
 use crate::chart::{RenderedChart, origins_of_output};
 use crate::codes::{self, NOT_RENDERED};
 use crate::find::{FoundFiles, Input, find_manifests, io_error_text, is_chart};
-use crate::{origins, read_source};
+use crate::{memory, origins, read_source};
 
 /// How long a program may run.
 const RENDER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -58,6 +58,7 @@ pub fn find_rendered(paths: &[String], options: &RenderOptions) -> FoundFiles {
     for path in paths {
         let folder = Path::new(path);
         let rendered = match path.as_str() {
+            _ if memory::current_memory().is_some() => None,
             "-" => Some(read_standard(options)),
             _ if folder.is_dir() && is_chart(folder) => Some(render_chart(folder, options)),
             _ if folder.is_dir() && is_kustomization(folder) => Some(build_kustomization(folder)),

@@ -14,7 +14,7 @@ use kubewright_value::{Document, Source};
 
 use crate::objects::{each_object, each_object_of_item};
 use crate::read::{SourcePart, open_input, read_part};
-use crate::{Input, ObjectFilter, not_objects, origins, texts, workers};
+use crate::{Input, ObjectFilter, memory, not_objects, origins, texts, workers};
 
 /// The number of parts in a batch.
 const OBJECTS_PER_BATCH: usize = 32;
@@ -46,12 +46,15 @@ pub fn stream_objects<T: Send>(
 ) -> io::Result<Vec<Diagnostic>> {
     let queue = Mutex::new(BatchQueue::new(inputs));
     let workers = workers::worker_count();
+    let memory = memory::current_memory();
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(MAX_QUEUED_BATCHES);
         for _ in 0..workers {
-            let (queue, work, sender) = (&queue, &work, sender.clone());
+            let (queue, work, sender, memory) = (&queue, &work, sender.clone(), memory.clone());
             let builder = thread::Builder::new().stack_size(workers::STACK_BYTES);
-            builder.spawn_scoped(scope, move || run_worker(queue, wanted, work, &sender))?;
+            builder.spawn_scoped(scope, move || {
+                memory::with_memory(memory, || run_worker(queue, wanted, work, &sender));
+            })?;
         }
         drop(sender);
         deliver_in_order(&receiver, &mut take)

@@ -27,6 +27,8 @@ mod selector;
 #[cfg(feature = "serve")]
 mod serve;
 mod shared;
+#[cfg(feature = "serve")]
+mod ui;
 mod why;
 
 use std::path::PathBuf;
@@ -64,6 +66,8 @@ pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
+#[cfg(feature = "serve")]
+pub(crate) use ui::UiArguments;
 pub(crate) use why::{TraceChoice, WhyArguments};
 
 const EXAMPLES: &str = "\
@@ -174,6 +178,9 @@ pub(crate) enum CliCommand {
     /// Run the admission webhook of a cluster
     #[cfg(feature = "serve")]
     Serve(Box<ServeArguments>),
+    /// Open the page: try rules on objects and see why
+    #[cfg(feature = "serve")]
+    Ui(UiArguments),
     /// Sign manifests, for rules that check signatures
     Sign(SignArguments),
     /// Run the built-in examples

@@ -37,12 +37,15 @@ mod serve;
 mod sign;
 mod test;
 mod trace;
+#[cfg(feature = "serve")]
+mod ui;
 mod why;
 
 use clap::Parser as _;
 
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::ColorChoice;
 use crate::project::ProjectFile;
 use crate::watch;
 pub(crate) use graph::Drawing;
@@ -71,6 +74,11 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     if let Some(project) = &project {
         project.complete(&mut command)?;
     }
+    run_complete(command, color)
+}
+
+/// Runs a command that has all its arguments.
+fn run_complete(command: CliCommand, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     match command {
         CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
         CliCommand::Fix(arguments) => fix::run_fix(&arguments, color),
@@ -83,6 +91,8 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
         CliCommand::Why(arguments) => why::run_why(&arguments, color),
         #[cfg(feature = "serve")]
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
+        #[cfg(feature = "serve")]
+        CliCommand::Ui(arguments) => ui::run_ui(&arguments),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),
         CliCommand::Test(mut arguments) => {
             arguments.imply_coverage();

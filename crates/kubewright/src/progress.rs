@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use kubewright_files::Progress;
 use kubewright_report::text::grouped_digits;
 
+use crate::output::is_captured;
+
 /// The delay before the bar is shown.
 const FIRST_DRAW_DELAY: Duration = Duration::from_secs(1);
 /// The interval between updates.
@@ -25,7 +27,7 @@ pub(crate) struct ProgressBar {
 impl ProgressBar {
     /// Returns a bar that is not drawn yet.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), drawn: None, is_terminal: std::io::stderr().is_terminal() }
+        Self { started: Instant::now(), drawn: None, is_terminal: is_shown() }
     }
 
     /// Returns whether anybody can see it.
@@ -58,7 +60,7 @@ impl ProgressBar {
 /// Does `work` while a line on the terminal shows what `phase` returns: what is done, and how much of it, where that is
 /// known.
 pub(crate) fn show_phase<T>(phase: impl Fn() -> (String, Option<f64>) + Sync, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
+    if !is_shown() {
         return work();
     }
     let is_done = AtomicBool::new(false);
@@ -81,6 +83,11 @@ pub(crate) fn show_phase<T>(phase: impl Fn() -> (String, Option<f64>) + Sync, wo
         let _done = DoneOnDrop(&is_done, ticker.thread());
         work()
     })
+}
+
+/// Returns whether a person looks at standard error.
+fn is_shown() -> bool {
+    std::io::stderr().is_terminal() && !is_captured()
 }
 
 /// Says that work is done when it is dropped.

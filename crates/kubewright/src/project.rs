@@ -75,6 +75,19 @@ impl ProjectFile {
     }
 }
 
+#[cfg(feature = "serve")]
+impl ProjectFile {
+    /// Returns the project file in `folder`, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has a mistake.
+    pub(crate) fn in_folder(folder: &Path) -> Result<Option<Self>, CommandFailure> {
+        let [name, _] = PROJECT_FILES;
+        let path = folder.join(name);
+        path.is_file().then(|| read_project(&path, Paint::OFF)).transpose()
+    }
+}
+
 /// Returns the nearest project file from the working directory upwards, within the repository.
 fn find_project_file() -> Option<PathBuf> {
     let [name, _] = PROJECT_FILES;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use kubewright_engine::{Decision, DecisionSettings, Engine, EvaluationMode, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
-use kubewright_value::Document;
+use kubewright_value::{Deadline, Document};
 
 use crate::fixtures::{FileWorld, OldObjects};
 use crate::request;
@@ -29,6 +29,8 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
+    /// When a caller stops waiting for a decision.
+    pub(crate) deadline: Option<Deadline>,
     /// Why objects are reviewed; without it every rule is evaluated.
     pub(crate) evaluation_mode: Option<EvaluationMode>,
     /// How many rules there are as their authors wrote them, without those that are derived from them.
@@ -60,6 +62,7 @@ impl Reviewer<'_> {
             is_traced: self.columns.trace,
             evaluation_mode: self.evaluation_mode,
             is_as_written: true,
+            deadline: self.deadline,
             ..DecisionSettings::default()
         };
         let mut decision = self.engine.decide(request, self.world, &settings);

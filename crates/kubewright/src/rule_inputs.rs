@@ -14,7 +14,7 @@ use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
 use crate::manifest_inputs::{CLUSTER_PREFIX, find_inputs};
-use crate::output::{Columns, DiagnosticCounts, Paint, print_stderr, snippet};
+use crate::output::{Columns, DiagnosticCounts, Paint, capture_diagnostics, print_stderr, snippet};
 use crate::review::Reviewer;
 use crate::rules;
 use crate::since;
@@ -166,6 +166,7 @@ impl RuleInputs {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
+            deadline: None,
             evaluation_mode: self.evaluation_mode,
             written_rules: count_written_rules(self.engine.rules()),
             columns,
@@ -271,6 +272,9 @@ pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
 
 /// Writes diagnostics to standard error; returns whether anything was left out because of one.
 pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic], paint: Paint) -> bool {
+    if capture_diagnostics(diagnostics) {
+        return diagnostics.iter().any(Diagnostic::is_error);
+    }
     // Hints are about how a rule is written, which is for `lint` to say.
     let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());
     for diagnostic in doubtful().take(MAX_SHOWN_DIAGNOSTICS) {

@@ -64,25 +64,8 @@ pub(super) fn run_conversion(
     target: ConversionTarget,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
-    let found = files::find_files(&arguments.policies);
-    let mut problems = found.problems;
-    let documents = files::read_documents(&found.inputs, &mut problems);
-    let documents = files::objects_of(documents, &mut Vec::new());
-    let own = own_files(&documents);
-    let mut options = rules::dialect_options(&RuleOptions::default(), None);
-    let exceptions = files::find_files(exceptions);
-    problems.extend(exceptions.problems);
-    options.exceptions = rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut problems));
-    let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
-    problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
-    let mut converted = convert_documents(documents, target, &options)?;
-    if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
-        let message = format!(
-            "no ClusterPolicy, Policy or cleanup policy found in {}",
-            listed_paths(&arguments.policies)
-        );
-        problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
-    }
+    let ConvertedFiles { mut converted, own, options, mut problems } =
+        convert_files(&arguments.policies, exceptions, target)?;
     proof::prove_on_tests(
         &mut converted,
         &test_roots(&arguments.policies),
@@ -101,6 +84,45 @@ pub(super) fn run_conversion(
         (false, true) => ExitStatus::Clean,
         (false, false) => ExitStatus::Violations,
     })
+}
+
+/// The policies of some files, converted.
+pub(super) struct ConvertedFiles {
+    pub(super) converted: Vec<ConvertedDocument>,
+    /// The files that hold only what this command has written.
+    own: HashSet<PathBuf>,
+    /// How the policies were compiled.
+    pub(super) options: DialectOptions,
+    /// What is wrong with the files.
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+/// Converts the policies of the files at `paths`.
+///
+/// # Errors
+/// When no thread can be started.
+pub(super) fn convert_files(
+    paths: &[String],
+    exceptions: &[String],
+    target: ConversionTarget,
+) -> Result<ConvertedFiles, CommandFailure> {
+    let found = files::find_files(paths);
+    let mut problems = found.problems;
+    let documents = files::read_documents(&found.inputs, &mut problems);
+    let documents = files::objects_of(documents, &mut Vec::new());
+    let own = own_files(&documents);
+    let mut options = rules::dialect_options(&RuleOptions::default(), None);
+    let exceptions = files::find_files(exceptions);
+    problems.extend(exceptions.problems);
+    options.exceptions = rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut problems));
+    let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
+    problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
+    let converted = convert_documents(documents, target, &options)?;
+    if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
+        let message = format!("no ClusterPolicy, Policy or cleanup policy found in {}", listed_paths(paths));
+        problems.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message));
+    }
+    Ok(ConvertedFiles { converted, own, options, problems })
 }
 
 /// Converts those of `documents` that are policies, with the exceptions in `options`.

@@ -15,9 +15,17 @@ pub(crate) fn run_convert(
     arguments: &ConvertArguments,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
+    let target = conversion_target(arguments)?;
+    conversion::run_conversion(&arguments.conversions, &arguments.exceptions, target, color)
+}
+
+/// Returns what policies are converted to.
+///
+/// # Errors
+/// When another option does not fit.
+pub(super) fn conversion_target(arguments: &ConvertArguments) -> Result<ConversionTarget, CommandFailure> {
     if arguments.to == ConvertTarget::Vap {
-        let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
-        return conversion::run_conversion(&arguments.conversions, &arguments.exceptions, target, color);
+        return Ok(ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen });
     }
     if arguments.autogen || !arguments.exceptions.is_empty() {
         return Err(CommandFailure::usage("`--autogen` and `--exceptions` are for `--to vap`")
@@ -31,6 +39,5 @@ pub(crate) fn run_convert(
         ConvertTarget::Deletingpolicy => Some(SuccessorKind::DeletingPolicy),
         ConvertTarget::Imagevalidatingpolicy => Some(SuccessorKind::ImageValidatingPolicy),
     };
-    let target = ConversionTarget::Successor(kind);
-    conversion::run_conversion(&arguments.conversions, &[], target, color)
+    Ok(ConversionTarget::Successor(kind))
 }

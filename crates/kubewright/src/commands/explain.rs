@@ -37,7 +37,7 @@ pub(crate) fn run_explain(arguments: &ExplainArguments) -> Result<ExitStatus, Co
 }
 
 /// Returns the page of the code or pattern called `name`.
-fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
+pub(super) fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
     let all = codes::all_codes();
     if let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) {
         return Ok(code.page);
@@ -55,7 +55,7 @@ fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
 }
 
 /// Returns the first sentence of a pattern's page.
-fn page_first_sentence(pattern: &Shipped) -> String {
+pub(super) fn page_first_sentence(pattern: &Shipped) -> String {
     let lines = pattern.page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
     let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     let text = paragraph.join(" ");

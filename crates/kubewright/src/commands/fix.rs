@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::render::hunks;
 use kubewright_report::text::plural;
@@ -33,6 +34,10 @@ pub(super) struct FixedTexts {
 
 /// What was found for one failure.
 pub(super) struct FixReport {
+    /// The file that is fixed.
+    pub(super) file: String,
+    /// The rules that fail, or the code of a mistake in a rule.
+    pub(super) rules: Vec<String>,
     /// The failure: `RULE on OBJECT`.
     pub(super) failure: String,
     /// What the fix changes; nothing where there is none.
@@ -73,6 +78,36 @@ pub(crate) fn run_fix(arguments: &FixArguments, color: ColorChoice) -> Result<Ex
     {
         return Err(CommandFailure::usage("standard input cannot be fixed").help("leave out `--write`"));
     }
+    let found = find_fixes(arguments)?;
+    show(&found.reports, &found.texts, arguments, color)?;
+    if arguments.write {
+        write_texts(&found.texts)?;
+    }
+    let is_incomplete = print_diagnostics(&found.diagnostics, color.paint_errors());
+    Ok(exit_status(&found.reports, arguments, is_incomplete))
+}
+
+/// What was found for all failures.
+pub(super) struct FoundFixes {
+    /// One for each failure.
+    pub(super) reports: Vec<FixReport>,
+    texts: FixedTexts,
+    /// What is wrong with the inputs.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl FoundFixes {
+    /// Returns the files that change: their names, and their texts before and after.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&String, &Source, &Source)> {
+        self.texts.changed()
+    }
+}
+
+/// Looks for fixes of what fails, and writes nothing.
+///
+/// # Errors
+/// When the arguments are invalid.
+pub(super) fn find_fixes(arguments: &FixArguments) -> Result<FoundFixes, CommandFailure> {
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     let mut texts = FixedTexts::default();
     let mut reports = misspelt::correct_words(&mut inputs.diagnostics, &mut texts, arguments);
@@ -91,12 +126,7 @@ pub(crate) fn run_fix(arguments: &FixArguments, color: ColorChoice) -> Result<Ex
     for object in &objects {
         reports.extend(fixer.fix(object, &mut texts));
     }
-    show(&reports, &texts, arguments, color)?;
-    if arguments.write {
-        write_texts(&texts)?;
-    }
-    let is_incomplete = print_diagnostics(&inputs.diagnostics, color.paint_errors());
-    Ok(exit_status(&reports, arguments, is_incomplete))
+    Ok(FoundFixes { reports, texts, diagnostics: inputs.diagnostics })
 }
 
 fn exit_status(reports: &[FixReport], arguments: &FixArguments, is_incomplete: bool) -> ExitStatus {

@@ -21,14 +21,7 @@ pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
-    let mut chosen = arguments.rules.clone();
-    chosen.options.checks_idempotence = arguments.check_idempotent;
-    let mut loaded = rules::load_rule_files(&chosen, arguments.namespace.as_deref());
-    if loaded.traits + loaded.patterns + loaded.references > 0 {
-        loaded.diagnostics.retain(|diagnostic| diagnostic.code != &NOTHING_FOUND);
-    }
-    let all = std::mem::take(&mut loaded.diagnostics);
-    let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
+    let LintedRules { loaded, diagnostics, unreadable } = check_rules(arguments);
     keep_inputs(&outputs)?;
     let totals = LintTotals {
         checked: &checked_counts(&loaded),
@@ -55,6 +48,28 @@ pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<
     } else {
         ExitStatus::Clean
     })
+}
+
+/// Rules that were checked.
+pub(super) struct LintedRules {
+    loaded: LoadedRuleFiles,
+    /// What is wrong with them.
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The files that could not be read at all.
+    pub(super) unreadable: Vec<Diagnostic>,
+}
+
+/// Checks the rules that `arguments` name.
+pub(super) fn check_rules(arguments: &LintArguments) -> LintedRules {
+    let mut chosen = arguments.rules.clone();
+    chosen.options.checks_idempotence = arguments.check_idempotent;
+    let mut loaded = rules::load_rule_files(&chosen, arguments.namespace.as_deref());
+    if loaded.traits + loaded.patterns + loaded.references > 0 {
+        loaded.diagnostics.retain(|diagnostic| diagnostic.code != &NOTHING_FOUND);
+    }
+    let all = std::mem::take(&mut loaded.diagnostics);
+    let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
+    LintedRules { loaded, diagnostics, unreadable }
 }
 
 /// Returns the numbers of checked documents: `3 rules, 1 pattern`; zeros are left out.

@@ -37,7 +37,7 @@ use stack::Stack;
 pub(super) use write::write_differences;
 
 /// The JSON schema of stack files.
-const SCHEMA: &str = include_str!("../../schemas/trait-stack.schema.json");
+pub(super) const SCHEMA: &str = include_str!("../../schemas/trait-stack.schema.json");
 
 /// Runs the command.
 ///

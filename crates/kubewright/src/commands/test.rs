@@ -8,7 +8,7 @@ mod kyverno;
 mod library;
 mod patterns;
 mod run;
-mod scaffold;
+pub(super) mod scaffold;
 mod traits;
 
 use std::collections::HashSet;
@@ -40,7 +40,7 @@ use run::RuleTestRun;
 use traits::TraitTestRun;
 
 /// The JSON schema of test files.
-const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
+pub(super) const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
 
 /// Runs the command.
 ///
@@ -225,6 +225,7 @@ fn file_result(file: String, trace_arguments: String, results: Vec<TestCaseResul
 fn folder(input: &Input) -> PathBuf {
     match input {
         Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+        Input::Text(source) => Path::new(&source.name).parent().map(Path::to_owned).unwrap_or_default(),
         _ => PathBuf::new(),
     }
 }

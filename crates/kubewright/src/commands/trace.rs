@@ -5,7 +5,7 @@ mod digest;
 mod patterns;
 mod traits;
 
-pub(super) use chosen::ChosenTraces;
+pub(super) use chosen::{ChosenTraces, is_telling};
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -119,6 +119,20 @@ pub(super) struct OutOfScopeRule {
     reason: String,
     // Autogen rules of the same source are reported once.
     is_told: bool,
+}
+
+impl OutOfScopeRule {
+    /// Returns the id of the rule.
+    #[cfg(feature = "serve")]
+    pub(super) fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// Returns why the object is out of its scope.
+    #[cfg(feature = "serve")]
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 /// Returns the rules whose scope excludes the object.

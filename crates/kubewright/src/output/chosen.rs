@@ -9,6 +9,7 @@ use std::str::FromStr;
 use kubewright_engine::nearest_word;
 use kubewright_report::ReportWriter;
 
+use super::captured::{CaptureWriter, is_captured};
 use super::file::{create_file, refuse_input};
 use crate::failure::CommandFailure;
 
@@ -157,5 +158,8 @@ fn resolve_output(path: &Path) -> PathBuf {
 
 /// Returns standard output, written in large pieces.
 pub(crate) fn standard_output() -> ReportWriter {
+    if is_captured() {
+        return Box::new(CaptureWriter);
+    }
     Box::new(BufWriter::with_capacity(64 << 10, io::stdout()))
 }

@@ -6,6 +6,8 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::ValueEnum;
 use kubewright_report::Paint;
 
+use super::captured::capture_error;
+
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
@@ -52,7 +54,10 @@ fn is_colored(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> b
 
 /// Writes a line to standard error. A closed standard error is not a reason to fail.
 pub(crate) fn print_stderr(line: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let line = line.to_string();
+    if !capture_error(&line) {
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ impl Renderer for DiffRenderer {
 }
 
 /// Returns the difference that the rules made, in the object and in others; nothing when they changed nothing.
-pub(super) fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
+#[must_use]
+pub fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let own = own_difference(object, paint);
     let others = object
         .outcomes
@@ -62,7 +63,8 @@ fn write_difference(write: &ObjectWrite, rule: &str, paint: Paint) -> String {
 }
 
 /// Returns a Secret with a mark in place of its values, and any other object as it is.
-fn masked_secret(object: &Value) -> Value {
+#[must_use]
+pub fn masked_secret(object: &Value) -> Value {
     if object.str_at(&["kind"]) != "Secret" {
         return object.clone();
     }

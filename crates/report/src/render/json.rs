@@ -101,7 +101,9 @@ fn write_summary(out: &mut ReportWriter, summary: &Value) -> io::Result<()> {
     writeln!(out, "\n\"summary\": {}\n}}", json::to_shown_string(summary))
 }
 
-pub(super) fn object_row_value(row: &ObjectRow) -> Value {
+/// Returns an object's row as JSON.
+#[must_use]
+pub fn object_row_value(row: &ObjectRow) -> Value {
     Map::from([
         ("file", Value::from(row.location.file.clone())),
         ("line", u64::from(row.location.position.line).into()),
@@ -226,7 +228,9 @@ pub(super) fn diagnostics_value(totals: &LintTotals<'_>, diagnostics: &[Diagnost
     .into()
 }
 
-fn totals_value(totals: &Totals<'_>) -> Value {
+/// Returns the totals of a review as JSON.
+#[must_use]
+pub fn totals_value(totals: &Totals<'_>) -> Value {
     let counts = totals.counts;
     let mut summary = Map::from([
         ("objects", Value::from(totals.objects)),

@@ -66,6 +66,29 @@ impl ConversionPair {
         self.source.rules().iter().all(|rule| rule.action == RuleAction::Delete)
     }
 
+    /// Compares both on `requests`: on how many the rules judge anything, and where the policy says something else.
+    #[cfg(feature = "serve")]
+    pub(in crate::commands) fn compare(
+        &self,
+        requests: &[AdmissionRequest],
+        world: &dyn World,
+        settings: &DecisionSettings,
+    ) -> (usize, Vec<String>) {
+        let (mut judged, mut differences) = (0, Vec::new());
+        for request in requests {
+            // What was made of the policy reads the object before an update like any other field.
+            let known = AdmissionRequest { is_old_object_assumed: false, ..request.clone() };
+            let (before, after) = self.decide(&known, world, settings).verdicts();
+            let differs = !before.agrees(&after, known.operation);
+            judged += usize::from(differs || before.is_judgement());
+            if differs {
+                let what = before.difference(&after);
+                differences.push(format!("{} {}: {what}", known.operation, known.subject()));
+            }
+        }
+        (judged, differences)
+    }
+
     /// Asks both about `request`.
     pub(in crate::commands) fn decide(
         &self,

@@ -69,6 +69,8 @@ fn corrected_once(
         let message = &diagnostic.message;
         let is_better = count(&after, message) < count(mistakes_before, message);
         let report = FixReport {
+            file: source.name.clone(),
+            rules: vec![diagnostic.code.id.to_owned()],
             failure: format!("{}: {message} at {}", diagnostic.code.id, diagnostic.location),
             changes: Some(format!("replace `{word}` by `{right}`")),
             others: Vec::new(),

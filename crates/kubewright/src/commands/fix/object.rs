@@ -85,7 +85,8 @@ impl ObjectFixer<'_> {
         let message = "the text cannot be changed safely".to_owned();
         let is_made = self.make(object, &changes, texts);
         let changes = is_made.then(|| changes_text(&changes));
-        Some(FixReport { failure, changes, others: Vec::new(), message })
+        let file = row.location.file.to_string();
+        Some(FixReport { file, rules, failure, changes, others: Vec::new(), message })
     }
 
     /// Returns the fixes of a failure that were judged to be enough, the best first.
@@ -165,6 +166,8 @@ fn is_bad(status: RuleStatus) -> bool {
 
 fn failure_report(row: &ObjectRow, outcome: &OutcomeRow) -> FixReport {
     FixReport {
+        file: row.location.file.to_string(),
+        rules: vec![outcome.rule.to_string()],
         failure: format!("{} on {}", outcome.rule, row.subject),
         changes: None,
         others: Vec::new(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use kubewright_engine::RuleStatus;
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_files as files;
 use kubewright_report::text::plural;
 use kubewright_report::{ObjectRow, OutcomeRow};
@@ -34,7 +34,42 @@ pub(super) fn write_test(
     };
     let resources = arguments.resources.clone();
     let objects = ObjectArguments { resources, operation: "CREATE".to_owned(), ..ObjectArguments::default() };
-    let mut inputs = RuleInputs::open(&rules, &objects)?;
+    let inputs = RuleInputs::open(&rules, &objects)?;
+    let (cases, diagnostics) = current_cases(inputs)?;
+    if print_diagnostics(&diagnostics, color.paint_errors()) {
+        return Ok(ExitStatus::BadInput);
+    }
+    if cases.is_empty() {
+        return Err(no_cases());
+    }
+    let target = target_file(arguments);
+    let folder = target.parent().unwrap_or(Path::new(""));
+    let count = plural(cases.len(), "case");
+    let text = test_text(
+        vec![
+            ("rules", paths_from(folder, &arguments.new)),
+            ("resources", paths_from(folder, &arguments.resources)),
+        ],
+        cases,
+    );
+    let mut out = standard_output();
+    if target == Path::new("-") {
+        write!(out, "{text}")?;
+    } else {
+        write_new_files(&[(target.clone(), text)])?;
+        writeln!(out, "{}: {count}", target.display())?;
+    }
+    out.flush()?;
+    Ok(ExitStatus::Clean)
+}
+
+/// Returns a case for each rule and object that it judges, and what is wrong with the inputs.
+///
+/// # Errors
+/// When no thread can be started.
+pub(in crate::commands) fn current_cases(
+    inputs: RuleInputs,
+) -> Result<(Vec<Value>, Vec<Diagnostic>), CommandFailure> {
     let mut cases = Vec::new();
     let reviewer = inputs.reviewer(Columns { all_outcomes: true, ..Columns::default() });
     let problems = files::stream_objects(
@@ -46,34 +81,23 @@ pub(super) fn write_test(
             Ok(())
         },
     )?;
-    inputs.diagnostics.extend(problems);
-    if print_diagnostics(&inputs.diagnostics, color.paint_errors()) {
-        return Ok(ExitStatus::BadInput);
-    }
-    if cases.is_empty() {
-        return Err(CommandFailure::usage("no rule is about any of the objects")
-            .help("`kubewright trace` with the same rules and objects says why"));
-    }
-    let target = target_file(arguments);
-    let folder = target.parent().unwrap_or(Path::new(""));
-    let count = plural(cases.len(), "case");
-    let test = Map::from([
-        ("apiVersion", Value::from("kubewright.dev/v1alpha1")),
-        ("kind", "Test".into()),
-        ("rules", paths_from(folder, &arguments.new)),
-        ("resources", paths_from(folder, &arguments.resources)),
-        ("cases", Value::array(cases)),
-    ]);
-    let text = format!("{HEAD}{}", yaml::write(&test.into()));
-    let mut out = standard_output();
-    if target == Path::new("-") {
-        write!(out, "{text}")?;
-    } else {
-        write_new_files(&[(target.clone(), text)])?;
-        writeln!(out, "{}: {count}", target.display())?;
-    }
-    out.flush()?;
-    Ok(ExitStatus::Clean)
+    let mut diagnostics = inputs.diagnostics;
+    diagnostics.extend(problems);
+    Ok((cases, diagnostics))
+}
+
+/// Returns the failure of a test without cases.
+pub(in crate::commands) fn no_cases() -> CommandFailure {
+    CommandFailure::usage("no rule is about any of the objects")
+        .help("`kubewright trace` with the same rules and objects says why")
+}
+
+/// Returns a test file with `fields` before its cases.
+pub(in crate::commands) fn test_text(fields: Vec<(&str, Value)>, cases: Vec<Value>) -> String {
+    let head = [("apiVersion", Value::from("kubewright.dev/v1alpha1")), ("kind", "Test".into())];
+    let fields = head.into_iter().chain(fields).chain([("cases", Value::array(cases))]);
+    let test: Map = fields.map(|(name, value)| (name.into(), value)).collect();
+    format!("{HEAD}{}", yaml::write(&test.into()))
 }
 
 /// Returns the file to write: the one that was named, or `kubewright-test.yaml` beside the first rule.

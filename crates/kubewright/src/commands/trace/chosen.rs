@@ -66,7 +66,7 @@ impl ChosenTraces {
 }
 
 /// Returns whether the rule failed, or matched in part: something of it is as wanted and something is not.
-pub(super) fn is_telling(row: &OutcomeRow) -> bool {
+pub(crate) fn is_telling(row: &OutcomeRow) -> bool {
     match row.status {
         RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn => true,
         RuleStatus::Pass => false,

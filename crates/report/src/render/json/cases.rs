@@ -6,7 +6,10 @@ use kubewright_value::{Map, Value, json};
 
 use super::DOCUMENT_VERSION;
 use crate::render::ReportWriter;
-use crate::{CoverageSummary, CoveredRule, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
+use crate::{
+    CoverageSummary, CoveredRule, RuleBranchCoverage, TestCaseResult, TestFileResult, TestResults,
+    UncoveredBranch,
+};
 
 /// Writes the results as one document, case by case, because there may be many.
 pub(super) fn write_json_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
@@ -111,6 +114,16 @@ fn covered_rule_value(rule: &CoveredRule) -> Value {
         ("exercised", rule.is_exercised.into()),
         ("branches", rule.branches.len().into()),
         ("branchesExercised", rule.exercised_branches().into()),
+        ("lines", Value::array(rule.branches.iter().map(branch_value).collect())),
+    ])
+    .into()
+}
+
+fn branch_value(branch: &RuleBranchCoverage) -> Value {
+    Map::from([
+        ("line", Value::from(u64::from(branch.line))),
+        ("what", branch.what.as_str().into()),
+        ("exercised", branch.is_exercised.into()),
     ])
     .into()
 }

@@ -1,0 +1,68 @@
+//! `ui`: the page, served on loopback.
+//!
+//! The server is the crate `kubewright-ui`; what the page asks for is answered here, by the commands themselves
+//! ([`commands::CommandRun`]) or by the parts that they are made of, on texts in memory. No answer reads or writes a file.
+
+mod about;
+mod answers;
+mod attempt;
+mod body;
+mod checks;
+mod commands;
+mod expressions;
+mod markdown;
+mod project_files;
+mod reference;
+mod sets;
+mod shipped;
+mod traced;
+mod workspace;
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use kubewright_ui::{PageSettings, run_page};
+
+use crate::arguments::UiArguments;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::standard_output;
+use answers::PageAnswers;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the port cannot be used or the input cannot be read.
+pub(crate) fn run_ui(arguments: &UiArguments) -> Result<ExitStatus, CommandFailure> {
+    let answers = PageAnswers::new(about::PageState::open(arguments)?);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+    let listener = TcpListener::bind(address).map_err(|error| cannot_listen(address, &error))?;
+    let port = listener.local_addr()?.port();
+    let url = format!("http://127.0.0.1:{port}/");
+    let mut out = standard_output();
+    writeln!(out, "listening on {url}")?;
+    out.flush()?;
+    if !arguments.no_open {
+        open_browser(&url);
+    }
+    let settings = PageSettings { hosts: arguments.hosts.clone(), ..PageSettings::default() };
+    run_page(listener, settings, Arc::new(answers))?;
+    Ok(ExitStatus::Clean)
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> CommandFailure {
+    let why = kubewright_files::io_error_text(error);
+    CommandFailure::usage(format!("cannot listen on {address}: {why}")).help("`--port 0` uses any free port")
+}
+
+/// Opens `url` in the user's browser. Where there is none, the printed address is enough.
+fn open_browser(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Ok(mut child) = command.spawn() {
+        // The browser may stay open for as long as this process.
+        std::thread::spawn(move || child.wait());
+    }
+}

@@ -1,0 +1,208 @@
+//! `/try`: what rules do to objects, and why. The parts of `apply`, `trace` and `lint` on texts in memory.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use kubewright_engine::{Diagnostic, Rule, TraceNode};
+use kubewright_files as files;
+use kubewright_report::render::{object_difference, object_row_value, totals_value};
+use kubewright_report::{ObjectRow, OutcomeCounts, Totals};
+use kubewright_ui::{PageContent, PageRequest};
+use kubewright_value::{Deadline, Map, Value};
+
+use super::body::PageBody;
+use super::commands::{CommandRun, parse_command};
+use super::sets;
+use super::traced::{diagnostic_values, is_looked_at, trace_values};
+use super::workspace::PageWorkspace;
+use crate::arguments::{ApplyArguments, CliCommand};
+use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
+use crate::failure::CommandFailure;
+use crate::output::{Columns, Paint, yaml_text};
+use crate::review::Reviewer;
+use crate::rule_inputs::RuleInputs;
+use crate::rules;
+
+/// Answers the request.
+///
+/// # Errors
+/// When the body is not what the API describes.
+pub(super) fn answer_try(body: &PageBody, request: &PageRequest) -> Result<Value, PageContent> {
+    let started = Instant::now();
+    let space = PageWorkspace::new(&body.files);
+    let arguments = apply_arguments(&space, body)?;
+    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline));
+    let mut judged = judged.unwrap_or_default();
+    let rendered = sets::render_traits(&space, body)?;
+    let found = sets::find_patterns(&space)?;
+    let mut diagnostics = std::mem::take(&mut judged.diagnostics);
+    diagnostics.extend(run.diagnostics);
+    diagnostics.extend(sets::lint_sets(&space)?);
+    diagnostics.extend(rendered.diagnostics);
+    diagnostics.extend(found.diagnostics);
+    let (mut traces, is_truncated) = trace_values(&judged.rows);
+    traces.extend(rendered.traces);
+    traces.extend(found.traces);
+    let objects: Vec<Value> = judged.rows.iter().map(|(row, _)| object_value(row)).collect();
+    let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
+    let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
+    Ok(Map::from([
+        ("languages", Value::array(languages)),
+        ("summary", judged.summary),
+        ("objects", Value::array(objects)),
+        ("traces", Value::array(traces)),
+        ("diagnostics", Value::array(diagnostic_values(&once_each(diagnostics)))),
+        ("coverage", Value::array(judged.coverage)),
+        ("rendered", rendered.value),
+        ("findings", found.findings),
+        ("pictures", Value::array(found.pictures)),
+        ("failure", failure.into()),
+        ("elapsedMicros", u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX).into()),
+        ("truncated", is_truncated.into()),
+    ])
+    .into())
+}
+
+/// Returns `diagnostics` without those that are there already, because two commands told them.
+fn once_each(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told = HashSet::new();
+    diagnostics.retain(|one| told.insert((one.code.id, one.location.to_string(), one.message.clone())));
+    diagnostics
+}
+
+/// Returns the arguments of `apply` for the files of a request.
+pub(super) fn apply_arguments(space: &PageWorkspace, body: &PageBody) -> Result<ApplyArguments, PageContent> {
+    let mut words = vec!["apply".to_owned()];
+    words.extend(object_words(space, body));
+    words.extend(space.rules.iter().cloned());
+    match parse_command(&words)? {
+        CliCommand::Apply(arguments) => Ok(*arguments),
+        _ => Err(PageContent::error(500, "not the arguments of `apply`", None)),
+    }
+}
+
+/// Returns the arguments that name everything but the rules.
+pub(super) fn object_words(space: &PageWorkspace, body: &PageBody) -> Vec<String> {
+    let mut words = Vec::new();
+    let lists = [
+        ("--resources", &space.objects),
+        ("--exceptions", &space.exceptions),
+        ("--world", &space.world),
+        ("--old", &space.old),
+    ];
+    for (flag, paths) in lists {
+        words.extend(paths.iter().map(|path| format!("{flag}={path}")));
+    }
+    let values = space.values.first().or(space.parameters.first());
+    for (flag, path) in [("--values", values), ("--userinfo", space.user.first())] {
+        words.extend(path.map(|path| format!("{flag}={path}")));
+    }
+    for (flag, field) in [("--operation", "operation"), ("--namespace", "namespace"), ("--user", "user")] {
+        let text = body.text_at(&["request", field]);
+        if !text.is_empty() {
+            words.push(format!("{flag}={text}"));
+        }
+    }
+    words
+}
+
+/// What rules did.
+#[derive(Default)]
+struct Judged {
+    rows: Vec<(ObjectRow, Vec<OutOfScopeRule>)>,
+    diagnostics: Vec<Diagnostic>,
+    summary: Value,
+    coverage: Vec<Value>,
+}
+
+fn judge(arguments: &ApplyArguments, deadline: Instant) -> Result<Judged, CommandFailure> {
+    if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
+        return Ok(checked_only(arguments));
+    }
+    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let columns = Columns { all_outcomes: true, patch: true, objects: true, trace: true };
+    let reviewer = Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
+    let (mut rows, mut counts) = (Vec::new(), OutcomeCounts::default());
+    let problems = files::stream_objects(
+        &inputs.manifests,
+        inputs.wanted(),
+        |document| (reviewer.review(document), out_of_scope_rules(&reviewer, document)),
+        |row: (ObjectRow, _), _| {
+            counts += row.0.counts;
+            rows.push(row);
+            Ok(())
+        },
+    )?;
+    let rules = inputs.engine.rules();
+    let coverage = coverage_values(rules.iter().map(|rule| &**rule), &rows);
+    let summary = totals_value(&Totals { rules, objects: rows.len(), counts, findings: None });
+    let mut diagnostics = inputs.diagnostics;
+    diagnostics.extend(problems);
+    Ok(Judged { rows, diagnostics, summary, coverage })
+}
+
+/// Returns what is wrong with rules that have no objects yet.
+fn checked_only(arguments: &ApplyArguments) -> Judged {
+    let totals = Totals { rules: &[], objects: 0, counts: OutcomeCounts::default(), findings: None };
+    let diagnostics = match arguments.rules.rules.is_empty() {
+        true => Vec::new(),
+        false => rules::load_rule_files(&arguments.rules, arguments.objects.namespace.as_deref()).diagnostics,
+    };
+    Judged { diagnostics, summary: totals_value(&totals), ..Judged::default() }
+}
+
+static CLOCK_START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Returns `deadline` for the engine, which knows no clock.
+pub(super) fn engine_deadline(deadline: Instant) -> Deadline {
+    fn milliseconds(since: std::time::Duration) -> u64 {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+    let start = *CLOCK_START;
+    Deadline {
+        at: milliseconds(deadline.saturating_duration_since(start)),
+        now: || milliseconds(CLOCK_START.elapsed()),
+    }
+}
+
+/// Returns the row of an object as `apply -o json` does, with what changed as text.
+fn object_value(row: &ObjectRow) -> Value {
+    let mut value = object_row_value(row);
+    let changed = row.objects.as_ref().filter(|(before, after)| before != after);
+    let after = changed.map(|(_, after)| yaml_text(after)).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.insert("diff".into(), object_difference(row, Paint::OFF).unwrap_or_default().into());
+        map.insert("after".into(), after.into());
+    }
+    value
+}
+
+/// Returns the lines of rules that have a condition, and whether an object reached each.
+fn coverage_values<'r>(
+    rules: impl Iterator<Item = &'r Rule>,
+    rows: &[(ObjectRow, Vec<OutOfScopeRule>)],
+) -> Vec<Value> {
+    let mut lines: BTreeMap<(String, u32), bool> = BTreeMap::new();
+    for rule in rules {
+        for branch in rule.program.branches() {
+            let place = &branch.location;
+            lines.entry((place.source.name.clone(), place.position.line)).or_insert(false);
+        }
+    }
+    let traces =
+        rows.iter().flat_map(|(row, _)| &row.outcomes).filter_map(|outcome| outcome.trace.as_deref());
+    traces.for_each(|trace| mark_reached(trace, &mut lines));
+    let value = |((file, line), is_reached): ((String, u32), bool)| {
+        let line = u64::from(line);
+        Map::from([("file", Value::from(file)), ("line", line.into()), ("reached", is_reached.into())]).into()
+    };
+    lines.into_iter().map(value).collect()
+}
+
+fn mark_reached(node: &TraceNode, lines: &mut BTreeMap<(String, u32), bool>) {
+    if let Some(place) = node.location.as_ref().filter(|_| is_looked_at(node)) {
+        lines.insert((place.source.name.clone(), place.position.line), true);
+    }
+    node.children.iter().for_each(|child| mark_reached(child, lines));
+}

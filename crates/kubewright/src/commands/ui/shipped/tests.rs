@@ -1,0 +1,41 @@
+use kubewright_patterns::shipped::shipped_patterns;
+
+use super::super::body::TextRole;
+use super::super::expressions::{EXPRESSION_LANGUAGES, evaluate};
+use super::{EXAMPLES, FILES, PACKED, function_examples};
+
+#[test]
+fn every_folder_with_a_test_is_an_example() {
+    let tests = FILES
+        .keys()
+        .filter(|path| path.ends_with("kubewright-test.yaml") || path.ends_with("kyverno-test.yaml"));
+    let tests: Vec<&String> = tests.collect();
+    assert_eq!(EXAMPLES.len(), tests.len(), "{:#?}", EXAMPLES.iter().map(|one| &one.id).collect::<Vec<_>>());
+    let patterns = EXAMPLES.iter().filter(|example| example.language() == "pattern").count();
+    assert!(patterns >= shipped_patterns().len(), "{patterns}");
+}
+
+#[test]
+fn every_example_has_rules_objects_and_a_description() {
+    for example in EXAMPLES.iter() {
+        let has =
+            |wanted| example.files.iter().any(|(_, role, text)| *role == wanted && !text.trim().is_empty());
+        assert!(has(TextRole::Rules) && has(TextRole::Objects), "{}", example.id);
+        assert!(!example.description.is_empty(), "{}", example.id);
+    }
+}
+
+#[test]
+fn packed_examples_stay_small() {
+    assert!(PACKED.len() < 200_000, "{} bytes", PACKED.len());
+}
+
+#[test]
+fn examples_of_functions_result_in_what_they_say() {
+    for language in EXPRESSION_LANGUAGES.into_iter().filter(|language| *language != "gotemplate") {
+        for example in function_examples(language) {
+            let found = evaluate(language, &example.example, "{}").expect("arguments").result();
+            assert_eq!(found, example.result, "{language} {}", example.example);
+        }
+    }
+}
