@@ -30,8 +30,12 @@ mod kyverno;
 #[cfg(feature = "serve")]
 #[path = "cli/migrate.rs"]
 mod migrate;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[path = "cli/modrule.rs"]
 mod modrule;
+#[path = "cli/output_schemas.rs"]
+mod output_schemas;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/patterns.rs"]
@@ -42,11 +46,11 @@ mod project;
 mod render;
 #[path = "cli/scaffold.rs"]
 mod scaffold;
+#[path = "cli/schemas.rs"]
+mod schemas;
 #[cfg(feature = "serve")]
 #[path = "cli/scan.rs"]
 mod scan;
-#[path = "cli/trace_schema.rs"]
-mod trace_schema;
 #[path = "cli/traits.rs"]
 mod traits;
 #[cfg(all(unix, feature = "serve"))]

@@ -3,7 +3,7 @@
 use kubewright_engine::{Diagnostic, RuleId};
 use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Map, Source, Value, yaml};
-use lsp_types::{CodeAction, CodeActionKind, Range, TextEdit, Uri};
+use lsp_types::{CodeAction, CodeActionKind, Range, TextEdit};
 use serde_json::{Value as Json, json};
 
 use crate::manifests::is_problem;
@@ -117,7 +117,7 @@ impl EditorWorkspace {
 
     fn edit_action(&self, title: &str, name: &str, edit: TextEdit, is_preferred: bool) -> Json {
         let uri = document_address(&self.root, name);
-        let address = uri.as_ref().map(Uri::as_str).unwrap_or_default();
+        let address = uri.as_ref().map(|uri| uri.as_str()).unwrap_or_default();
         let mut action = to_action(title, CodeActionKind::QUICKFIX);
         action.is_preferred = Some(is_preferred);
         let mut action = serde_json::to_value(action).unwrap_or_default();

@@ -128,6 +128,15 @@ impl EmbeddedLanguage {
         }
     }
 
+    /// Returns its name on the command line.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Cel => "cel",
+            Self::JmesPath => "jmespath",
+            Self::GoTemplate => "gotemplate",
+        }
+    }
+
     /// Returns its name, as users know it.
     pub(crate) fn title(self) -> &'static str {
         match self {

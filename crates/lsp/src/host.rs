@@ -1,6 +1,6 @@
 //! What the program around the server knows: projects, worlds, fixes and tests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Engine, RuleId};
@@ -30,6 +30,9 @@ pub trait EditorHost {
     /// Runs the tests of the project and returns which branches of its rules they reach.
     fn run_tests(&self) -> Vec<CoveredRule>;
 
+    /// Returns an example of a function, and its result; `language` is `cel`, `jmespath` or `gotemplate`.
+    fn function_example(&self, language: &str, name: &str) -> Option<(String, String)>;
+
     /// Returns the page of a diagnostic code, as Markdown.
     fn page(&self, code: &str) -> Option<&'static str>;
 }
@@ -37,6 +40,8 @@ pub trait EditorHost {
 /// What a project says, with paths from the working directory.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectOutline {
+    /// The folder that paths start from, which is the working directory now.
+    pub root: PathBuf,
     /// The project file; empty where there is none.
     pub file: String,
     /// The files and folders with rules.
@@ -69,6 +74,4 @@ pub struct NewTest {
     pub file: String,
     /// Its text.
     pub text: String,
-    /// The cases alone, as items of a list, for a file that exists.
-    pub cases: String,
 }

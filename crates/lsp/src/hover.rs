@@ -17,6 +17,9 @@ use crate::workspace::EditorWorkspace;
 /// The maximum length of a value that is shown.
 const MAX_SHOWN_BYTES: usize = 2_000;
 
+/// The maximum number of forms of a function that are shown.
+const MAX_OVERLOADS: usize = 6;
+
 /// Where a request is about, in a chunk.
 pub(crate) struct ChunkPlace<'w> {
     /// The chunk.
@@ -62,7 +65,11 @@ impl EditorWorkspace {
         let text = expression.text(&lines);
         let word = word_at(&text, offset);
         let known = expression.language.words().iter().filter(|known| is_word(known, word));
-        let mut shown: Vec<String> = known.take(6).map(word_text).collect();
+        let mut shown: Vec<String> = known.take(MAX_OVERLOADS).map(word_text).collect();
+        let example = self.host.function_example(expression.language.id(), word);
+        if let Some((example, result)) = example.filter(|_| !shown.is_empty()) {
+            shown.push(format!("for example `{example}` is `{result}`"));
+        }
         if let Some((object, value)) = self.example_value(chunk, expression.language, &text) {
             shown.push(format!("on `{object}`:\n```json\n{value}\n```"));
         }

@@ -73,7 +73,7 @@ impl EditorWorkspace {
     }
 }
 
-impl NameCollector<'_> {
+impl<'c> NameCollector<'c> {
     fn collect(&mut self) {
         let name = self.file.name();
         if is_test_name(name) {
@@ -197,7 +197,7 @@ impl NameCollector<'_> {
         });
     }
 
-    fn lines(&self) -> Vec<&str> {
+    fn lines(&self) -> Vec<&'c str> {
         self.chunk.source.text.lines().collect()
     }
 }

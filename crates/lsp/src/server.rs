@@ -122,18 +122,23 @@ impl EditorServer {
         if self.can_watch {
             connection.sender.send(watch_request().into())?;
         }
+        let mut is_ending = false;
         loop {
             while let Ok(message) = connection.receiver.try_recv() {
                 self.take(message, connection)?;
             }
             let Some(message) = self.next_message(connection)? else { return Ok(()) };
             match message {
+                Message::Request(request) if request.method == "shutdown" => {
+                    is_ending = true;
+                    connection.sender.send(Response::new_ok(request.id, ()).into())?;
+                }
                 Message::Request(request) => {
-                    if connection.handle_shutdown(&request)? {
-                        return Ok(());
-                    }
                     let response = self.answer(request);
                     connection.sender.send(response.into())?;
+                }
+                Message::Notification(notification) if notification.method == "exit" => {
+                    return if is_ending { Ok(()) } else { Err("it ended without `shutdown`".into()) };
                 }
                 Message::Notification(notification) => self.note(&notification),
                 Message::Response(_) => {}

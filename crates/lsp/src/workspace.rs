@@ -65,8 +65,8 @@ impl EditorWorkspace {
 
     /// Reads the project around `root`. Open files keep their texts.
     pub(crate) fn open_project(&mut self, root: &Path) {
-        self.root = root.to_owned();
         let outline = self.host.open_project(root);
+        self.root.clone_from(&outline.root);
         self.project = ProjectFiles::find(outline);
         let read = self.project.read();
         self.files.retain(|name, file| file.version.is_some() || read.contains_key(name));
@@ -179,7 +179,10 @@ impl EditorWorkspace {
             .filter(|part| part.is_exception)
             .map(|part| part.document.clone())
             .collect();
-        found.extend(check_all_exceptions(&exceptions, ids.iter().map(|id| &**id)));
+        // Without rules it is not known what an exception is about.
+        if !ids.is_empty() {
+            found.extend(check_all_exceptions(&exceptions, ids.iter().map(|id| &**id)));
+        }
         found = found.into_iter().map(|diagnostic| in_file(&files, diagnostic)).collect();
         let located = located_rules(&files);
         let rules = located.iter().map(|(rule, location)| (&*rule.id, rule.action, location));

@@ -30,6 +30,13 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::standard_output;
 use answers::PageAnswers;
 
+/// Returns an example of a function of an expression language, and its result.
+#[cfg(feature = "lsp")]
+pub(super) fn function_example(language: &str, name: &str) -> Option<(String, String)> {
+    let examples = shipped::function_examples(language).into_iter();
+    examples.filter(|example| example.name == name).map(|example| (example.example, example.result)).next()
+}
+
 /// Runs the command.
 ///
 /// # Errors
