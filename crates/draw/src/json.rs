@@ -13,7 +13,11 @@ const PICTURE_VERSION: u64 = 1;
 #[must_use]
 pub fn render_json(picture: &Picture) -> String {
     let mut out = String::with_capacity(256 + picture.nodes.len() * 120 + picture.lines.len() * 120);
-    let _ = write!(out, "{{\n\"version\": {PICTURE_VERSION},\n\"title\": {},\n\"nodes\": [", json_string(&picture.title));
+    let _ = write!(
+        out,
+        "{{\n\"version\": {PICTURE_VERSION},\n\"title\": {},\n\"nodes\": [",
+        json_string(&picture.title)
+    );
     for (place, node) in picture.nodes.iter().enumerate() {
         out.push_str(if place == 0 { "\n  " } else { ",\n  " });
         let (id, kind) = (json_string(&node.id), json_string(&node.kind));

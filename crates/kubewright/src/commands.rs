@@ -35,9 +35,9 @@ mod render;
 mod rescue;
 #[cfg(feature = "serve")]
 mod scan;
+mod schema;
 #[cfg(feature = "serve")]
 mod serve;
-mod schema;
 mod sign;
 mod test;
 mod trace;

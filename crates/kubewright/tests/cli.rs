@@ -27,11 +27,11 @@ mod inputs;
 mod install;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[cfg(feature = "serve")]
 #[path = "cli/migrate.rs"]
 mod migrate;
-#[path = "cli/mcp.rs"]
-mod mcp;
 #[path = "cli/modrule.rs"]
 mod modrule;
 #[path = "cli/output_schemas.rs"]
@@ -46,11 +46,11 @@ mod project;
 mod render;
 #[path = "cli/scaffold.rs"]
 mod scaffold;
-#[path = "cli/schemas.rs"]
-mod schemas;
 #[cfg(feature = "serve")]
 #[path = "cli/scan.rs"]
 mod scan;
+#[path = "cli/schemas.rs"]
+mod schemas;
 #[path = "cli/traits.rs"]
 mod traits;
 #[cfg(all(unix, feature = "serve"))]

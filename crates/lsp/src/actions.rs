@@ -66,7 +66,8 @@ impl EditorWorkspace {
         }
         let (old, new): (Vec<&str>, Vec<&str>) =
             (source.text.split_inclusive('\n').collect(), text.split_inclusive('\n').collect());
-        let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+        let same =
+            |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
         let head = same(&mut old.iter().zip(&new));
         let most = old.len().min(new.len()) - head;
         let tail = same(&mut old.iter().rev().zip(new.iter().rev()).take(most));
@@ -91,7 +92,8 @@ impl EditorWorkspace {
         let edit = TextEdit { range: Range { start, end: start }, new_text };
         let column = object.positions.first()?.column;
         // An item of a list has no line of its own above it.
-        (column == 1).then(|| self.edit_action(&format!("ignore `{rule}` for this object"), name, edit, false))
+        (column == 1)
+            .then(|| self.edit_action(&format!("ignore `{rule}` for this object"), name, edit, false))
     }
 
     /// Returns the action that writes a PolicyException for an object.
@@ -182,8 +184,7 @@ fn exception_value(row: &ObjectRow, rule: &RuleId) -> Option<Value> {
             };
             let reference = Map::from([("name", text(&rule.policy)), ("kind", text(kind))]);
             let expression = format!("object.metadata.name == '{}'", row.name);
-            let condition =
-                Map::from([("name", text("this-object")), ("expression", expression.into())]);
+            let condition = Map::from([("name", text("this-object")), ("expression", expression.into())]);
             (
                 "policies.kyverno.io/v1",
                 Map::from([

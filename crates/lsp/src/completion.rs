@@ -7,7 +7,7 @@ use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use serde_json::Value as Json;
 
 use crate::chunk::FileChunk;
-use crate::embedded::{EmbeddedExpression, EmbeddedLanguage};
+use crate::embedded::{EmbeddedLanguage, YamlExpression};
 use crate::functions::LanguageWord;
 use crate::hover::{ChunkPlace, api_version, schema_kind};
 use crate::workspace::EditorWorkspace;
@@ -33,7 +33,7 @@ impl EditorWorkspace {
     fn expression_items(
         &self,
         chunk: &FileChunk,
-        expression: &EmbeddedExpression,
+        expression: &YamlExpression,
         offset: usize,
     ) -> Vec<CompletionItem> {
         let lines: Vec<&str> = chunk.source.text.lines().collect();
@@ -81,7 +81,8 @@ impl EditorWorkspace {
             names.extend(field.iter().flat_map(FieldSchema::fields).map(str::to_owned));
         }
         let example = self.example_object(&kinds);
-        let part = example.as_ref().and_then(|example| example.value.follow(&steps)).and_then(Value::as_object);
+        let part =
+            example.as_ref().and_then(|example| example.value.follow(&steps)).and_then(Value::as_object);
         names.extend(part.into_iter().flat_map(|map| map.keys()).map(ToString::to_string));
         names.sort();
         names.dedup();
@@ -166,8 +167,18 @@ impl EditorWorkspace {
 }
 
 const REQUEST_FIELDS: [&str; 12] = [
-    "object", "oldObject", "operation", "userInfo", "namespace", "name", "kind", "resource", "subResource",
-    "uid", "dryRun", "options",
+    "object",
+    "oldObject",
+    "operation",
+    "userInfo",
+    "namespace",
+    "name",
+    "kind",
+    "resource",
+    "subResource",
+    "uid",
+    "dryRun",
+    "options",
 ];
 
 const OPERATIONS: [&str; 4] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
@@ -191,7 +202,8 @@ const CONDITION_OPERATORS: [&str; 14] = [
 
 /// Returns the path of the list that an item with its dash at `column` of `line` belongs to.
 fn list_path(chunk: &FileChunk, line: u32, column: usize) -> Vec<Step> {
-    let before = chunk.outline.entries.iter().rev().filter(|entry| entry.line < line && !entry.key.is_empty());
+    let before =
+        chunk.outline.entries.iter().rev().filter(|entry| entry.line < line && !entry.key.is_empty());
     for entry in before {
         let is_parent = entry.key.start <= column && entry.value.is_empty();
         if is_parent {

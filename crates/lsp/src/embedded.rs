@@ -4,7 +4,7 @@ use kubewright_value::Step;
 
 use crate::chunk::FileChunk;
 use crate::encoding::to_usize;
-use crate::outline::{OutlineEntry, TextPiece};
+use crate::outline::{LinePiece, OutlineEntry};
 
 /// A language of expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub(crate) enum EmbeddedLanguage {
 
 /// An expression, which may go over several lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct EmbeddedExpression {
+pub(crate) struct YamlExpression {
     /// Its language.
     pub(crate) language: EmbeddedLanguage,
     /// Its lines, in the chunk.
-    pub(crate) pieces: Vec<TextPiece>,
+    pub(crate) pieces: Vec<LinePiece>,
 }
 
 /// Which texts of a kind are expressions.
@@ -39,11 +39,7 @@ struct EmbeddingRule {
 const CEL_KEYS: &[&str] = &["expression", "messageExpression", "valueExpression"];
 
 const EMBEDDING_RULES: &[EmbeddingRule] = &[
-    EmbeddingRule {
-        group: "policies.kyverno.io",
-        whole: &[(EmbeddedLanguage::Cel, CEL_KEYS)],
-        marked: None,
-    },
+    EmbeddingRule { group: "policies.kyverno.io", whole: &[(EmbeddedLanguage::Cel, CEL_KEYS)], marked: None },
     EmbeddingRule {
         group: "kyverno.io",
         whole: &[
@@ -71,7 +67,7 @@ const EMBEDDING_RULES: &[EmbeddingRule] = &[
 
 impl FileChunk {
     /// Returns the expressions in it, in the order of its lines.
-    pub(crate) fn expressions(&self) -> Vec<EmbeddedExpression> {
+    pub(crate) fn expressions(&self) -> Vec<YamlExpression> {
         let group = self.api_version().split('/').next().unwrap_or_default();
         let Some(rule) = EMBEDDING_RULES.iter().find(|rule| rule.group == group) else { return Vec::new() };
         let lines: Vec<&str> = self.source.text.lines().collect();
@@ -80,7 +76,7 @@ impl FileChunk {
     }
 
     /// Returns the expression at a byte of a line, and the byte in its text.
-    pub(crate) fn expression_at(&self, line: u32, byte: usize) -> Option<(EmbeddedExpression, usize)> {
+    pub(crate) fn expression_at(&self, line: u32, byte: usize) -> Option<(YamlExpression, usize)> {
         let lines: Vec<&str> = self.source.text.lines().collect();
         self.expressions().into_iter().find_map(|expression| {
             let at = expression.offset_of(&lines, line, byte)?;
@@ -90,7 +86,7 @@ impl FileChunk {
 }
 
 impl EmbeddingRule {
-    fn expressions_of(&self, entry: &OutlineEntry, lines: &[&str]) -> Vec<EmbeddedExpression> {
+    fn expressions_of(&self, entry: &OutlineEntry, lines: &[&str]) -> Vec<YamlExpression> {
         let key = entry.path.iter().rev().find_map(|step| match step {
             Step::Key(key) => Some(key.as_str()),
             Step::Index(_) => None,
@@ -99,20 +95,20 @@ impl EmbeddingRule {
         if let Some((language, _)) = whole {
             let is_marked = entry.value.iter().any(|piece| text_of(piece, lines).contains("{{"));
             if !is_marked {
-                return vec![EmbeddedExpression { language: *language, pieces: entry.value.clone() }];
+                return vec![YamlExpression { language: *language, pieces: entry.value.clone() }];
             }
         }
         let Some((language, open, close)) = self.marked else { return Vec::new() };
         let ranges = marked_ranges(&entry.value, lines, (open, close));
-        ranges.into_iter().map(|pieces| EmbeddedExpression { language, pieces }).collect()
+        ranges.into_iter().map(|pieces| YamlExpression { language, pieces }).collect()
     }
 }
 
 /// Returns the pieces between each pair of marks. An expression that is not closed ends with its line.
-fn marked_ranges(value: &[TextPiece], lines: &[&str], marks: (&str, &str)) -> Vec<Vec<TextPiece>> {
+fn marked_ranges(value: &[LinePiece], lines: &[&str], marks: (&str, &str)) -> Vec<Vec<LinePiece>> {
     let (open, close) = marks;
     let mut found = Vec::new();
-    let mut current: Option<Vec<TextPiece>> = None;
+    let mut current: Option<Vec<LinePiece>> = None;
     for piece in value {
         let mut from = piece.range.start;
         let line = lines.get(to_usize(piece.line)).copied().unwrap_or_default();
@@ -128,12 +124,12 @@ fn marked_ranges(value: &[TextPiece], lines: &[&str], marks: (&str, &str)) -> Ve
                 },
                 Some(pieces) => match rest.find(close) {
                     Some(at) => {
-                        pieces.push(TextPiece { line: piece.line, range: from..from + at });
+                        pieces.push(LinePiece { line: piece.line, range: from..from + at });
                         found.extend(current.take());
                         from += at + close.len();
                     }
                     None => {
-                        pieces.push(TextPiece { line: piece.line, range: from..piece.range.end });
+                        pieces.push(LinePiece { line: piece.line, range: from..piece.range.end });
                         break;
                     }
                 },
@@ -144,12 +140,12 @@ fn marked_ranges(value: &[TextPiece], lines: &[&str], marks: (&str, &str)) -> Ve
     found
 }
 
-fn text_of<'l>(piece: &TextPiece, lines: &[&'l str]) -> &'l str {
+fn text_of<'l>(piece: &LinePiece, lines: &[&'l str]) -> &'l str {
     let line = lines.get(to_usize(piece.line)).copied().unwrap_or_default();
     line.get(piece.range.clone()).unwrap_or_default()
 }
 
-impl EmbeddedExpression {
+impl YamlExpression {
     /// Returns its text, with a line break between its lines.
     pub(crate) fn text(&self, lines: &[&str]) -> String {
         let texts: Vec<&str> = self.pieces.iter().map(|piece| text_of(piece, lines)).collect();

@@ -110,9 +110,8 @@ mod tests {
     #[test]
     fn a_place_beyond_the_text_is_its_end() {
         let source = Source::new("a.yaml", "ab\n");
-        let offset = |line, character| {
-            ColumnUnit::Words.offset(&source, lsp_types::Position { line, character })
-        };
+        let offset =
+            |line, character| ColumnUnit::Words.offset(&source, lsp_types::Position { line, character });
         assert_eq!([offset(0, 9), offset(1, 0), offset(7, 7)], [2, 3, 3]);
     }
 }

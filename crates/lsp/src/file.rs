@@ -1,6 +1,6 @@
 //! A file that is open in the editor or belongs to the project, cut into chunks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Dialect, Rule};
@@ -25,31 +25,40 @@ pub(crate) struct EditedFile {
 impl EditedFile {
     /// Reads a text.
     pub(crate) fn new(source: Arc<Source>, version: Option<i32>, dialects: &[Box<dyn Dialect>]) -> Self {
-        let mut file = Self { source: Source::new("", ""), version, chunks: Vec::new(), problems: Vec::new() };
+        let mut file =
+            Self { source: Source::new("", ""), version, chunks: Vec::new(), problems: Vec::new() };
         file.replace(source, dialects);
         file
     }
 
     /// Replaces the text. Chunks whose text is the same stay as they are.
     pub(crate) fn replace(&mut self, source: Arc<Source>, dialects: &[Box<dyn Dialect>]) {
-        let mut by_text: HashMap<String, Vec<FileChunk>> = HashMap::new();
-        for chunk in std::mem::take(&mut self.chunks).into_iter().rev() {
-            by_text.entry(chunk.source.text.clone()).or_default().push(chunk);
-        }
-        let mut reused = |piece: &StreamChunk| {
-            let text = source.text.get(piece.range.clone()).unwrap_or_default();
-            let mut chunk = by_text.get_mut(text)?.pop()?;
-            chunk.range = piece.range.clone();
-            chunk.lines_before = piece.line.saturating_sub(1);
-            Some(chunk)
-        };
         let pieces = pieces_of(&source);
-        self.chunks = pieces
-            .iter()
-            .map(|piece| reused(piece).unwrap_or_else(|| FileChunk::read(&source, piece, dialects)))
-            .collect();
-        self.problems = problems_of(&source, self.chunks.iter().zip(&pieces));
-        self.source = source;
+        let text_of = |piece: &StreamChunk| source.text.get(piece.range.clone()).unwrap_or_default();
+        let mut known: VecDeque<FileChunk> = std::mem::take(&mut self.chunks).into();
+        // Most edits change one chunk, so those before and after it are found by their order.
+        let mut chunks = Vec::with_capacity(pieces.len());
+        while let Some(piece) = pieces.get(chunks.len())
+            && known.front().is_some_and(|chunk| chunk.source.text == text_of(piece))
+        {
+            chunks.extend(known.pop_front().map(|chunk| chunk.moved_to(piece)));
+        }
+        let mut tail = Vec::new();
+        while let Some(piece) = pieces.get(chunks.len()..).and_then(|rest| rest.iter().rev().nth(tail.len()))
+            && known.back().is_some_and(|chunk| chunk.source.text == text_of(piece))
+        {
+            tail.extend(known.pop_back().map(|chunk| chunk.moved_to(piece)));
+        }
+        let mut moved: HashMap<String, FileChunk> =
+            known.into_iter().map(|chunk| (chunk.source.text.clone(), chunk)).collect();
+        let middle = pieces.get(chunks.len()..pieces.len() - tail.len()).unwrap_or_default();
+        for piece in middle {
+            let same = moved.remove(text_of(piece)).map(|chunk| chunk.moved_to(piece));
+            chunks.push(same.unwrap_or_else(|| FileChunk::read(&source, piece, dialects)));
+        }
+        chunks.extend(tail.into_iter().rev());
+        self.problems = problems_of(&source, chunks.iter().zip(&pieces));
+        (self.chunks, self.source) = (chunks, source);
     }
 
     /// Returns its name from the working directory.
@@ -88,6 +97,11 @@ impl EditedFile {
 }
 
 impl FileChunk {
+    /// Returns this chunk at its place in another text of the file.
+    fn moved_to(self, piece: &StreamChunk) -> Self {
+        Self { range: piece.range.clone(), lines_before: piece.line.saturating_sub(1), ..self }
+    }
+
     /// Returns a position of this chunk in its file.
     pub(crate) fn in_file(&self, position: Position) -> Position {
         Position { line: position.line.saturating_add(self.lines_before), ..position }

@@ -41,7 +41,8 @@ impl EditorWorkspace {
         let first = entries.first()?;
         let last = entries.iter().map(|entry| entry.last_line).max()?;
         let named = entries.iter().find(|entry| is_at(entry, &["metadata", "name"]));
-        let title = named.and_then(|entry| entry.value.first()).map_or("", |piece| piece.text(&chunk.source.text));
+        let title =
+            named.and_then(|entry| entry.value.first()).map_or("", |piece| piece.text(&chunk.source.text));
         let kind = chunk.kind();
         let title = if title.is_empty() { kind.to_owned() } else { format!("{kind} {title}") };
         let title = if title.is_empty() { file.name().to_owned() } else { title };
@@ -67,7 +68,8 @@ impl EditorWorkspace {
         (name, kind): (&str, SymbolKind),
         (first, last): (u32, u32),
     ) -> DocumentSymbol {
-        let (first, last) = (first.saturating_add(chunk.lines_before), last.saturating_add(chunk.lines_before));
+        let (first, last) =
+            (first.saturating_add(chunk.lines_before), last.saturating_add(chunk.lines_before));
         let start = self.unit.place(&file.source, first, 0);
         let end = self.unit.place(&file.source, last, usize::MAX);
         let line_end = self.unit.place(&file.source, first, usize::MAX);
@@ -93,10 +95,8 @@ impl EditorWorkspace {
             if !name.to_lowercase().contains(&query) {
                 return None;
             }
-            let location = Location {
-                uri: document_address(&self.root, &one.file)?,
-                range: self.name_range(&one)?,
-            };
+            let location =
+                Location { uri: document_address(&self.root, &one.file)?, range: self.name_range(&one)? };
             let kind = if one.rule.is_some() { SymbolKind::FUNCTION } else { SymbolKind::MODULE };
             #[expect(deprecated, reason = "the field has to be set")]
             let symbol = SymbolInformation {

@@ -8,7 +8,7 @@ use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use serde_json::Value as Json;
 
 use crate::chunk::FileChunk;
-use crate::embedded::{EmbeddedExpression, EmbeddedLanguage};
+use crate::embedded::{EmbeddedLanguage, YamlExpression};
 use crate::functions::LanguageWord;
 use crate::outline::OutlineEntry;
 use crate::protocol::request_position;
@@ -58,7 +58,7 @@ impl EditorWorkspace {
     fn expression_text(
         &self,
         chunk: &FileChunk,
-        expression: &EmbeddedExpression,
+        expression: &YamlExpression,
         offset: usize,
     ) -> Option<String> {
         let lines: Vec<&str> = chunk.source.text.lines().collect();
@@ -92,7 +92,8 @@ impl EditorWorkspace {
             EmbeddedLanguage::JmesPath => jmespath_value(text, &example.value)?,
             EmbeddedLanguage::GoTemplate => return None,
         };
-        let name = format!("{} {}", example.value.str_at(&["kind"]), example.value.str_at(&["metadata", "name"]));
+        let name =
+            format!("{} {}", example.value.str_at(&["kind"]), example.value.str_at(&["metadata", "name"]));
         Some((name, value))
     }
 }
@@ -101,7 +102,10 @@ impl FileChunk {
     /// Returns the kinds that its rules name.
     pub(crate) fn named_kinds(&self) -> Vec<String> {
         let is_kind = |entry: &&OutlineEntry| {
-            entry.path.iter().any(|step| matches!(step, Step::Key(key) if key == "kinds" || key == "resources"))
+            entry
+                .path
+                .iter()
+                .any(|step| matches!(step, Step::Key(key) if key == "kinds" || key == "resources"))
         };
         let pieces = self.outline.entries.iter().filter(is_kind).flat_map(|entry| &entry.value);
         let words = pieces.flat_map(|piece| {
@@ -172,7 +176,8 @@ fn is_word(known: &LanguageWord, word: &str) -> bool {
 pub(crate) fn word_at(text: &str, offset: usize) -> &str {
     let is_part = |one: char| one.is_alphanumeric() || one == '_' || one == '@';
     let before = text.get(..offset).unwrap_or(text);
-    let start = before.rfind(|one| !is_part(one)).map_or(0, |at| at + before.get(at..).map_or(1, first_length));
+    let start =
+        before.rfind(|one| !is_part(one)).map_or(0, |at| at + before.get(at..).map_or(1, first_length));
     let rest = text.get(start..).unwrap_or_default();
     let end = rest.find(|one| !is_part(one)).unwrap_or(rest.len());
     rest.get(..end).unwrap_or_default()
@@ -200,7 +205,8 @@ fn cel_value(text: &str, object: &Value) -> Option<String> {
 
 fn jmespath_value(text: &str, object: &Value) -> Option<String> {
     let functions = JmesPathFunctions::kubernetes();
-    let expression = JmesPathExpression::parse_as(text.trim(), &functions, JmesPathLanguage::Forgiving).ok()?;
+    let expression =
+        JmesPathExpression::parse_as(text.trim(), &functions, JmesPathLanguage::Forgiving).ok()?;
     let root: Value = Map::from([("request", request_value(object))]).into();
     Some(match expression.find(&root, &mut Budget::default()) {
         Ok(JmesPathLookup::Value(value)) => bounded::shortened_json(&value, MAX_SHOWN_BYTES),
@@ -230,6 +236,9 @@ mod tests {
     #[test]
     fn the_word_around_a_byte_is_found() {
         let word = |offset| word_at("size(object.ä) > 1", offset);
-        assert_eq!([word(0), word(2), word(4), word(7), word(13), word(16)], ["size", "size", "size", "object", "ä", ""]);
+        assert_eq!(
+            [word(0), word(2), word(4), word(7), word(13), word(16)],
+            ["size", "size", "size", "object", "ä", ""]
+        );
     }
 }

@@ -37,7 +37,9 @@ impl EditorWorkspace {
                 None => one.policy.clone(),
             };
             let tested = self.tested.iter().find(|rule| is_rule(rule, &id));
-            for (title, command) in [(tested_title(tested), TEST_COMMAND), ("judge manifests".to_owned(), JUDGE_COMMAND)] {
+            for (title, command) in
+                [(tested_title(tested), TEST_COMMAND), ("judge manifests".to_owned(), JUDGE_COMMAND)]
+            {
                 lenses.push(CodeLens {
                     range,
                     command: Some(Command {

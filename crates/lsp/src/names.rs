@@ -7,7 +7,7 @@ use kubewright_value::Step;
 
 use crate::chunk::FileChunk;
 use crate::file::EditedFile;
-use crate::outline::{OutlineEntry, TextPiece};
+use crate::outline::{LinePiece, OutlineEntry};
 use crate::project::{is_project_name, is_test_name};
 use crate::workspace::EditorWorkspace;
 
@@ -31,8 +31,7 @@ pub(crate) struct NameOccurrence {
 impl NameOccurrence {
     /// Returns whether both name the same policy or rule, as far as they say.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_same_policy =
-            self.policy == other.policy || self.policy.is_empty() || other.policy.is_empty();
+        let is_same_policy = self.policy == other.policy || self.policy.is_empty() || other.policy.is_empty();
         self.rule == other.rule && is_same_policy
     }
 
@@ -88,7 +87,8 @@ impl<'c> NameCollector<'c> {
     /// Collects the names of a policy, an exception or a binding.
     fn collect_document(&mut self) {
         let is_policy = |role| matches!(role, DocumentRole::Rule(_));
-        let is_policy = self.chunk.parts.is_empty() || self.chunk.parts.iter().any(|part| is_policy(part.role));
+        let is_policy =
+            self.chunk.parts.is_empty() || self.chunk.parts.iter().any(|part| is_policy(part.role));
         if self.chunk.kind() == "PolicyException" {
             self.each(&["spec", "exceptions", "[]", "policyName"], |collector, piece, text| {
                 collector.add(piece, (text, None), false);
@@ -116,7 +116,9 @@ impl<'c> NameCollector<'c> {
     fn collect_rule_names(&mut self) {
         let (entries, lines) = (&self.chunk.outline.entries, self.lines());
         let mut found = Vec::new();
-        for entry in entries.iter().filter(|entry| is_at(entry, &["spec", "exceptions", "[]", "ruleNames", "[]"])) {
+        for entry in
+            entries.iter().filter(|entry| is_at(entry, &["spec", "exceptions", "[]", "ruleNames", "[]"]))
+        {
             let Some(item) = entry.path.get(..3) else { continue };
             let beside = |other: &&OutlineEntry| {
                 other.path.starts_with(item) && is_at(other, &["spec", "exceptions", "[]", "policyName"])
@@ -143,12 +145,12 @@ impl<'c> NameCollector<'c> {
     }
 
     /// Adds `rule`, `policy/rule` or `dialect/policy/rule`.
-    fn add_reference(&mut self, piece: &TextPiece) {
+    fn add_reference(&mut self, piece: &LinePiece) {
         let lines = self.lines();
         let text = text_in(&lines, piece);
         let parts: Vec<&str> = text.split('/').collect();
         let start = piece.range.start;
-        let at = |from: usize, part: &str| TextPiece {
+        let at = |from: usize, part: &str| LinePiece {
             line: piece.line,
             range: start + from..start + from + part.len(),
         };
@@ -175,9 +177,9 @@ impl<'c> NameCollector<'c> {
     }
 
     /// Calls `take` with the text of every entry at `path`.
-    fn each(&mut self, path: &[&str], take: impl Fn(&mut Self, &TextPiece, &str)) {
+    fn each(&mut self, path: &[&str], take: impl Fn(&mut Self, &LinePiece, &str)) {
         let entries = self.chunk.outline.entries.iter().filter(|entry| is_at(entry, path));
-        let pieces: Vec<TextPiece> = entries.filter_map(|entry| entry.value.first().cloned()).collect();
+        let pieces: Vec<LinePiece> = entries.filter_map(|entry| entry.value.first().cloned()).collect();
         let lines = self.lines();
         for piece in pieces {
             let text = text_in(&lines, &piece).to_owned();
@@ -185,7 +187,7 @@ impl<'c> NameCollector<'c> {
         }
     }
 
-    fn add(&mut self, piece: &TextPiece, name: (&str, Option<&str>), is_definition: bool) {
+    fn add(&mut self, piece: &LinePiece, name: (&str, Option<&str>), is_definition: bool) {
         let (policy, rule) = name;
         self.found.push(NameOccurrence {
             policy: policy.to_owned(),
@@ -211,7 +213,7 @@ pub(crate) fn is_at(entry: &OutlineEntry, path: &[&str]) -> bool {
         })
 }
 
-fn text_in<'l>(lines: &[&'l str], piece: &TextPiece) -> &'l str {
+fn text_in<'l>(lines: &[&'l str], piece: &LinePiece) -> &'l str {
     let line = lines.get(crate::encoding::to_usize(piece.line)).copied().unwrap_or_default();
     line.get(piece.range.clone()).unwrap_or_default()
 }

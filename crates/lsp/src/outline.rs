@@ -24,14 +24,14 @@ pub(crate) struct OutlineEntry {
     /// The key in its line, without quotes; empty for an item.
     pub(crate) key: Range<usize>,
     /// The lines of a scalar, without quotes and indentation; empty for an entry with entries below it.
-    pub(crate) value: Vec<TextPiece>,
+    pub(crate) value: Vec<LinePiece>,
     /// The last line of the entry and everything below it.
     pub(crate) last_line: u32,
 }
 
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TextPiece {
+pub(crate) struct LinePiece {
     /// The line.
     pub(crate) line: u32,
     /// The bytes in it.
@@ -39,7 +39,7 @@ pub(crate) struct TextPiece {
 }
 
 /// A level of nesting while lines are read.
-struct Level {
+struct OutlineLevel {
     column: usize,
     step: Step,
 }
@@ -47,7 +47,7 @@ struct Level {
 /// Lines while they are read.
 struct OutlineReader<'t> {
     lines: Vec<&'t str>,
-    levels: Vec<Level>,
+    levels: Vec<OutlineLevel>,
     entries: Vec<OutlineEntry>,
 }
 
@@ -100,7 +100,7 @@ impl Outline {
     }
 }
 
-impl TextPiece {
+impl LinePiece {
     /// Returns its text.
     pub(crate) fn text<'t>(&self, text: &'t str) -> &'t str {
         let line = text.lines().nth(crate::encoding::to_usize(self.line)).unwrap_or_default();
@@ -147,14 +147,14 @@ impl OutlineReader<'_> {
             }
             self.levels.pop();
         }
-        self.levels.push(Level { column, step: Step::Index(index) });
+        self.levels.push(OutlineLevel { column, step: Step::Index(index) });
     }
 
     fn open_key(&mut self, column: usize, name: &str) {
         while self.levels.last().is_some_and(|level| level.column >= column) {
             self.levels.pop();
         }
-        self.levels.push(Level { column, step: Step::from(name) });
+        self.levels.push(OutlineLevel { column, step: Step::from(name) });
     }
 
     /// Adds an entry whose value starts at `column`. Its scalar goes on in lines that are indented deeper than `parent`.
@@ -170,7 +170,7 @@ impl OutlineReader<'_> {
         next
     }
 
-    fn scalar(&self, number: usize, column: usize, parent: usize) -> (Vec<TextPiece>, usize) {
+    fn scalar(&self, number: usize, column: usize, parent: usize) -> (Vec<LinePiece>, usize) {
         let line = self.lines.get(number).copied().unwrap_or_default();
         let rest = line.get(column..).unwrap_or_default();
         let start = column + rest.len() - rest.trim_start().len();
@@ -188,7 +188,7 @@ impl OutlineReader<'_> {
     }
 
     /// Returns the lines of a block scalar, which are indented deeper than `parent`.
-    fn block(&self, number: usize, parent: usize) -> (Vec<TextPiece>, usize) {
+    fn block(&self, number: usize, parent: usize) -> (Vec<LinePiece>, usize) {
         let mut pieces = Vec::new();
         let mut next = number + 1;
         let mut indent = None;
@@ -208,7 +208,7 @@ impl OutlineReader<'_> {
         (pieces, last + 1)
     }
 
-    fn quoted(&self, number: usize, start: usize, quote: char) -> (Vec<TextPiece>, usize) {
+    fn quoted(&self, number: usize, start: usize, quote: char) -> (Vec<LinePiece>, usize) {
         let mut pieces = Vec::new();
         let mut from = start;
         for (offset, line) in self.lines.iter().skip(number).enumerate() {
@@ -226,8 +226,8 @@ impl OutlineReader<'_> {
     }
 }
 
-fn piece(line: usize, range: Range<usize>) -> TextPiece {
-    TextPiece { line: crate::encoding::to_u32(line), range }
+fn piece(line: usize, range: Range<usize>) -> LinePiece {
+    LinePiece { line: crate::encoding::to_u32(line), range }
 }
 
 fn is_blank(line: &str) -> bool {

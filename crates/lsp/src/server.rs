@@ -233,7 +233,11 @@ impl EditorServer {
         let name = name.unwrap_or_default();
         let workspace = &mut self.workspace;
         if !name.is_empty() && !workspace.is_answered(&name) {
-            return Some(if method == "textDocument/diagnostic" { full_report(Vec::new()) } else { Json::Null });
+            return Some(if method == "textDocument/diagnostic" {
+                full_report(Vec::new())
+            } else {
+                Json::Null
+            });
         }
         Some(match method {
             "textDocument/hover" => to_json(workspace.hover(&name, params)),

@@ -2,7 +2,7 @@
 
 use lsp_types::{SemanticToken, SemanticTokens};
 
-use crate::embedded::{EmbeddedExpression, EmbeddedLanguage};
+use crate::embedded::{EmbeddedLanguage, YamlExpression};
 use crate::encoding::to_usize;
 use crate::workspace::EditorWorkspace;
 
@@ -24,7 +24,18 @@ enum TokenSort {
 
 /// Words with a meaning of their own.
 const KEYWORDS: [&str; 13] = [
-    "true", "false", "null", "in", "if", "else", "end", "range", "with", "define", "template", "block",
+    "true",
+    "false",
+    "null",
+    "in",
+    "if",
+    "else",
+    "end",
+    "range",
+    "with",
+    "define",
+    "template",
+    "block",
     "variables",
 ];
 
@@ -62,7 +73,7 @@ impl EditorWorkspace {
 type PlacedToken = (u32, std::ops::Range<usize>, TokenSort);
 
 /// Returns the tokens of an expression, each within a line.
-fn expression_tokens(expression: &EmbeddedExpression, lines: &[&str]) -> Vec<PlacedToken> {
+fn expression_tokens(expression: &YamlExpression, lines: &[&str]) -> Vec<PlacedToken> {
     let mut tokens = Vec::new();
     for piece in &expression.pieces {
         let line = lines.get(to_usize(piece.line)).copied().unwrap_or_default();
@@ -119,12 +130,12 @@ fn next_token(rest: &str, is_behind_dot: bool, language: EmbeddedLanguage) -> (u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outline::TextPiece;
+    use crate::outline::LinePiece;
 
     #[track_caller]
     fn check(language: EmbeddedLanguage, text: &str, want: &str) {
-        let pieces = vec![TextPiece { line: 0, range: 0..text.len() }];
-        let tokens = expression_tokens(&EmbeddedExpression { language, pieces }, &[text]);
+        let pieces = vec![LinePiece { line: 0, range: 0..text.len() }];
+        let tokens = expression_tokens(&YamlExpression { language, pieces }, &[text]);
         let shown: Vec<String> =
             tokens.into_iter().map(|(_, range, sort)| format!("{}:{sort:?}", &text[range])).collect();
         assert_eq!(shown.join(" "), want);

@@ -138,9 +138,10 @@ impl EditorWorkspace {
     }
 
     fn refresh_exceptions(&mut self) {
-        let files = self.files.values().filter(|file| {
-            self.project.has_rules(file.name()) || self.project.outline.exceptions.is_empty()
-        });
+        let files = self
+            .files
+            .values()
+            .filter(|file| self.project.has_rules(file.name()) || self.project.outline.exceptions.is_empty());
         let exceptions: Vec<Document> = files
             .flat_map(EditedFile::parts)
             .filter(|part| part.is_exception)
@@ -154,7 +155,8 @@ impl EditorWorkspace {
         let options = DialectOptions { exceptions: exceptions.clone(), ..self.host.dialect_options() };
         self.dialects = all_dialects(&options);
         self.exceptions = exceptions;
-        for part in self.files.values_mut().flat_map(|file| &mut file.chunks).flat_map(|chunk| &mut chunk.parts)
+        for part in
+            self.files.values_mut().flat_map(|file| &mut file.chunks).flat_map(|chunk| &mut chunk.parts)
         {
             part.compiled = None;
         }
@@ -262,9 +264,8 @@ impl EditorWorkspace {
                 .collect();
             // No engine shares them now.
             run_in_given_order(rules.iter_mut().filter_map(|rule| Arc::get_mut(rule)));
-            let is_skipped = |rule: &Rule| {
-                project.outline.skipped_rules.iter().any(|name| fits_rule(&rule.id, name))
-            };
+            let is_skipped =
+                |rule: &Rule| project.outline.skipped_rules.iter().any(|name| fits_rule(&rule.id, name));
             let kept = rules.into_iter().filter(|rule| !is_skipped(rule)).map(|rule| Arc::clone(rule));
             self.engine = Some(Engine::sharing(kept.collect()));
         }
@@ -281,13 +282,6 @@ impl EditorWorkspace {
         let chunk = self.files.get(&name).and_then(|file| chunk_of(file, location));
         let position = chunk.map_or(location.position, |chunk| chunk.in_file(location.position));
         (name, position)
-    }
-
-    /// Returns every rule with its file and its position there.
-    pub(crate) fn located_rules(&mut self) -> Vec<(Arc<Rule>, Location)> {
-        self.refresh();
-        let files: Vec<&EditedFile> = self.files.values().collect();
-        located_rules(&files).into_iter().map(|(rule, location)| (Arc::clone(rule), location)).collect()
     }
 
     /// Returns the names of the open files.

@@ -25,7 +25,9 @@ use crate::cluster_report::ReportApi;
 use crate::{ObjectRow, Paint, Report};
 
 pub use diff::{DiffRenderer, hunks, masked_secret, object_difference};
-pub use json::{DOCUMENT_VERSION, diagnostic_value, location_values, object_row_value, pattern_value, totals_value};
+pub use json::{
+    DOCUMENT_VERSION, diagnostic_value, location_values, object_row_value, pattern_value, totals_value,
+};
 pub use snippet::{DiagnosticCounts, line_window, snippet};
 pub use tree::trace_tree;
 pub use yaml::yaml_text;

@@ -64,12 +64,10 @@ impl FieldSchema {
             Step::Index(_) => self.name.clone(),
         };
         let place = match (&self.place, step) {
-            (SchemaPlace::Kubernetes(here), Step::Key(key)) => {
-                SchemaPlace::Kubernetes(match here.shape() {
-                    StructuredShape::Map(value, _) => value,
-                    _ => here.field(key)?,
-                })
-            }
+            (SchemaPlace::Kubernetes(here), Step::Key(key)) => SchemaPlace::Kubernetes(match here.shape() {
+                StructuredShape::Map(value, _) => value,
+                _ => here.field(key)?,
+            }),
             (SchemaPlace::Kubernetes(here), Step::Index(_)) => SchemaPlace::Kubernetes(match here.shape() {
                 StructuredShape::AtomicList(item)
                 | StructuredShape::Set(item)
@@ -78,10 +76,11 @@ impl FieldSchema {
             }),
             (SchemaPlace::Json(root, here), step) => {
                 let next = alternatives(root, here).into_iter().find_map(|here| match step {
-                    Step::Key(key) => here
-                        .get("properties")
-                        .and_then(|properties| properties.get(key))
-                        .or_else(|| here.get("additionalProperties").filter(|more| more.as_object().is_some())),
+                    Step::Key(key) => {
+                        here.get("properties").and_then(|properties| properties.get(key)).or_else(|| {
+                            here.get("additionalProperties").filter(|more| more.as_object().is_some())
+                        })
+                    }
                     Step::Index(_) => here.get("items"),
                 });
                 SchemaPlace::Json(root, next?)
@@ -123,7 +122,9 @@ impl FieldSchema {
                 for here in alternatives(root, here) {
                     let listed = here.get("enum").and_then(Value::as_array).unwrap_or_default();
                     let all = listed.iter().chain(here.get("const"));
-                    values.extend(all.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+                    values.extend(
+                        all.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                    );
                     if here.str_at(&["type"]) == "boolean" {
                         values.extend(["true".to_owned(), "false".to_owned()]);
                     }
@@ -154,9 +155,9 @@ impl FieldSchema {
                 StructuredShape::Number => "integer",
                 StructuredShape::Boolean => "boolean",
                 StructuredShape::Plain | StructuredShape::Anything => "any",
-                StructuredShape::AtomicList(_)
-                | StructuredShape::Set(_)
-                | StructuredShape::KeyedList(..) => "list",
+                StructuredShape::AtomicList(_) | StructuredShape::Set(_) | StructuredShape::KeyedList(..) => {
+                    "list"
+                }
                 StructuredShape::Map(..) => "map",
                 StructuredShape::Structure(_) => "object",
             },
@@ -237,7 +238,10 @@ mod tests {
     fn kinds_without_a_definition_have_the_fields_of_the_table() {
         let names = field(("openchoreo.dev/v1alpha1", "Trait"), "spec.patches.0.operations.0").fields();
         assert_eq!(names, ["op", "path", "value"]);
-        assert_eq!(field(("kubepattern.it/v1", "Pattern"), "spec.topology").values(), ["SINGLE", "LEADER_FOLLOWER"]);
+        assert_eq!(
+            field(("kubepattern.it/v1", "Pattern"), "spec.topology").values(),
+            ["SINGLE", "LEADER_FOLLOWER"]
+        );
     }
 
     #[test]
@@ -251,7 +255,8 @@ mod tests {
         for section in crate::fields::SECTIONS.iter() {
             assert!(section.kinds.iter().all(|kind| schema_of(kind).is_some()), "{:?}", section.kinds);
         }
-        let count = |kind: &str| schema_of(kind).expect("a schema").to_string().matches("description").count();
+        let count =
+            |kind: &str| schema_of(kind).expect("a schema").to_string().matches("description").count();
         assert!(count("ClusterPolicy") > 40, "{}", count("ClusterPolicy"));
     }
 }

@@ -183,8 +183,9 @@ impl ProjectFile {
     /// When the project file cannot be read, or has a mistake.
     fn around(root: &Path) -> Result<(PathBuf, Self), CommandFailure> {
         let enter = |folder: &Path| {
-            std::env::set_current_dir(folder)
-                .map_err(|error| CommandFailure::usage(format!("cannot open `{}`: {error}", folder.display())))
+            std::env::set_current_dir(folder).map_err(|error| {
+                CommandFailure::usage(format!("cannot open `{}`: {error}", folder.display()))
+            })
         };
         enter(root)?;
         let Some(path) = Self::find_file() else { return Ok((root.to_owned(), Self::default())) };

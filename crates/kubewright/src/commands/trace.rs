@@ -318,7 +318,8 @@ impl RuleTraceWriter {
     }
 
     fn item(&mut self, item: &Value) -> io::Result<()> {
-        let start = if std::mem::take(&mut self.is_first) { "{\"version\": 1, \"traces\": [\n" } else { ",\n" };
+        let start =
+            if std::mem::take(&mut self.is_first) { "{\"version\": 1, \"traces\": [\n" } else { ",\n" };
         write!(self.out, "{start}{}", json::to_shown_pretty(item))
     }
 

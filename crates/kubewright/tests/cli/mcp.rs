@@ -102,7 +102,8 @@ fn tools_are_listed_with_schemas_of_their_arguments() {
     for tool in tools {
         assert_eq!(tool.str_at(&["inputSchema", "type"]), "object");
         assert!(!tool.str_at(&["description"]).is_empty());
-        let properties = tool.at(&["inputSchema", "properties"]).and_then(Value::as_object).expect("properties");
+        let properties =
+            tool.at(&["inputSchema", "properties"]).and_then(Value::as_object).expect("properties");
         let required = tool.at(&["inputSchema", "required"]).and_then(Value::as_array).unwrap_or_default();
         assert!(required.iter().all(|name| properties.contains_key(name.as_str().unwrap_or_default())));
         assert!(!properties.keys().any(|name| name.ends_with("Files")), "no files without a root");
@@ -170,9 +171,14 @@ fn files_are_read_below_the_root_folder_only() {
     let files = |id, path: &str| {
         let list = Value::array(vec![path.into()]);
         let arguments = Map::from([("ruleFiles", list)]);
-        request(id, "tools/call", Map::from([("name", "lint".into()), ("arguments", arguments.into())]).into())
+        request(
+            id,
+            "tools/call",
+            Map::from([("name", "lint".into()), ("arguments", arguments.into())]).into(),
+        )
     };
-    let answers = converse(&["--root", "rules"], &[files(1, "."), files(2, "../kyverno"), files(3, "/etc/hosts")]);
+    let answers =
+        converse(&["--root", "rules"], &[files(1, "."), files(2, "../kyverno"), files(3, "/etc/hosts")]);
     assert!(!result_text(&answers[0]).1);
     assert!(answers[1].str_at(&["error", "message"]).contains("below the root folder"));
     assert!(answers[2].str_at(&["error", "message"]).contains("below the root folder"));
@@ -182,8 +188,10 @@ fn files_are_read_below_the_root_folder_only() {
 
 #[test]
 fn a_long_result_is_truncated_and_says_so() {
-    let pods: Vec<String> = (0..400).map(|number| POD.replace("name: web", &format!("name: web-{number}"))).collect();
-    let answers = converse(&[], &[call(1, "apply", &[("rules", POLICY), ("resources", &pods.join("\n---\n"))])]);
+    let pods: Vec<String> =
+        (0..400).map(|number| POD.replace("name: web", &format!("name: web-{number}"))).collect();
+    let answers =
+        converse(&[], &[call(1, "apply", &[("rules", POLICY), ("resources", &pods.join("\n---\n"))])]);
     let (text, is_error) = result_text(&answers[0]);
     assert!(!is_error && text.len() < 66_000, "{}", text.len());
     assert!(text.contains("truncated: the first 65536 of "));

@@ -51,7 +51,10 @@ fn check_output(kind: &str, arguments: &str) {
     let printed = json::parse(&text).unwrap_or_else(|error| panic!("{arguments}: {error}: {text}"));
     let schema = published("outputs");
     let own = schema.at(&["$defs", kind]).expect("the kind of output");
-    assert!(matches_schema(&printed, own, &schema), "`kubewright {arguments}` does not match `{kind}`: {text}");
+    assert!(
+        matches_schema(&printed, own, &schema),
+        "`kubewright {arguments}` does not match `{kind}`: {text}"
+    );
     assert!(matches_schema(&printed, &schema, &schema), "`{kind}` is not listed");
     let without = text.replacen("\"version\"", "\"versoin\"", 1);
     let without = json::parse(&without).expect("JSON");

@@ -60,9 +60,15 @@ fn after_random_edits_the_state_is_that_of_a_fresh_open() {
         for name in ["rules/labels.yaml", "manifests/pod.yaml"] {
             assert_eq!(client.pull(name), fresh.pull(name), "round {round} of {name}:\n{text}");
         }
-        for method in ["textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full"] {
+        for method in
+            ["textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full"]
+        {
             let known = client.ask(method, "rules/labels.yaml", 0, 0);
-            assert_eq!(known, fresh.ask(method, "rules/labels.yaml", 0, 0), "{method} in round {round}:\n{text}");
+            assert_eq!(
+                known,
+                fresh.ask(method, "rules/labels.yaml", 0, 0),
+                "{method} in round {round}:\n{text}"
+            );
         }
         fresh.stop();
     }

@@ -37,8 +37,11 @@ fn neovim_shows_diagnostics_and_applies_an_action() {
         .stdin(Stdio::null())
         .output()
         .expect("Neovim");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    for wanted in ["outcome: line 5", "mistake: unknown field `anny`", "action: replace `anny` by `any`", "ok"] {
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    for wanted in
+        ["outcome: line 5", "mistake: unknown field `anny`", "action: replace `anny` by `any`", "ok"]
+    {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
 }

@@ -16,7 +16,8 @@ fn outlined(text: &str) -> Vec<String> {
 
 #[test]
 fn keys_items_and_scalars_have_their_paths() {
-    let text = "a:\n  b: 1 # one\n  c:\n  - x: 'it''s'\n    y: \"q\"\n  - z\nd: |\n  one\n  two\ne:\n- f: {g: 1}\n";
+    let text =
+        "a:\n  b: 1 # one\n  c:\n  - x: 'it''s'\n    y: \"q\"\n  - z\nd: |\n  one\n  two\ne:\n- f: {g: 1}\n";
     let want = [
         "0 .a = ",
         "1 .a.b = 1",

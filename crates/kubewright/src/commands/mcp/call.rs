@@ -117,14 +117,16 @@ impl ToolCaller {
         parameter: &ToolParameter,
         given: &Map,
     ) -> Result<Vec<String>, String> {
-        let Some(root) = self.root.as_ref().filter(|_| matches!(parameter.use_as, ParameterUse::File(_))) else {
+        let Some(root) = self.root.as_ref().filter(|_| matches!(parameter.use_as, ParameterUse::File(_)))
+        else {
             return Ok(Vec::new());
         };
         let Some(named) = given.get(&parameter.files_name()) else { return Ok(Vec::new()) };
         let named = named.as_array().ok_or_else(|| format!("`{}` is not a list", parameter.files_name()))?;
         let mut paths = Vec::new();
         for name in named {
-            let name = name.as_str().ok_or_else(|| format!("`{}` is a list of texts", parameter.files_name()))?;
+            let name =
+                name.as_str().ok_or_else(|| format!("`{}` is a list of texts", parameter.files_name()))?;
             let path = fs::canonicalize(root.join(name)).ok().filter(|path| path.starts_with(root));
             let path = path.ok_or_else(|| format!("there is no file `{name}` below the root folder"))?;
             let found = files::find_files(&[path.to_string_lossy().into_owned()]);
