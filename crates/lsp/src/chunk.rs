@@ -3,7 +3,6 @@
 //! Positions in it count from its own first line, so a chunk whose text is unchanged stays as it is when lines before it
 //! come and go.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use kubewright_dialects::{DocumentRole, document_role, is_exception_document, list_documents};
@@ -18,8 +17,6 @@ use crate::outline::Outline;
 pub(crate) struct FileChunk {
     /// Its text, with the name of the file.
     pub(crate) source: Arc<Source>,
-    /// Its bytes in the file.
-    pub(crate) range: Range<usize>,
     /// How many lines are before it in the file.
     pub(crate) lines_before: u32,
     /// The objects in it; those of a list each.
@@ -80,15 +77,7 @@ impl FileChunk {
             true => has_problems && is_meant_for(dialects, &outline, &source),
             false => parts.iter().any(is_rule),
         };
-        Self {
-            source,
-            range: chunk.range.clone(),
-            lines_before: chunk.line.saturating_sub(1),
-            parts,
-            outline,
-            is_claimed,
-            has_problems,
-        }
+        Self { source, lines_before: chunk.line.saturating_sub(1), parts, outline, is_claimed, has_problems }
     }
 
     /// Returns the kind of its first object, as far as its lines say it.

@@ -72,7 +72,7 @@ impl EditorWorkspace {
     /// Returns the place that the message of a diagnostic names besides its own.
     fn second_place(&self, diagnostic: &Diagnostic) -> Option<Vec<DiagnosticRelatedInformation>> {
         // Few messages name a place, and a project may have many files.
-        diagnostic.message.contains(".yaml:").then_some(())?;
+        [".yaml:", ".yml:", ".json:"].iter().any(|end| diagnostic.message.contains(end)).then_some(())?;
         let (name, position) = named_place(&diagnostic.message, &self.files.keys().collect::<Vec<_>>())?;
         let file = self.files.get(name)?;
         let range = self.unit.range(&file.source, position, 1);

@@ -99,7 +99,7 @@ impl EditedFile {
 impl FileChunk {
     /// Returns this chunk at its place in another text of the file.
     fn moved_to(self, piece: &StreamChunk) -> Self {
-        Self { range: piece.range.clone(), lines_before: piece.line.saturating_sub(1), ..self }
+        Self { lines_before: piece.line.saturating_sub(1), ..self }
     }
 
     /// Returns a position of this chunk in its file.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use kubewright_value::Source;
@@ -24,6 +25,9 @@ const QUIET_TIME: Duration = Duration::from_millis(120);
 
 /// Where an editor says that it can tell of changed files.
 const WATCHING: &str = "/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration";
+
+/// The maximum number of messages that wait.
+const MAX_QUEUED_MESSAGES: usize = 1_000;
 
 /// The maximum number of test files that run without being asked for.
 const MAX_RUN_TEST_FILES: usize = 100;
@@ -122,12 +126,13 @@ impl EditorServer {
         if self.can_watch {
             connection.sender.send(watch_request().into())?;
         }
+        let incoming = queued(connection);
         let mut is_ending = false;
         loop {
-            while let Ok(message) = connection.receiver.try_recv() {
+            while let Ok(message) = incoming.try_recv() {
                 self.take(message, connection)?;
             }
-            let Some(message) = self.next_message(connection)? else { return Ok(()) };
+            let Some(message) = self.next_message(connection, &incoming)? else { return Ok(()) };
             match message {
                 Message::Request(request) if request.method == "shutdown" => {
                     is_ending = true;
@@ -147,7 +152,11 @@ impl EditorServer {
     }
 
     /// Returns the next message; while there is none, diagnostics are sent.
-    fn next_message(&mut self, connection: &Connection) -> Result<Option<Message>, EditorServerError> {
+    fn next_message(
+        &mut self,
+        connection: &Connection,
+        incoming: &Receiver<Message>,
+    ) -> Result<Option<Message>, EditorServerError> {
         loop {
             if let Some(message) = self.waiting.pop_front() {
                 return Ok(Some(message));
@@ -158,20 +167,20 @@ impl EditorServer {
                 self.publish(&name, connection)?;
             }
             let received = match (self.stale.is_empty(), self.is_pushing) {
-                (false, true) => match connection.receiver.recv_timeout(QUIET_TIME) {
+                (false, true) => match incoming.recv_timeout(QUIET_TIME) {
                     Ok(message) => Some(message),
-                    Err(error) if error.is_timeout() => continue,
+                    Err(RecvTimeoutError::Timeout) => continue,
                     Err(_) => None,
                 },
-                _ if self.has_saved => match connection.receiver.recv_timeout(QUIET_TIME) {
+                _ if self.has_saved => match incoming.recv_timeout(QUIET_TIME) {
                     Ok(message) => Some(message),
-                    Err(error) if error.is_timeout() => {
+                    Err(RecvTimeoutError::Timeout) => {
                         self.run_tests();
                         continue;
                     }
                     Err(_) => None,
                 },
-                _ => connection.receiver.recv().ok(),
+                _ => incoming.recv().ok(),
             };
             let Some(message) = received else { return Ok(None) };
             self.take(message, connection)?;
@@ -369,6 +378,20 @@ impl EditorServer {
         connection.sender.send(notification.into())?;
         Ok(())
     }
+}
+
+/// Returns the messages of a connection, which by itself holds only one: a request is to be seen before it is cancelled.
+fn queued(connection: &Connection) -> Receiver<Message> {
+    let (sender, receiver) = mpsc::sync_channel(MAX_QUEUED_MESSAGES);
+    let arriving = connection.receiver.clone();
+    std::thread::spawn(move || {
+        while let Ok(message) = arriving.recv() {
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// Returns the request that asks the editor to tell when files change that are not open.

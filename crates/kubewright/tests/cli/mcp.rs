@@ -28,7 +28,7 @@ fn converse(arguments: &[&str], messages: &[String]) -> Vec<Value> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
         .arg("mcp")
         .args(arguments)
-        .current_dir(folder(""))
+        .current_dir(folder("fixtures"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -122,17 +122,19 @@ fn every_tool_answers_with_the_output_of_its_command() {
             call(4, "explain", &[("name", "KW-Y001")]),
             call(5, "convert", &[("rules", POLICY), ("to", "auto")]),
             call(6, "graph", &[("resources", POD), ("format", "json")]),
+            call(7, "graph", &[("resources", POD)]),
         ],
     );
     let results: Vec<(String, bool)> = answers.iter().map(result_text).collect();
     assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
     for (at, wanted) in [
         (0, "\"diagnostics\": []"),
-        (1, "\"status\": \"fail\""),
+        (1, "\"status\":\"fail\""),
         (2, "\"traces\""),
         (3, "# KW-Y001"),
         (4, "kind: ValidatingPolicy"),
         (5, "\"nodes\""),
+        (6, "Pod"),
     ] {
         assert!(results[at].0.contains(wanted), "{wanted}: {}", results[at].0);
     }

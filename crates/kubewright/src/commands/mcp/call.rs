@@ -91,6 +91,7 @@ impl ToolCaller {
                     call.memory.insert(&path, Source::new(&path, text));
                     vec![path]
                 }
+                (_, None) if !parameter.fallback.is_empty() => vec![parameter.fallback.to_owned()],
                 (_, None) => paths,
             };
             if values.is_empty() && parameter.is_required {

@@ -26,6 +26,8 @@ pub(super) struct ToolParameter {
     pub(super) use_as: ParameterUse,
     /// The values it may have; empty for any.
     pub(super) values: &'static [&'static str],
+    /// The value where none is given; empty for none.
+    pub(super) fallback: &'static str,
 }
 
 /// What a parameter becomes on the command line.
@@ -43,6 +45,7 @@ const RULES: ToolParameter = ToolParameter {
     is_required: true,
     use_as: ParameterUse::File(""),
     values: &[],
+    fallback: "",
 };
 
 const RESOURCES: ToolParameter = ToolParameter {
@@ -51,6 +54,7 @@ const RESOURCES: ToolParameter = ToolParameter {
     is_required: true,
     use_as: ParameterUse::File("-r"),
     values: &[],
+    fallback: "",
 };
 
 const EXCEPTIONS: ToolParameter = ToolParameter {
@@ -59,6 +63,7 @@ const EXCEPTIONS: ToolParameter = ToolParameter {
     is_required: false,
     use_as: ParameterUse::File("--exceptions"),
     values: &[],
+    fallback: "",
 };
 
 const WORLD: ToolParameter = ToolParameter {
@@ -67,6 +72,7 @@ const WORLD: ToolParameter = ToolParameter {
     is_required: false,
     use_as: ParameterUse::File("--world"),
     values: &[],
+    fallback: "",
 };
 
 const OPERATION: ToolParameter = ToolParameter {
@@ -75,6 +81,7 @@ const OPERATION: ToolParameter = ToolParameter {
     is_required: false,
     use_as: ParameterUse::Word("--operation"),
     values: &["CREATE", "UPDATE", "DELETE", "CONNECT"],
+    fallback: "",
 };
 
 const NAMESPACE: ToolParameter = ToolParameter {
@@ -83,6 +90,7 @@ const NAMESPACE: ToolParameter = ToolParameter {
     is_required: false,
     use_as: ParameterUse::Word("--namespace"),
     values: &[],
+    fallback: "",
 };
 
 const RULE: ToolParameter = ToolParameter {
@@ -91,6 +99,7 @@ const RULE: ToolParameter = ToolParameter {
     is_required: false,
     use_as: ParameterUse::Word("--rule"),
     values: &[],
+    fallback: "",
 };
 
 /// All tools, in the order in which they are listed.
@@ -123,6 +132,7 @@ pub(super) const TOOLS: &[McpTool] = &[
             is_required: true,
             use_as: ParameterUse::Word(""),
             values: &[],
+            fallback: "",
         }],
     },
     McpTool {
@@ -144,6 +154,7 @@ pub(super) const TOOLS: &[McpTool] = &[
                     "imagevalidatingpolicy",
                     "vap",
                 ],
+                fallback: "",
             },
         ],
     },
@@ -159,6 +170,7 @@ pub(super) const TOOLS: &[McpTool] = &[
                 is_required: false,
                 use_as: ParameterUse::Word("-o"),
                 values: &["tree", "mermaid", "dot", "json"],
+                fallback: "tree",
             },
         ],
     },
