@@ -130,7 +130,7 @@ impl EditorWorkspace {
         let kinds = || BUILT_IN_KINDS.iter().flat_map(|(.., kinds)| kinds.iter().copied());
         match key {
             Some("kinds") => return values(kinds().map(str::to_owned).collect()),
-            Some("resources") if path.iter().any(|step| *step == Step::from("resourceRules")) => {
+            Some("resources") if path.contains(&Step::from("resourceRules")) => {
                 return values(kinds().map(resource_name).collect());
             }
             Some("operator") if api_version(chunk).starts_with("kyverno.io/") => {

@@ -32,9 +32,6 @@ pub trait EditorHost {
 
     /// Returns an example of a function, and its result; `language` is `cel`, `jmespath` or `gotemplate`.
     fn function_example(&self, language: &str, name: &str) -> Option<(String, String)>;
-
-    /// Returns the page of a diagnostic code, as Markdown.
-    fn page(&self, code: &str) -> Option<&'static str>;
 }
 
 /// What a project says, with paths from the working directory.

@@ -328,8 +328,8 @@ fn in_chunk(file: &EditedFile, chunk: &FileChunk, diagnostic: Diagnostic) -> Dia
 
 /// Returns a diagnostic about one of `files` with the position in the file.
 fn in_file(files: &[&EditedFile], diagnostic: Diagnostic) -> Diagnostic {
-    let own = files.iter().filter(|file| file.name() == diagnostic.location.source.name);
-    let found = own.filter_map(|file| Some((file, chunk_of(file, &diagnostic.location)?))).next();
+    let mut own = files.iter().filter(|file| file.name() == diagnostic.location.source.name);
+    let found = own.find_map(|file| Some((file, chunk_of(file, &diagnostic.location)?)));
     match found {
         Some((file, chunk)) => in_chunk(file, chunk, diagnostic),
         None => diagnostic,

@@ -140,8 +140,9 @@ impl FieldSchema {
         match &self.place {
             SchemaPlace::Kubernetes(_) => "",
             SchemaPlace::Json(root, here) => {
-                let found = alternatives(root, here).into_iter().map(|here| here.str_at(&["description"]));
-                found.filter(|text| !text.is_empty()).next().unwrap_or_default()
+                let mut found =
+                    alternatives(root, here).into_iter().map(|here| here.str_at(&["description"]));
+                found.find(|text| !text.is_empty()).unwrap_or_default()
             }
         }
     }
@@ -162,8 +163,8 @@ impl FieldSchema {
                 StructuredShape::Structure(_) => "object",
             },
             SchemaPlace::Json(root, here) => {
-                let types = alternatives(root, here).into_iter().map(|here| here.str_at(&["type"]));
-                match types.filter(|name| !name.is_empty()).next() {
+                let mut types = alternatives(root, here).into_iter().map(|here| here.str_at(&["type"]));
+                match types.find(|name| !name.is_empty()) {
                     Some("array") => "list",
                     Some(name) => name,
                     None => "any",

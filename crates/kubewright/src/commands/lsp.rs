@@ -14,7 +14,6 @@ use kubewright_value::Document;
 use super::fix::ObjectFixer;
 use super::test::{check_test_document, run_coverage, scaffold};
 use crate::arguments::{CliCommand, CommandLine, LspArguments, RuleOptions, SuppressionArguments};
-use crate::codes::all_codes;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::fixtures::{FileWorld, FixtureValues, OldObjects};
 use crate::output::{Columns, capture_output};
@@ -169,10 +168,6 @@ impl EditorHost for ProjectHost {
 
     fn function_example(&self, language: &str, name: &str) -> Option<(String, String)> {
         super::function_example(language, name)
-    }
-
-    fn page(&self, code: &str) -> Option<&'static str> {
-        all_codes().into_iter().find(|known| known.id == code).map(|known| known.page)
     }
 }
 
