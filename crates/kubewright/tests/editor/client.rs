@@ -21,6 +21,8 @@ pub(crate) struct EditorClient {
     pub(crate) published: BTreeMap<String, Value>,
     /// What the server said that it can do.
     pub(crate) capabilities: Value,
+    /// Answers that were not waited for yet.
+    answers: BTreeMap<i64, Value>,
 }
 
 /// Which capabilities the client announces.
@@ -62,6 +64,7 @@ impl EditorClient {
             versions: BTreeMap::new(),
             published: BTreeMap::new(),
             capabilities: Value::Null,
+            answers: BTreeMap::new(),
         };
         client.initialize(options);
         client
@@ -173,10 +176,10 @@ impl EditorClient {
     /// Waits for the answer to a request.
     pub(crate) fn answer_to(&mut self, id: i64) -> Value {
         loop {
-            let message = self.read();
-            if message.get("method").is_none() && message.get("id") == Some(&id.into()) {
-                return message;
+            if let Some(answer) = self.answers.remove(&id) {
+                return answer;
             }
+            let message = self.read();
             self.note(&message);
         }
     }
@@ -194,6 +197,11 @@ impl EditorClient {
     }
 
     fn note(&mut self, message: &Value) {
+        if let Some(id) =
+            message.get("id").and_then(Value::as_i64).filter(|_| message.get("method").is_none())
+        {
+            self.answers.insert(id, message.clone());
+        }
         if message.str_at(&["method"]) == "textDocument/publishDiagnostics" {
             let uri = message.str_at(&["params", "uri"]).to_owned();
             let found = message.at(&["params", "diagnostics"]).cloned().unwrap_or_default();
