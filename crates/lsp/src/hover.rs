@@ -237,7 +237,7 @@ mod tests {
     fn the_word_around_a_byte_is_found() {
         let word = |offset| word_at("size(object.ä) > 1", offset);
         assert_eq!(
-            [word(0), word(2), word(4), word(7), word(13), word(16)],
+            [word(0), word(2), word(4), word(7), word(12), word(16)],
             ["size", "size", "size", "object", "ä", ""]
         );
     }
