@@ -253,6 +253,8 @@ const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
     ("kubewright/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
     ("kubewright/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
     ("kubewright/src/commands/fix/misspelt.rs", "a word is corrected only where the message quotes it"),
+    ("engine/src/diagnostic.rs", "a word is corrected only where the message quotes it"),
+    ("lsp/src/diagnostics.rs", "a place that a message names is shown beside it"),
     ("snippet.rs", "a message that names its file is not followed by the name again"),
     ("convert/src/checks.rs", "the message that a policy writes, not one of ours"),
 ];

@@ -23,7 +23,7 @@ const REVISIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const MAX_MESSAGE_BYTES: u64 = 16 << 20;
 
 /// What a program is told about the server.
-const INSTRUCTIONS: &str = "Evaluates Kubernetes rules (Kyverno, KubeMod, ValidatingAdmissionPolicy, traits, patterns) on manifests \
+const INSTRUCTIONS: &str = "Evaluates rules about Kubernetes objects (policies of several languages, traits, patterns) on manifests \
 without a cluster. Send YAML texts; several documents are separated by `---`. `lint` checks rules, `apply` judges objects, `trace` says why, \
 `explain` describes a diagnostic code, `convert` writes ClusterPolicies as policies in CEL, `graph` draws objects and their relationships.";
 

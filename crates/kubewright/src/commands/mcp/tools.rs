@@ -41,7 +41,7 @@ pub(super) enum ParameterUse {
 
 const RULES: ToolParameter = ToolParameter {
     name: "rules",
-    description: "Rules as YAML: ClusterPolicy, ValidatingAdmissionPolicy, ModRule, Trait, Pattern and so on",
+    description: "Rules as YAML: ClusterPolicy, ValidatingAdmissionPolicy, Trait, Pattern and so on",
     is_required: true,
     use_as: ParameterUse::File(""),
     values: &[],
