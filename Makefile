@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -230,6 +230,13 @@ TARGET_FOLDER = $(shell cargo metadata --locked --format-version 1 --no-deps | s
 browser:
 	@if [ -n "$(CHROMIUM)" ] && command -v npm > /dev/null; then $(MAKE) --no-print-directory test-browser; \
 	else echo "SKIPPED: no Chromium or no npm, so the pages were not tested in a browser (make test-browser)"; fi
+
+# The extension of VS Code (`editors/vscode/kubewright.vsix`), checked, and the server in a headless Neovim if there is one.
+editors:
+	@if ! command -v npm > /dev/null; then echo "SKIPPED: npm is needed for the extension of VS Code"; else \
+		cd editors/vscode && mkdir -p schemas && cp ../../docs/kubewright-test.schema.json ../../docs/kubewright.schema.json schemas/ && \
+		cp ../../LICENSE LICENSE && npm ci --no-audit --no-fund && npm run compile && npm run bundle && npm test && npm run package; fi
+	cargo test --locked -p kubewright --test lsp -- neovim
 
 test-browser:
 	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \

@@ -1,10 +1,12 @@
 //! Bindings of the API server's own policies: which policy each is for, and what is wrong with them. Those of policies that
 //! judge and of policies that change differ in a field or two.
 
+use std::sync::Arc;
+
 use kubewright_cel_rules::ParamWords;
 use kubewright_cel_rules::source::ParamRef;
 use kubewright_dialect_kit::fields::Located;
-use kubewright_engine::{Diagnostic, Rule, nearest_word};
+use kubewright_engine::{Diagnostic, RuleId, nearest_word};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Text};
 
@@ -43,7 +45,7 @@ pub(crate) struct BoundPolicyKind {
 
 impl BoundPolicyKind {
     /// Returns the diagnostics of the bindings among `auxiliaries` for `rules`.
-    pub(crate) fn check(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
+    pub(crate) fn check(&self, auxiliaries: &[Document], rules: &[Arc<RuleId>]) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         for document in auxiliaries.iter().filter(|document| self.is_binding(document)) {
             let (binding, wrong) = (self.read)(document);
@@ -95,14 +97,14 @@ impl BoundPolicyKind {
         &self,
         name: &Located<Text>,
         document: &Document,
-        rules: &[Rule],
+        rules: &[Arc<RuleId>],
     ) -> Option<Diagnostic> {
-        let own = || rules.iter().filter(|rule| rule.id.dialect == self.dialect);
-        if own().any(|rule| rule.id.policy == name.value) {
+        let own = || rules.iter().filter(|rule| rule.dialect == self.dialect);
+        if own().any(|rule| rule.policy == name.value) {
             return None;
         }
         let message = format!("there is no policy `{}` for the binding", name.value);
-        let help = match nearest_word(&name.value, own().map(|rule| rule.id.policy.as_str())) {
+        let help = match nearest_word(&name.value, own().map(|rule| rule.policy.as_str())) {
             Some(near) => did_you_mean(near),
             None => format!("load the {} beside it", self.policy),
         };

@@ -3,8 +3,10 @@
 mod compile;
 mod source;
 
+use std::sync::Arc;
+
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule};
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
 use kubewright_value::Document;
 
 use crate::bindings::BoundPolicyKind;
@@ -59,7 +61,7 @@ impl Dialect for MutatingAdmissionPolicies {
         compile::compile_mutating_admission_policy(&self.environments, document, auxiliaries)
     }
 
-    fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
+    fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Arc<RuleId>]) -> Vec<Diagnostic> {
         BOUND_KIND.check(auxiliaries, rules)
     }
 

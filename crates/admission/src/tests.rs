@@ -78,7 +78,8 @@ pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledP
             loaded.rules.extend(compiled.rules);
             loaded.diagnostics.extend(compiled.diagnostics);
         }
-        loaded.diagnostics.extend(dialect.check_auxiliaries(&bindings, &loaded.rules));
+        let ids: Vec<_> = loaded.rules.iter().map(|rule| std::sync::Arc::clone(&rule.id)).collect();
+        loaded.diagnostics.extend(dialect.check_auxiliaries(&bindings, &ids));
     }
     loaded
 }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kubewright_dialect_kit::bounded;
-use kubewright_engine::{Code, Diagnostic, Dialect, Rule, SetProgram, reading_codes};
+use kubewright_engine::{Code, Diagnostic, Dialect, Rule, RuleAction, RuleId, SetProgram, reading_codes};
 use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Location, Text, Value};
 
 use crate::{DialectOptions, all_dialects, typos};
 
@@ -63,10 +64,63 @@ pub fn load_documents_within(
     }
     for (position, dialect) in dialects.iter().enumerate() {
         let Some(auxiliaries) = auxiliaries.get(&position) else { continue };
-        loaded.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &loaded.rules));
+        let ids: Vec<Arc<RuleId>> = loaded.rules.iter().map(|rule| Arc::clone(&rule.id)).collect();
+        loaded.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &ids));
     }
-    report_duplicates(&mut loaded);
+    let rules = loaded.rules.iter().map(|rule| (&*rule.id, rule.action, &rule.location));
+    loaded.diagnostics.extend(duplicate_rules(rules));
     loaded
+}
+
+/// What a document is to the rule languages, each named by its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentRole {
+    /// It has rules of this language.
+    Rule(usize),
+    /// It changes how rules of this language work.
+    Auxiliary(usize),
+    /// It was probably meant to be one of these.
+    Attempt,
+    /// It is something else.
+    Other,
+}
+
+/// Returns what `document` is to `dialects`.
+#[must_use]
+pub fn document_role(dialects: &[Box<dyn Dialect>], document: &Document) -> DocumentRole {
+    if let Some(position) = dialects.iter().position(|dialect| dialect.is_auxiliary(document)) {
+        return DocumentRole::Auxiliary(position);
+    }
+    match dialects.iter().position(|dialect| dialect.claims(document)) {
+        Some(position) => DocumentRole::Rule(position),
+        None if dialects.iter().any(|dialect| dialect.looks_like(document)) => DocumentRole::Attempt,
+        None => DocumentRole::Other,
+    }
+}
+
+/// Compiles one document, which is no list, beside `auxiliaries` of its language. What can only be said of all documents
+/// together is left out: [`Dialect::check_auxiliaries`] and [`duplicate_rules`] say it.
+#[must_use]
+pub fn compile_document(
+    dialects: &[Box<dyn Dialect>],
+    document: &Document,
+    auxiliaries: &[Document],
+) -> LoadedRules {
+    let mut loaded = LoadedRules::default();
+    let mut budget = CompileBudget::new(CompileLimits::default());
+    let position = dialects.iter().position(|dialect| dialect.claims(document)).unwrap_or_default();
+    let auxiliaries = Auxiliaries::from([(position, auxiliaries.to_vec())]);
+    compile_one(dialects, document, &auxiliaries, &mut budget, &mut loaded);
+    loaded
+}
+
+/// Lets rules that run one after the other do so in the order in which their policies are given.
+pub fn run_in_given_order<'r>(rules: impl Iterator<Item = &'r mut Rule>) {
+    let mut policies: HashMap<Text, u32> = HashMap::new();
+    for rule in rules.filter(|rule| rule.matches_current) {
+        let next = u32::try_from(policies.len()).unwrap_or(u32::MAX);
+        rule.precedence = *policies.entry(rule.id.policy.clone()).or_insert(next);
+    }
 }
 
 /// Auxiliary documents, by the position of their dialect.
@@ -145,19 +199,19 @@ fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }
 
-fn report_duplicates(loaded: &mut LoadedRules) {
-    let (mut known, mut count) = (HashMap::new(), 0);
-    for rule in &loaded.rules {
-        if let Some(earlier) = known.insert((rule.id.to_string(), rule.action), &rule.location) {
-            count += 1;
-            if count > bounded::MAX_DIAGNOSTICS {
-                continue;
-            }
-            let message = format!("`{}` was already defined at {earlier}, and this one replaces it", rule.id);
-            loaded.diagnostics.push(
-                Diagnostic::new(&DUPLICATE_RULE, message, rule.location.clone())
-                    .help("give one of the two another name"),
-            );
+/// Returns a warning for every rule that replaces an earlier one of its name.
+pub fn duplicate_rules<'r>(
+    rules: impl Iterator<Item = (&'r RuleId, RuleAction, &'r Location)>,
+) -> Vec<Diagnostic> {
+    let (mut known, mut diagnostics) = (HashMap::new(), Vec::new());
+    for (id, action, location) in rules {
+        let Some(earlier) = known.insert((id, action), location) else { continue };
+        if diagnostics.len() >= bounded::MAX_DIAGNOSTICS {
+            continue;
         }
+        let message = format!("`{id}` was already defined at {earlier}, and this one replaces it");
+        let diagnostic = Diagnostic::new(&DUPLICATE_RULE, message, location.clone());
+        diagnostics.push(diagnostic.help("give one of the two another name"));
     }
+    diagnostics
 }

@@ -5,12 +5,19 @@ use kubewright_value::display::escape_json;
 use kubewright_value::json;
 use std::fmt::Write as _;
 
+/// The version of the document. It changes when a key changes its meaning or goes, not when one is added.
+const PICTURE_VERSION: u64 = 1;
+
 /// Writes `picture` as one JSON object with `nodes` and `edges`, one to a line.
 /// `from` and `to` of an edge are ids of nodes.
 #[must_use]
 pub fn render_json(picture: &Picture) -> String {
     let mut out = String::with_capacity(256 + picture.nodes.len() * 120 + picture.lines.len() * 120);
-    let _ = write!(out, "{{\n\"title\": {},\n\"nodes\": [", json_string(&picture.title));
+    let _ = write!(
+        out,
+        "{{\n\"version\": {PICTURE_VERSION},\n\"title\": {},\n\"nodes\": [",
+        json_string(&picture.title)
+    );
     for (place, node) in picture.nodes.iter().enumerate() {
         out.push_str(if place == 0 { "\n  " } else { ",\n  " });
         let (id, kind) = (json_string(&node.id), json_string(&node.kind));

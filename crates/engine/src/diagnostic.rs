@@ -139,6 +139,16 @@ impl Diagnostic {
         self
     }
 
+    /// Returns the word at its place and the right one, where the remedy is another word.
+    #[must_use]
+    pub fn correction(&self) -> Option<(String, String)> {
+        let right = self.help.strip_prefix("did you mean `")?.strip_suffix("`?")?;
+        let word = self.location.text()?;
+        // The place is that of the word which the message quotes.
+        let is_plain = !word.contains(char::is_whitespace) && self.message.contains(&format!("`{word}`"));
+        (is_plain && word != right).then(|| (word, right.to_owned()))
+    }
+
     /// Returns how bad it is.
     #[must_use]
     pub fn severity(&self) -> DiagnosticLevel {

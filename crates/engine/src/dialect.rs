@@ -1,8 +1,12 @@
 //! The seam between the engine and a rule language.
 
+use std::sync::Arc;
+
 use kubewright_value::{Document, Value};
 
-use crate::{BackgroundProgram, ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
+use crate::{
+    BackgroundProgram, ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, RuleId, WebhookPlan,
+};
 
 /// One rule language.
 pub trait Dialect: Send + Sync {
@@ -26,8 +30,8 @@ pub trait Dialect: Send + Sync {
     /// `auxiliaries` were loaded with it; some may belong to other documents.
     fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy;
 
-    /// Returns the mistakes in `auxiliaries`, which were loaded with `rules`.
-    fn check_auxiliaries(&self, _auxiliaries: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+    /// Returns the mistakes in `auxiliaries`, which were loaded with rules of these names.
+    fn check_auxiliaries(&self, _auxiliaries: &[Document], _rules: &[Arc<RuleId>]) -> Vec<Diagnostic> {
         Vec::new()
     }
 

@@ -5,6 +5,7 @@ mod checked;
 mod cluster;
 mod conversion;
 mod detect;
+mod editors;
 mod evaluate;
 mod fix;
 mod function;
@@ -43,6 +44,9 @@ pub(crate) use conversion::{
     ConversionArguments, ConversionFormat, ConvertArguments, ConvertTarget, GenerateArguments, GenerateTarget,
 };
 pub(crate) use detect::{CompatMode, DetectArguments, Threshold, parse_threshold};
+#[cfg(feature = "lsp")]
+pub(crate) use editors::LspArguments;
+pub(crate) use editors::{McpArguments, SchemaArguments};
 pub(crate) use evaluate::{EvalArguments, ExpressionLanguage, SignArguments};
 pub(crate) use fix::FixArguments;
 pub(crate) use function::FunctionArguments;
@@ -182,6 +186,13 @@ pub(crate) enum CliCommand {
     /// Open the page: try rules on objects and see why
     #[cfg(feature = "serve")]
     Ui(UiArguments),
+    /// Run the language server for editors
+    #[cfg(feature = "lsp")]
+    Lsp(LspArguments),
+    /// Run the server of the Model Context Protocol
+    Mcp(McpArguments),
+    /// Print the JSON schema of a kind of document
+    Schema(SchemaArguments),
     /// Sign manifests, for rules that check signatures
     Sign(SignArguments),
     /// Run the built-in examples

@@ -22,7 +22,10 @@ mod impact;
 mod init;
 mod install;
 mod lint;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod man;
+mod mcp;
 #[cfg(feature = "serve")]
 mod migrate;
 mod new;
@@ -32,6 +35,7 @@ mod render;
 mod rescue;
 #[cfg(feature = "serve")]
 mod scan;
+mod schema;
 #[cfg(feature = "serve")]
 mod serve;
 mod sign;
@@ -77,6 +81,17 @@ fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     run_complete(command, color)
 }
 
+/// Returns an example of a function of an expression language, and its result.
+#[cfg(feature = "lsp")]
+fn function_example(language: &str, name: &str) -> Option<(String, String)> {
+    #[cfg(feature = "serve")]
+    let example = ui::function_example(language, name);
+    // The examples are part of the page.
+    #[cfg(not(feature = "serve"))]
+    let example = (language == name).then(Default::default);
+    example
+}
+
 /// Runs a command that has all its arguments.
 fn run_complete(command: CliCommand, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     match command {
@@ -93,6 +108,10 @@ fn run_complete(command: CliCommand, color: ColorChoice) -> Result<ExitStatus, C
         CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
         #[cfg(feature = "serve")]
         CliCommand::Ui(arguments) => ui::run_ui(&arguments),
+        #[cfg(feature = "lsp")]
+        CliCommand::Lsp(arguments) => lsp::run_lsp(&arguments),
+        CliCommand::Mcp(arguments) => mcp::run_mcp(&arguments),
+        CliCommand::Schema(arguments) => schema::run_schema(&arguments),
         CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),
         CliCommand::Test(mut arguments) => {
             arguments.imply_coverage();

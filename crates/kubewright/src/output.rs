@@ -17,9 +17,7 @@ pub(crate) use kubewright_report::{
     visible,
 };
 
-#[cfg(feature = "serve")]
-pub(crate) use captured::capture_output;
-pub(crate) use captured::{capture_diagnostics, is_captured};
+pub(crate) use captured::{capture_diagnostics, capture_output, is_captured};
 pub(crate) use chosen::{ChosenFormat, NamedFormat, keep_apart, keep_inputs, standard_output};
 pub(crate) use color::{ColorChoice, print_stderr};
 pub(crate) use file::{refuse_input, refuse_link, write_file, write_named_by_object};

@@ -75,8 +75,14 @@ impl ProjectFile {
     }
 }
 
-#[cfg(feature = "serve")]
+#[cfg(any(feature = "serve", feature = "lsp"))]
 impl ProjectFile {
+    /// Returns the nearest project file from the working directory upwards, within the repository.
+    #[cfg(feature = "lsp")]
+    pub(crate) fn find_file() -> Option<PathBuf> {
+        find_project_file()
+    }
+
     /// Returns the project file in `folder`, if there is one.
     ///
     /// # Errors
@@ -166,6 +172,17 @@ fn read_fields(
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     files::ignore_files(folder, &ignored);
     Ok(project)
+}
+
+/// Returns what is wrong with the fields of a project file.
+#[cfg(feature = "lsp")]
+pub(crate) fn check_project_document(document: &Document) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    let path = PathBuf::from(&document.source.name);
+    if let Err(wrong) = read_fields(document, &path, &mut problems) {
+        problems.extend(wrong);
+    }
+    problems
 }
 
 fn read_severities(reader: &mut InputFieldReader<'_>) -> Vec<(String, Severity)> {

@@ -1,6 +1,6 @@
 //! Rules, from files to an engine's list.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -149,9 +149,11 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     }
     named.extend(diagnostics.iter().map(|diagnostic| diagnostic.location.source.name.clone()));
     let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
+    let mut rules = loaded.rules;
+    kubewright_dialects::run_in_given_order(rules.iter_mut());
     let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
     LoadedRuleFiles {
-        rules: in_file_order(loaded.rules),
+        rules,
         diagnostics,
         traits,
         patterns,
@@ -165,16 +167,6 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
 /// Returns whether a rule language reads `document`, alone or beside its rules.
 fn is_rule_document(dialects: &[Box<dyn Dialect>], document: &Document) -> bool {
     dialects.iter().any(|dialect| dialect.claims(document) || dialect.is_auxiliary(document))
-}
-
-/// Returns `rules`, of which those that run one after the other do so in the order of their policies in the files.
-fn in_file_order(mut rules: Vec<Rule>) -> Vec<Rule> {
-    let mut policies: HashMap<Text, u32> = HashMap::new();
-    for rule in rules.iter_mut().filter(|rule| rule.matches_current) {
-        let next = u32::try_from(policies.len()).unwrap_or(u32::MAX);
-        rule.precedence = *policies.entry(rule.id.policy.clone()).or_insert(next);
-    }
-    rules
 }
 
 /// Returns the exceptions among `documents`; lists are replaced by their items.

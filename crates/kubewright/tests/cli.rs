@@ -27,11 +27,15 @@ mod inputs;
 mod install;
 #[path = "cli/kyverno.rs"]
 mod kyverno;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[cfg(feature = "serve")]
 #[path = "cli/migrate.rs"]
 mod migrate;
 #[path = "cli/modrule.rs"]
 mod modrule;
+#[path = "cli/output_schemas.rs"]
+mod output_schemas;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/patterns.rs"]
@@ -45,8 +49,8 @@ mod scaffold;
 #[cfg(feature = "serve")]
 #[path = "cli/scan.rs"]
 mod scan;
-#[path = "cli/trace_schema.rs"]
-mod trace_schema;
+#[path = "cli/schemas.rs"]
+mod schemas;
 #[path = "cli/traits.rs"]
 mod traits;
 #[cfg(all(unix, feature = "serve"))]

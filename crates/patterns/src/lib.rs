@@ -40,7 +40,9 @@ pub use near::{LabelDifference, MissReason, NearMiss, NearMisses, near_misses};
 pub use pattern::{Level, Pattern, RelationshipList, Topology};
 pub use points::Points;
 
-use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule, SetProgram};
+use std::sync::Arc;
+
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, RuleId, SetProgram};
 use kubewright_graph::References;
 use kubewright_value::{Document, Text, Value};
 
@@ -163,7 +165,7 @@ impl Dialect for PatternDialect {
         CompiledPolicy { diagnostics, set_programs, ..CompiledPolicy::default() }
     }
 
-    fn check_auxiliaries(&self, auxiliaries: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+    fn check_auxiliaries(&self, auxiliaries: &[Document], _rules: &[Arc<RuleId>]) -> Vec<Diagnostic> {
         read_references(auxiliaries).1
     }
 

@@ -26,8 +26,8 @@ use crate::{ObjectRow, Paint, Report};
 
 pub use diff::{DiffRenderer, hunks, masked_secret, object_difference};
 pub use json::{
-    diagnostic_value, finding_row_value, findings_document, location_values, object_row_value, pattern_value,
-    totals_value,
+    DOCUMENT_VERSION, diagnostic_value, finding_row_value, findings_document, location_values,
+    object_row_value, pattern_value, totals_value,
 };
 pub use snippet::{DiagnosticCounts, line_window, snippet};
 pub use tree::trace_tree;

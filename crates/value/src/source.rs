@@ -61,6 +61,13 @@ impl Source {
         self.origins.as_ref()?.of_line(number)
     }
 
+    /// Returns the byte at which line `number`, counted from 1, starts.
+    #[must_use]
+    pub fn line_offset(&self, number: u32) -> Option<usize> {
+        let starts = self.lines.get_or_init(|| line_starts(&self.text));
+        starts.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+    }
+
     /// Returns line `number`, counted from 1, without its line break.
     #[must_use]
     pub fn line(&self, number: u32) -> Option<&str> {

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use kubewright_engine::{Diagnostic, Engine};
 use kubewright_files as files;
 use kubewright_report::FilePosition;
+use kubewright_report::render::DOCUMENT_VERSION;
 use kubewright_report::text::plural;
 use kubewright_value::{Document, Map, Value, json};
 
@@ -158,8 +159,11 @@ fn write_json(found: &[RuleSetDifference], objects: usize) -> Result<(), Command
     });
     let summary =
         Map::from([("objects", Value::from(objects as u64)), ("differing", Value::from(found.len() as u64))]);
-    let report =
-        Map::from([("differences", Value::array(objects_found.collect())), ("summary", summary.into())]);
+    let report = Map::from([
+        ("version", Value::from(DOCUMENT_VERSION)),
+        ("differences", Value::array(objects_found.collect())),
+        ("summary", summary.into()),
+    ]);
     let mut out = standard_output();
     writeln!(out, "{}", json::to_shown_string(&report.into()))?;
     out.flush()?;

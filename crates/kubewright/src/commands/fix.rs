@@ -23,7 +23,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Columns, Paint, ReportWriter, print_stderr, standard_output, visible};
 use crate::rule_inputs::{RuleInputs, print_diagnostics};
 use crate::suppressions::Suppressions;
-use object::ObjectFixer;
+pub(super) use object::ObjectFixer;
 
 /// The texts of files as they would be written.
 #[derive(Default)]

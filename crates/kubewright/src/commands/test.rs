@@ -109,6 +109,31 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
     })
 }
 
+/// Runs the cases and returns which rules and branches they exercise.
+///
+/// # Errors
+/// When no thread can be started.
+#[cfg(feature = "lsp")]
+pub(super) fn run_coverage(arguments: &TestArguments) -> Result<CoverageSummary, CommandFailure> {
+    let found = files::find_tests(&arguments.paths, None);
+    let options = rules::dialect_options(&arguments.options, None);
+    let dialects = kubewright_dialects::all_dialects(&options);
+    let shared = SharedTestInputs { library: FileCache::default(), dialects, options };
+    let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
+    let mut coverage = Coverage::default();
+    ran.into_iter().for_each(|part| coverage.merge(part.coverage));
+    Ok(coverage.summary())
+}
+
+/// Returns what is wrong with the fields of a test file.
+#[cfg(feature = "lsp")]
+pub(super) fn check_test_document(document: &Document) -> Vec<Diagnostic> {
+    match is_kyverno_test(document) {
+        true => Vec::new(),
+        false => file::read_test_file(document).err().unwrap_or_default(),
+    }
+}
+
 /// Keeps the results of the cases that `selector` selects.
 fn select_cases(
     files: &mut Vec<TestFileResult>,

@@ -346,7 +346,8 @@ impl RuleTraceWriter {
     }
 
     fn item(&mut self, item: &Value) -> io::Result<()> {
-        let start = if std::mem::take(&mut self.is_first) { "{\"traces\": [\n" } else { ",\n" };
+        let start =
+            if std::mem::take(&mut self.is_first) { "{\"version\": 1, \"traces\": [\n" } else { ",\n" };
         write!(self.out, "{start}{}", json::to_shown_pretty(item))
     }
 
@@ -357,7 +358,7 @@ impl RuleTraceWriter {
         }
         self.write_digest()?;
         if self.format == TraceFormat::Json {
-            writeln!(self.out, "{}]}}", if self.is_first { "{\"traces\": [" } else { "\n" })?;
+            writeln!(self.out, "{}]}}", if self.is_first { "{\"version\": 1, \"traces\": [" } else { "\n" })?;
         }
         self.out.flush()
     }

@@ -39,6 +39,13 @@ pub(super) use cluster::{ClusterPage, ClusterPageSettings};
 /// How long an answer about a cluster may take: all its objects may be listed for it.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Returns an example of a function of an expression language, and its result.
+#[cfg(feature = "lsp")]
+pub(super) fn function_example(language: &str, name: &str) -> Option<(String, String)> {
+    let examples = shipped::function_examples(language).into_iter();
+    examples.filter(|example| example.name == name).map(|example| (example.example, example.result)).next()
+}
+
 /// Runs the command.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub use findings::{finding_row_value, findings_document, pattern_value};
 pub(super) use findings::{finding_values, findings_summary, run_values};
 
 /// The version of the documents. It changes when a key changes its meaning or goes, not when one is added.
-pub(super) const DOCUMENT_VERSION: u64 = 1;
+pub const DOCUMENT_VERSION: u64 = 1;
 
 /// Renders reports as JSON.
 pub(super) struct JsonRenderer {

@@ -11,13 +11,18 @@ use kubewright_value::{Map, Text, Value, json};
 
 use super::LeaderReport;
 use crate::FilePosition;
-use crate::render::location_values;
+use crate::render::{DOCUMENT_VERSION, location_values};
 
 /// Returns the whole document as text.
 #[must_use]
 pub fn document_text(traces: Vec<Value>, patterns: Vec<Value>) -> String {
     json::to_shown_pretty(
-        &Map::from([("traces", Value::array(traces)), ("patterns", Value::array(patterns))]).into(),
+        &Map::from([
+            ("version", DOCUMENT_VERSION.into()),
+            ("traces", Value::array(traces)),
+            ("patterns", Value::array(patterns)),
+        ])
+        .into(),
     )
 }
 

@@ -109,8 +109,9 @@ impl<'d> RuleSetCompiler<'d> {
                 self.add(dialect.as_ref(), document, auxiliaries);
             }
         }
+        let ids: Vec<_> = self.rules.iter().map(|rule| Arc::clone(&rule.id)).collect();
         for (dialect, auxiliaries) in dialects {
-            self.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &self.rules));
+            self.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &ids));
         }
         if !self.pattern_documents.is_empty() {
             // Only references are read of them, whatever their language.

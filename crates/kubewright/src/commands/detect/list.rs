@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use kubewright_patterns::Pattern;
-use kubewright_report::render::pattern_value;
+use kubewright_report::render::{DOCUMENT_VERSION, pattern_value};
 use kubewright_report::text::plural;
 use kubewright_value::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn write_pattern_list(
         let mut out = output.writer()?;
         let document = || {
             let all: Vec<Value> = patterns.iter().map(|pattern| pattern_value(pattern).into()).collect();
-            Value::from(Map::from([("patterns", Value::array(all))]))
+            Value::from(Map::from([("version", DOCUMENT_VERSION.into()), ("patterns", Value::array(all))]))
         };
         match output.format.name() {
             "table" => {

@@ -24,7 +24,7 @@ pub(super) fn correct_words(
     let dialects = kubewright_dialects::all_dialects(&options);
     let names: BTreeSet<String> = diagnostics
         .iter()
-        .filter(|diagnostic| correction(diagnostic).is_some())
+        .filter(|diagnostic| diagnostic.correction().is_some())
         .map(|diagnostic| diagnostic.location.source.name.clone())
         .collect();
     let mut reports = Vec::new();
@@ -63,7 +63,7 @@ fn corrected_once(
         mistakes.iter().filter(|mistake| mistake.message == message).count()
     };
     mistakes_before.iter().find_map(|diagnostic| {
-        let (word, right) = correction(diagnostic)?;
+        let (word, right) = diagnostic.correction()?;
         let corrected = corrected_text(source, diagnostic, (&word, &right))?;
         let after = mistakes(&corrected, dialects);
         let message = &diagnostic.message;
@@ -87,15 +87,6 @@ fn mistakes(source: &Arc<Source>, dialects: &[Box<dyn Dialect>]) -> Vec<Diagnost
     mistakes.extend(kubewright_dialects::load_documents(dialects, &read.documents).diagnostics);
     mistakes.sort_by_key(|mistake| mistake.location.position);
     mistakes
-}
-
-/// Returns the word at the place of a diagnostic, and the right one.
-fn correction(diagnostic: &Diagnostic) -> Option<(String, String)> {
-    let right = diagnostic.help.strip_prefix("did you mean `")?.strip_suffix("`?")?;
-    let word = diagnostic.location.text()?;
-    // The place is that of the word which the message quotes.
-    let is_plain = !word.contains(char::is_whitespace) && diagnostic.message.contains(&format!("`{word}`"));
-    (is_plain && word != right).then(|| (word, right.to_owned()))
 }
 
 fn corrected_text(

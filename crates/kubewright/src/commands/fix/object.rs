@@ -22,13 +22,13 @@ const AUTOGEN_PARTS: [(&str, &[&str]); 2] =
     [("autogen-cronjob-", &["spec", "jobTemplate", "spec", "template"]), ("autogen-", &["spec", "template"])];
 
 /// Looks for fixes of objects.
-pub(super) struct ObjectFixer<'a> {
-    pub(super) reviewer: Reviewer<'a>,
-    pub(super) suppressions: &'a Suppressions,
+pub(in crate::commands) struct ObjectFixer<'a> {
+    pub(in crate::commands) reviewer: Reviewer<'a>,
+    pub(in crate::commands) suppressions: &'a Suppressions,
     /// Which fix is taken where there are several, from 0.
-    pub(super) choice: usize,
+    pub(in crate::commands) choice: usize,
     /// Whether changes that rules make are fixes.
-    pub(super) has_mutations: bool,
+    pub(in crate::commands) has_mutations: bool,
 }
 
 /// An object while it is fixed.
@@ -68,6 +68,24 @@ impl ObjectFixer<'_> {
             reports.push(report);
         }
         reports
+    }
+
+    /// Returns what each fix of the failure of one rule changes, the best first, and the text of the file after it.
+    #[cfg(feature = "lsp")]
+    pub(in crate::commands) fn fixes_of(&self, document: &Document, rule: &RuleId) -> Vec<(String, String)> {
+        let row = self.reviewer.review(document);
+        let outcome = row.outcomes.iter().find(|outcome| *outcome.rule == *rule && is_bad(outcome.status));
+        let Some((outcome, place)) = outcome.zip(ObjectPlace::of(&document.source, document)) else {
+            return Vec::new();
+        };
+        let object = || FixedObject { document, place: place.clone(), value: document.value.clone() };
+        let fixes = self.fixes(&object(), outcome);
+        let made = fixes.into_iter().filter(|changes| !changes.is_empty()).filter_map(|changes| {
+            let mut texts = FixedTexts::default();
+            let is_made = self.make(&mut object(), &changes, &mut texts);
+            is_made.then(|| (changes_text(&changes), texts.current(&document.source).text.clone()))
+        });
+        made.collect()
     }
 
     /// Makes the changes that rules would make to the object when it is stored.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
+use kubewright_report::render::DOCUMENT_VERSION;
 use kubewright_report::text::plural;
 use kubewright_value::{Map, Text, Value, json};
 
@@ -189,5 +190,10 @@ fn report_value(impacts: &[ObjectImpact], objects: usize, counts: [usize; 4]) ->
     for (change, count) in ImpactChange::ALL.iter().zip(counts) {
         summary.insert(change.name().into(), count.into());
     }
-    Map::from([("impacts", Value::array(rows.collect())), ("summary", summary.into())]).into()
+    Map::from([
+        ("version", Value::from(DOCUMENT_VERSION)),
+        ("impacts", Value::array(rows.collect())),
+        ("summary", summary.into()),
+    ])
+    .into()
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use kubewright_convert::ConvertedPolicy;
+use kubewright_report::render::DOCUMENT_VERSION;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::super::conversion::{ConversionSummary, ConvertedDocument, summary_value, write_summary_table};
@@ -134,7 +135,7 @@ impl<'c> MigrationReport<'c> {
     }
 
     fn print_json(&self, is_summary: bool) -> io::Result<()> {
-        let mut map = Map::new();
+        let mut map = Map::from([("version", Value::from(DOCUMENT_VERSION))]);
         if !is_summary {
             map.insert("rules".into(), Value::array(self.rows.iter().map(MigrationRow::value).collect()));
         }

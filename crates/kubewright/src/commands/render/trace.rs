@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use kubewright_engine::{Diagnostic, TraceNode};
 use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
+use kubewright_report::render::DOCUMENT_VERSION;
 use kubewright_report::text::plural;
 use kubewright_report::trace::node_value;
 use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering, manifest_label};
@@ -117,7 +118,7 @@ fn place_manifest(step: &mut TraceNode, base: &[Document]) {
 /// Returns the trace as one document, with an entry for each component.
 fn trace_document(traced: &[TracedRendering<'_>], problems: &[Diagnostic]) -> Value {
     let mut components = Vec::new();
-    let mut all = Map::new();
+    let mut all = Map::from([("version", Value::from(DOCUMENT_VERSION))]);
     for one in traced {
         let part = trace_part(one);
         match one.release {

@@ -86,6 +86,16 @@ pub(in crate::commands) fn current_cases(
     Ok((cases, diagnostics))
 }
 
+/// Returns a test file in `folder` of what the rules of `rule_files` say about the object of a row.
+#[cfg(feature = "lsp")]
+pub(in crate::commands) fn test_of_row(folder: &Path, rule_files: &[String], row: &ObjectRow) -> String {
+    let cases = row.outcomes.iter().map(|outcome| case_value(row, outcome)).collect();
+    let resources = [row.location.file.to_string()];
+    let fields =
+        vec![("rules", paths_from(folder, rule_files)), ("resources", paths_from(folder, &resources))];
+    test_text(fields, cases)
+}
+
 /// Returns the failure of a test without cases.
 pub(in crate::commands) fn no_cases() -> CommandFailure {
     CommandFailure::usage("no rule is about any of the objects")

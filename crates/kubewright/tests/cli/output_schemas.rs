@@ -1,4 +1,4 @@
-//! Traces of rules, patterns and traits, compared with the published schema.
+//! What commands print as JSON, compared with the published schemas.
 
 use std::fs;
 
@@ -25,7 +25,11 @@ const KEYWORDS: [&str; 13] = [
 const COMBINATIONS: [&str; 2] = ["oneOf", "anyOf"];
 
 fn schema() -> Value {
-    let path = folder("../../../docs/trace.schema.json");
+    published("trace")
+}
+
+fn published(name: &str) -> Value {
+    let path = folder(&format!("../../../docs/{name}.schema.json"));
     json::parse(&fs::read_to_string(path).expect("the schema is there")).expect("the schema is JSON")
 }
 
@@ -37,6 +41,24 @@ fn check_trace(arguments: &str) -> Value {
     let schema = schema();
     assert!(matches_schema(&trace, &schema, &schema), "`kubewright {arguments}` does not match the schema");
     trace
+}
+
+/// Runs `kubewright ARGUMENTS` and compares what it prints with one of the outputs that are published.
+#[track_caller]
+fn check_output(kind: &str, arguments: &str) {
+    let output = kubewright(arguments, "");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let printed = json::parse(&text).unwrap_or_else(|error| panic!("{arguments}: {error}: {text}"));
+    let schema = published("outputs");
+    let own = schema.at(&["$defs", kind]).expect("the kind of output");
+    assert!(
+        matches_schema(&printed, own, &schema),
+        "`kubewright {arguments}` does not match `{kind}`: {text}"
+    );
+    assert!(matches_schema(&printed, &schema, &schema), "`{kind}` is not listed");
+    let without = text.replacen("\"version\"", "\"versoin\"", 1);
+    let without = json::parse(&without).expect("JSON");
+    assert!(!matches_schema(&without, own, &schema), "`{kind}` does not need a version");
 }
 
 /// Returns whether `value` matches `schema`, for the keywords that our schema uses.
@@ -96,7 +118,8 @@ fn keywords(schema: &Value, found: &mut Vec<String>) {
 fn trace_schema_uses_only_keywords_that_are_checked() {
     let mut found = Vec::new();
     keywords(&schema(), &mut found);
-    assert!(found.len() > 100);
+    keywords(&published("outputs"), &mut found);
+    assert!(found.len() > 200);
     for word in found {
         assert!(KEYWORDS.contains(&word.as_str()) || COMBINATIONS.contains(&word.as_str()), "{word}");
     }
@@ -135,4 +158,23 @@ fn trace_schema_refuses_an_unknown_verdict() {
     let trace = json::parse(&trace).expect("the trace is JSON");
     let schema = schema();
     assert!(!matches_schema(&trace, &schema, &schema));
+}
+
+#[test]
+fn outputs_of_commands_match_the_published_schema() {
+    check_output("objects", "apply rules -r manifests -o json");
+    check_output("objects", "apply kyverno/labels/policy.yaml -r kyverno/labels/resources.yaml -o json");
+    check_output("lint", "lint rules -o json");
+    check_output("tests", "test kyverno --coverage -o json");
+    check_output("findings", "detect detect/patterns/lost-service.yaml -r graph/small.yaml -o json");
+    check_output("patternList", "detect detect/patterns/lost-service.yaml --list -o json");
+    check_output("impacts", "impact inputs/rules-b -r inputs/rendered.yaml -o json");
+    check_output("differences", "diff inputs/rules-a inputs/rules-b -r inputs/rendered.yaml -o json");
+    check_output("picture", "graph -r graph/small.yaml -o json");
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn output_of_migrate_matches_the_published_schema() {
+    check_output("migration", "migrate migrate/policies -r migrate/objects.yaml -o json");
 }

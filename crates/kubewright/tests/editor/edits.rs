@@ -1,0 +1,103 @@
+//! Recorded and generated edits: after any of them, the server says what a server says that opens the text.
+
+use super::client::{ClientOptions, EditorClient};
+use super::{EXCEPTION, FILES, POLICY, pulling};
+
+/// Small steps of a well-known generator, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
+    }
+}
+
+const INSERTED: [&str; 12] =
+    ["\n", "---\n", "a", " ", ":", "  ", "{{ x }}", "\u{1f600}", "- name: b\n", "\"", "spec:\n", "# c\n"];
+
+/// Makes an edit in `text` and returns its range, with columns in words of UTF-16.
+fn random_edit(dice: &mut Dice, text: &mut String) -> ([u32; 4], &'static str) {
+    let boundaries: Vec<usize> =
+        (0..=text.len()).filter(|at| text.is_char_boundary(*at) && !is_between_break(text, *at)).collect();
+    let first = dice.roll(boundaries.len());
+    let length = if dice.roll(3) == 0 { dice.roll(40) } else { 0 };
+    let last = (first + length).min(boundaries.len() - 1);
+    let (start, end) = (boundaries[first], boundaries[last]);
+    let new = INSERTED[dice.roll(INSERTED.len())];
+    let range = [place(text, start), place(text, end)].concat();
+    text.replace_range(start..end, new);
+    ([range[0], range[1], range[2], range[3]], new)
+}
+
+fn is_between_break(text: &str, at: usize) -> bool {
+    text[..at].ends_with('\r') && text[at..].starts_with('\n')
+}
+
+fn place(text: &str, offset: usize) -> [u32; 2] {
+    let before = &text[..offset];
+    let line = before.matches('\n').count();
+    let column: usize = before.rsplit('\n').next().unwrap_or_default().chars().map(char::len_utf16).sum();
+    [u32::try_from(line).expect("small"), u32::try_from(column).expect("small")]
+}
+
+#[test]
+fn after_random_edits_the_state_is_that_of_a_fresh_open() {
+    let start = format!("{POLICY}---\n{}---\n{EXCEPTION}", POLICY.replace("name: labels", "name: second"));
+    let mut client = EditorClient::start("edits", FILES, pulling());
+    client.open("rules/labels.yaml", &start);
+    client.open("manifests/pod.yaml", super::POD);
+    let mut text = start;
+    let mut dice = Dice(23);
+    for round in 0..12 {
+        for _ in 0..25 {
+            let (range, new) = random_edit(&mut dice, &mut text);
+            client.edit("rules/labels.yaml", range, new);
+        }
+        let mut fresh = EditorClient::start(&format!("edits-fresh-{round}"), FILES, pulling());
+        fresh.open("rules/labels.yaml", &text);
+        fresh.open("manifests/pod.yaml", super::POD);
+        for name in ["rules/labels.yaml", "manifests/pod.yaml"] {
+            assert_eq!(client.pull(name), fresh.pull(name), "round {round} of {name}:\n{text}");
+        }
+        for method in
+            ["textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full"]
+        {
+            let known = client.ask(method, "rules/labels.yaml", 0, 0);
+            assert_eq!(
+                known,
+                fresh.ask(method, "rules/labels.yaml", 0, 0),
+                "{method} in round {round}:\n{text}"
+            );
+        }
+        fresh.stop();
+    }
+    client.stop();
+}
+
+#[test]
+fn a_field_that_is_written_letter_by_letter_is_never_lost() {
+    let mut client = EditorClient::start("letters", FILES, pulling());
+    client.open("rules/labels.yaml", POLICY);
+    let line = u32::try_from(POLICY.lines().count()).expect("small");
+    for (column, letter) in (0_u32..).zip("    exclude:".chars()) {
+        client.edit("rules/labels.yaml", [line, column, line, column], &letter.to_string());
+        // Every state between is answered.
+        client.pull("rules/labels.yaml");
+    }
+    let found = client.pull("rules/labels.yaml");
+    assert!(found.iter().all(|one| !one.contains("KW-Y001")), "{found:#?}");
+    client.stop();
+}
+
+#[test]
+fn diagnostics_are_sent_for_the_last_of_many_edits() {
+    let mut client = EditorClient::start("burst", FILES, ClientOptions::default());
+    client.open("rules/labels.yaml", POLICY);
+    for _ in 0..50 {
+        client.edit("rules/labels.yaml", [12, 4, 12, 4], "x");
+    }
+    let wanted = format!("unknown field `{}validate`", "x".repeat(50));
+    client.wait_for("rules/labels.yaml", |found| found.iter().any(|one| one.contains(&wanted)));
+    client.stop();
+}
