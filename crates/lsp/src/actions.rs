@@ -45,7 +45,7 @@ impl EditorWorkspace {
         let source = &self.files.get(name)?.source;
         let range = self.unit.range(source, diagnostic.location.position, diagnostic.location.length);
         let edit = TextEdit { range, new_text: right.clone() };
-        Some(self.edit_action(&format!("replace `{word}` by `{right}`"), name, edit, true))
+        Some(self.edit_action(&format!("replace `{word}` by `{right}`"), name, &edit, true))
     }
 
     /// Returns an action for each change that makes a rule pass.
@@ -54,7 +54,7 @@ impl EditorWorkspace {
         let fixes = self.host.fixes(engine, object, rule);
         let actions = fixes.into_iter().enumerate().filter_map(|(place, fix)| {
             let edit = self.smallest_edit(&file.source, &fix.text)?;
-            Some(self.edit_action(&format!("fix: {}", fix.title), name, edit, place == 0))
+            Some(self.edit_action(&format!("fix: {}", fix.title), name, &edit, place == 0))
         });
         actions.collect()
     }
@@ -93,7 +93,7 @@ impl EditorWorkspace {
         let column = object.positions.first()?.column;
         // An item of a list has no line of its own above it.
         (column == 1)
-            .then(|| self.edit_action(&format!("ignore `{rule}` for this object"), name, edit, false))
+            .then(|| self.edit_action(&format!("ignore `{rule}` for this object"), name, &edit, false))
     }
 
     /// Returns the action that writes a PolicyException for an object.
@@ -117,7 +117,7 @@ impl EditorWorkspace {
         self.new_file_action(&format!("write a test of {}", row.subject), &test.file, &test.text)
     }
 
-    fn edit_action(&self, title: &str, name: &str, edit: TextEdit, is_preferred: bool) -> Json {
+    fn edit_action(&self, title: &str, name: &str, edit: &TextEdit, is_preferred: bool) -> Json {
         let uri = document_address(&self.root, name);
         let address = uri.as_ref().map(|uri| uri.as_str()).unwrap_or_default();
         let mut action = to_action(title, CodeActionKind::QUICKFIX);
