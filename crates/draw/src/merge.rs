@@ -38,6 +38,7 @@ pub(super) fn box_keys(picture: &Picture, options: DrawOptions) -> Vec<BoxKey<'_
         }
         if box_count(&keys) > options.applications_above {
             join_applications(picture, &kept, &mut keys);
+            join_namespaces(picture, &kept, &mut keys, options.glyphs);
         }
         if box_count(&keys) <= options.glyphs {
             return keys;
@@ -76,6 +77,50 @@ fn join_applications<'p>(picture: &'p Picture, kept: &IndexedList<bool>, keys: &
         let is_open = || picture.open.contains(&application_key(node.frame(), name));
         if !name.is_empty() && is_several && !kept.at(place) && !is_open() {
             *key = BoxKey::Application(node.frame(), name);
+        }
+    }
+}
+
+/// Puts the namespaces with the most boxes into one box each, until there are at most `limit`. Opened applications stay.
+fn join_namespaces<'p>(
+    picture: &'p Picture,
+    kept: &IndexedList<bool>,
+    keys: &mut [BoxKey<'p>],
+    limit: usize,
+) {
+    let mut total = box_count(keys);
+    if total <= limit {
+        return;
+    }
+    let names = applications(picture);
+    let stays: Vec<bool> = picture
+        .nodes
+        .iter()
+        .zip(names)
+        .enumerate()
+        .map(|(place, (node, name))| {
+            kept.at(place) || picture.open.contains(&application_key(node.frame(), name))
+        })
+        .collect();
+    let mut boxes: BTreeMap<&str, HashSet<BoxKey<'_>>> = BTreeMap::new();
+    for ((node, key), stays) in picture.nodes.iter().zip(keys.iter()).zip(&stays) {
+        if !stays {
+            boxes.entry(node.frame()).or_default().insert(*key);
+        }
+    }
+    let mut order: Vec<(&str, usize)> = boxes.iter().map(|(frame, keys)| (*frame, keys.len())).collect();
+    order.compact_sort_by_key(|(frame, count)| (std::cmp::Reverse(*count), *frame));
+    let mut joined: HashSet<&str> = HashSet::new();
+    for (frame, count) in order {
+        if total <= limit {
+            break;
+        }
+        total = total.saturating_sub(count.saturating_sub(1));
+        joined.insert(frame);
+    }
+    for ((node, key), stays) in picture.nodes.iter().zip(keys.iter_mut()).zip(stays) {
+        if !stays && joined.contains(node.frame()) {
+            *key = BoxKey::Namespace(node.frame());
         }
     }
 }

@@ -644,6 +644,20 @@ fn opened_application_is_drawn_in_full_among_boxes_of_the_others() {
 }
 
 #[test]
+fn too_many_applications_are_drawn_by_namespace_and_opened_ones_stay() {
+    let options = DrawOptions { applications_above: 50, glyphs: 60, ..DrawOptions::default() };
+    let mut picture = many_applications(80);
+    for node in picture.nodes.iter_mut().take(40 * 3) {
+        node.namespace = "ops".into();
+    }
+    picture.open = vec!["shop/app-70".into()];
+    let placed = place_picture(&picture, &options);
+    let kinds = |kind: &str| placed.boxes.iter().filter(|one| one.kind == kind).count();
+    // `ops` has 40 boxes; `shop` has 39, and the three objects of what is opened.
+    assert_eq!((kinds("Namespace"), kinds("Application"), placed.boxes.len()), (1, 39, 43));
+}
+
+#[test]
 fn boxes_and_lines_of_a_placed_picture_are_in_the_order_of_their_elements() {
     let placed = place_picture(&many_applications(3), &DrawOptions::default());
     check_xml(&placed.svg);

@@ -85,7 +85,7 @@ impl PageListener {
             answer_timeout: PAGE_TIMEOUT,
             ..PageSettings::default()
         };
-        spawn_page(self.0, settings, Arc::new(PageAnswers::read_only(Arc::new(page))))?;
+        spawn_page(self.0, settings, Arc::new(PageAnswers::read_only(&Arc::new(page))))?;
         Ok(())
     }
 }

@@ -52,9 +52,8 @@ impl PageAnswers {
     }
 
     /// Returns the answers of a page that shows `page` and changes nothing: all are asked for with GET.
-    pub(in crate::commands) fn read_only(page: Arc<ClusterPage>) -> Self {
-        let state =
-            PageState { cluster: Some(Arc::clone(&page)), is_read_only: true, ..PageState::default() };
+    pub(in crate::commands) fn read_only(page: &Arc<ClusterPage>) -> Self {
+        let state = PageState { cluster: Some(Arc::clone(page)), is_read_only: true, ..PageState::default() };
         let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
         answers.get("/about", move |_| Ok(about::about_value(&state)));
         answers.get("/explain/{code}", reference::answer_explain);

@@ -1,9 +1,9 @@
 //! Rows of reports as CSV (RFC 4180) that a spreadsheet does not take for formulas.
 
-use super::report_rows::PageRow;
+use super::report_rows::{PageRow, RowField};
 
 /// The columns.
-const COLUMNS: [(&str, fn(&PageRow) -> &str); 13] = [
+const COLUMNS: [RowField; 13] = [
     ("namespace", |row| &row.namespace),
     ("kind", |row| &row.kind),
     ("name", |row| &row.name),

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use kubewright_ui::PageRequest;
 use kubewright_value::{Map, Text, Value};
 
-use super::report_rows::{PageRow, REPORT_RESULTS, ReportCounts};
+use super::report_rows::{PageRow, REPORT_RESULTS, ReportCounts, RowField};
 
 /// How many values of a facet are listed.
 const MAX_FACET_VALUES: usize = 100;
 
 /// What rows can be filtered by, in the order of the facets.
-const FIELDS: [(&str, fn(&PageRow) -> &str); 9] = [
+const FIELDS: [RowField; 9] = [
     ("namespace", |row| &row.namespace),
     ("policy", |row| &row.policy),
     ("rule", |row| &row.rule),
@@ -49,7 +49,7 @@ impl ReportFilter {
 
     /// Returns whether a row is shown if the fields of `ignored` do not count.
     fn has_without(&self, row: &PageRow, ignored: &[&str]) -> bool {
-        let fits = |((name, field), wanted): (&(&str, fn(&PageRow) -> &str), &Vec<String>)| {
+        let fits = |((name, field), wanted): (&RowField, &Vec<String>)| {
             wanted.is_empty() || ignored.contains(name) || wanted.iter().any(|one| one == field(row))
         };
         FIELDS.iter().zip(&self.wanted).all(fits) && self.has_text(row)
@@ -63,9 +63,8 @@ impl ReportFilter {
     /// Whether nothing but namespaces, verdicts and sources is chosen, which reports count themselves.
     fn is_counted_by_reports(&self) -> bool {
         let counted = ["namespace", "result", "source"];
-        let is_free = |((name, _), wanted): (&(&str, fn(&PageRow) -> &str), &Vec<String>)| {
-            wanted.is_empty() || counted.contains(name)
-        };
+        let is_free =
+            |((name, _), wanted): (&RowField, &Vec<String>)| wanted.is_empty() || counted.contains(name);
         self.text.is_empty() && FIELDS.iter().zip(&self.wanted).all(is_free)
     }
 
@@ -114,7 +113,7 @@ impl ReportFilter {
 
     /// Returns for each field its values and how many rows have each, if the field itself were not chosen.
     pub(super) fn facets(&self, rows: &[PageRow]) -> Value {
-        let facet = |(name, field): &(&'static str, fn(&PageRow) -> &str)| {
+        let facet = |(name, field): &RowField| {
             let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
             for row in rows.iter().filter(|row| self.has_without(row, &[name])) {
                 *counts.entry(field(row)).or_default() += 1;

@@ -9,6 +9,9 @@ const MAX_SUBJECTS: usize = 50;
 /// The verdicts of reports, in the order of the columns.
 pub(super) const REPORT_RESULTS: [&str; 5] = ["pass", "fail", "warn", "error", "skip"];
 
+/// A field of a row by its name.
+pub(super) type RowField = (&'static str, fn(&PageRow) -> &str);
+
 /// One result about one object.
 #[derive(Clone, Default)]
 pub(super) struct PageRow {

@@ -61,9 +61,8 @@ async fn follow_scan(mut view: ScanView, sender: PageEventSender) {
                 changed = view.report_version.changed() => changed.is_ok(),
             }
         };
-        match tokio::time::timeout(POLL_INTERVAL, changed).await {
-            Ok(false) => return,
-            Ok(true) | Err(_) => {}
+        if let Ok(false) = tokio::time::timeout(POLL_INTERVAL, changed).await {
+            return;
         }
     }
 }
