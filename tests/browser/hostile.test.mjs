@@ -60,7 +60,7 @@ spec: {containers: [{name: ${quoted(text)}, image: ${quoted(text)}}]}
 
 const isClean = async (page) => {
   assert.equal(await page.evaluate(() => window.owned), undefined);
-  assert.equal(await page.$$eval("#page script, #page iframe, #page object, #page embed, #page img, #page base, #page [onerror], #page [onload]", (found) => found.length), 0);
+  assert.equal(await page.$$eval("#page script, #page iframe, #page object, #page embed, #page img:not(.cm-widgetBuffer), #page base, #page [onerror], #page [onload]", (found) => found.length), 0);
 };
 
 export const hostileCases = {
@@ -95,12 +95,17 @@ export const hostileCases = {
     await closePage(page);
   },
   async "runs nothing of hostile titles, codes and names of examples in a link"({ browser, address }) {
-    for (const text of hostileTexts.filter((_, at) => at % 10 === 0)) {
-      const page = await openPage(browser, address, { fragment: `e/kyverno/${encodeURIComponent(text)}` });
+    const page = await openPage(browser, address);
+    await judged(page);
+    for (const text of hostileTexts.filter((_, at) => at % 4 === 0)) {
+      const before = await page.$eval(".column.outcome", (column) => Number(column.dataset.judged));
+      await page.evaluate((next) => { location.hash = next; }, `e/kyverno/${encodeURIComponent(text)}`);
+      await judged(page, before);
       await page.waitForSelector(".failure");
       await isClean(page);
-      page.wrong = page.wrong.filter((line) => !/404|400/.test(line));
-      await closePage(page);
     }
+    // There are no such examples, which the browser reports, too.
+    page.wrong = page.wrong.filter((line) => !/ 40[04] /.test(line));
+    await closePage(page);
   },
 };

@@ -145,7 +145,7 @@ const extensions = (options: EditorOptions): Extension => [
   keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap]),
   markField, replaceBySelf,
   EditorState.readOnly.of(options.isReadOnly ?? false),
-  EditorView.contentAttributes.of({ "aria-label": options.label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+  EditorView.contentAttributes.of({ "aria-label": options.label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
   EditorView.updateListener.of((update) => {
     if (update.docChanged) options.onChange?.(update.state.doc.toString());
     if ((update.selectionSet || update.docChanged) && update.view.hasFocus) {
