@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn every_page_becomes_html() {
         for code in crate::codes::all_codes() {
-            let html = markdown_html(code.page);
+            let html = markdown_html(code.page());
             assert!(html.starts_with("<h1>") && !html.contains("```"), "{}", code.id);
         }
     }
