@@ -18,7 +18,7 @@ fn insert(text: &'static str) -> impl FnOnce(&mut LivePatterns) {
 
 fn with_services() -> LivePatterns {
     let orphans = shipped_patterns().iter().find(|shipped| shipped.name == "orphan-service");
-    let mut live = live(vec![compiled(orphans.expect("the pattern").source)]);
+    let mut live = live(vec![compiled(orphans.expect("the pattern").source())]);
     for (name, app) in [("web", "web"), ("api", "api"), ("db", "db")] {
         let service = format!(
             "{{apiVersion: v1, kind: Service, metadata: {{name: {name}, namespace: shop}}, spec: {{selector: {{app: {app}}}}}}}"
