@@ -42,7 +42,7 @@ const LAYERS: &[&[&str]] = &[
     &["kubewright-convert"],
     &["kubewright-dialects"],
     &["kubewright-report"],
-    &["kubewright-scan", "kubewright-serve"],
+    &["kubewright-scan", "kubewright-serve", "kubewright-ui"],
     &["kubewright-scan-controller"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],

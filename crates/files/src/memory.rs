@@ -27,6 +27,12 @@ impl MemoryFiles {
         self.texts.insert(path.into(), source);
     }
 
+    /// Returns the file at `path`.
+    #[must_use]
+    pub fn source(&self, path: &str) -> Option<Arc<Source>> {
+        self.texts.get(path).cloned()
+    }
+
     /// Does `work`, which reads these files in place of all others.
     pub fn in_place_of_all<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         with_memory(Some(Arc::clone(self)), work)

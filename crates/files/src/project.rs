@@ -37,7 +37,7 @@ pub fn allow_outside(allows: bool) {
 }
 
 /// Makes `path`, a folder or a file that was given on the command line, a part of the project.
-pub(super) fn set_project(path: &str) {
+pub fn set_project(path: &str) {
     let Ok(real) = fs::canonicalize(path) else { return };
     let folder = if real.is_dir() { Some(real) } else { real.parent().map(Path::to_owned) };
     PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).extend(folder);

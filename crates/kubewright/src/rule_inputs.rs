@@ -26,7 +26,7 @@ const MAX_SHOWN_DIAGNOSTICS: usize = 100;
 /// Loaded rules and fixtures, and the manifests to review.
 pub(crate) struct RuleInputs {
     /// The rules.
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
     /// What could not be read or compiled so far.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The manifests.
@@ -66,14 +66,16 @@ impl RuleInputs {
                 "`-` is given more than once; standard input can be read only once",
             ));
         }
-        let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
-        let mut diagnostics = loaded.diagnostics;
-        let chosen =
-            rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
-                // The missing rule may be one that did not compile.
-                print_diagnostics(&diagnostics, Paint::OFF);
-            })?;
-        let engine = Engine::new(chosen);
+        Self::open_with(LoadedEngine::load(rules, objects)?, objects)
+    }
+
+    /// Reads fixtures for rules that are loaded, and finds the manifests.
+    ///
+    /// # Errors
+    /// When there is no cluster to read, or git cannot say what changed.
+    pub(crate) fn open_with(loaded: LoadedEngine, objects: &ObjectArguments) -> Result<Self, CommandFailure> {
+        let LoadedEngine { engine, mut diagnostics } = loaded;
+        let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
         let mut values = read_values_fixture(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = read_any_world(objects, values, &mut diagnostics)?;
@@ -176,6 +178,31 @@ impl RuleInputs {
             written_rules: count_written_rules(self.engine.rules()),
             columns,
         }
+    }
+}
+
+/// Compiled rules, which may be used again for other objects.
+#[derive(Clone)]
+pub(crate) struct LoadedEngine {
+    engine: Arc<Engine>,
+    /// What could not be read or compiled.
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl LoadedEngine {
+    /// Loads the rules that are chosen.
+    ///
+    /// # Errors
+    /// When a rule is asked for by name that is not there.
+    pub(crate) fn load(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, CommandFailure> {
+        let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
+        let diagnostics = loaded.diagnostics;
+        let chosen =
+            rules::choose_rules(loaded.rules, &objects.only, &objects.selection).inspect_err(|_| {
+                // The missing rule may be one that did not compile.
+                print_diagnostics(&diagnostics, Paint::OFF);
+            })?;
+        Ok(Self { engine: Arc::new(Engine::new(chosen)), diagnostics })
     }
 }
 

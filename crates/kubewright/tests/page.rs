@@ -1,7 +1,7 @@
 //! `kubewright ui`: the real binary on loopback, compared with the command line on every example that ships.
 
 #![cfg(feature = "serve")]
-#![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot do its work has failed")]
 
 #[path = "page/api.rs"]
 mod api;

@@ -41,7 +41,7 @@ impl PageApi for Echo {
             "/events" => {
                 let (sender, answer) = page_events();
                 thread::spawn(move || {
-                    sender.send(PageEvent { name: "progress", data: "{\"done\": 1}".to_owned() });
+                    let _ = sender.send(PageEvent { name: "progress", data: "{\"done\": 1}".to_owned() });
                 });
                 answer
             }

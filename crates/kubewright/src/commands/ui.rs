@@ -10,6 +10,7 @@ mod body;
 mod checks;
 mod cluster;
 mod commands;
+mod compiled;
 mod expressions;
 mod graph;
 mod kept;

@@ -69,6 +69,7 @@ impl PageState {
 
 impl PageProject {
     fn open(folder: &Path) -> Result<Self, CommandFailure> {
+        files::set_project(&folder.to_string_lossy());
         let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let own = || vec![folder.to_string_lossy().into_owned()];

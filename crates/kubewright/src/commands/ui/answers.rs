@@ -8,6 +8,7 @@ use kubewright_value::{Value, json};
 use super::about::{self, PageState};
 use super::body::{PageBody, read_object};
 use super::cluster::ClusterPage;
+use super::compiled::CompiledCache;
 use super::{attempt, checks, expressions, graph, project_files, reference, shipped};
 
 /// Answers one request.
@@ -32,10 +33,10 @@ impl PageAnswers {
         answers.get("/functions/{language}", expressions::answer_functions);
         answers.get("/schema/{kind}", reference::answer_schema);
         answers.get("/openapi.json", |_| reference::answer_openapi());
-        let own = Arc::clone(&state);
+        let (own, compiled) = (Arc::clone(&state), CompiledCache::default());
         answers.post("/try", move |body, request| {
             let live = own.cluster.as_ref().map(|page| page.live_world()).transpose()?;
-            attempt::answer_try(body, request, live)
+            attempt::answer_try(&compiled, body, request, live)
         });
         answers.post("/lint", checks::answer_lint);
         answers.post("/convert", checks::answer_convert);

@@ -14,6 +14,7 @@ use kubewright_value::{Deadline, Map, Value};
 
 use super::body::PageBody;
 use super::commands::{CommandRun, parse_command};
+use super::compiled::CompiledCache;
 use super::sets;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
@@ -23,7 +24,7 @@ use crate::failure::CommandFailure;
 use crate::fixtures::LiveWorld;
 use crate::output::{Columns, Paint, yaml_text};
 use crate::review::Reviewer;
-use crate::rule_inputs::RuleInputs;
+use crate::rule_inputs::{LoadedEngine, RuleInputs};
 use crate::rules;
 
 /// Answers the request.
@@ -31,6 +32,7 @@ use crate::rules;
 /// # Errors
 /// When the body is not what the API describes.
 pub(super) fn answer_try(
+    compiled: &CompiledCache,
     body: &PageBody,
     request: &PageRequest,
     live: Option<Arc<dyn LiveWorld>>,
@@ -38,7 +40,8 @@ pub(super) fn answer_try(
     let started = Instant::now();
     let space = PageWorkspace::new(&body.files);
     let arguments = apply_arguments(&space, body)?;
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline, live));
+    let load = || compiled.load(&space, &arguments);
+    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline, load, live));
     let mut judged = judged.unwrap_or_default();
     let rendered = sets::render_traits(&space, body)?;
     let found = sets::find_patterns(&space)?;
@@ -138,12 +141,13 @@ struct Judged {
 fn judge(
     arguments: &ApplyArguments,
     deadline: Instant,
+    load: impl FnOnce() -> Result<LoadedEngine, CommandFailure>,
     live: Option<Arc<dyn LiveWorld>>,
 ) -> Result<Judged, CommandFailure> {
     if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
         return Ok(checked_only(arguments));
     }
-    let inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?.with_live(live);
+    let inputs = RuleInputs::open_with(load()?, &arguments.objects)?.with_live(live);
     let reviewer =
         |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
     let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });

@@ -109,6 +109,11 @@ impl PageWorkspace {
         Self { files: Arc::new(memory), ..Self::default() }
     }
 
+    /// Returns the names and texts that decide how rules are compiled.
+    pub(super) fn rule_texts(&self) -> Vec<Arc<Source>> {
+        self.rules.iter().chain(&self.exceptions).filter_map(|path| self.files.source(path)).collect()
+    }
+
     /// Returns all files with rules, traits and patterns.
     pub(super) fn programs(&self) -> impl Iterator<Item = &String> {
         self.rules.iter().chain(&self.traits).chain(&self.patterns)
@@ -162,8 +167,8 @@ impl DocumentSort {
                 _ => (Self::World, None),
             };
         }
-        let claims = |dialect: &&Box<dyn Dialect>| dialect.claims(document);
-        let name = dialects.iter().find(claims).map(|dialect| dialect.name());
+        let own = dialects.iter().find(|dialect| dialect.claims(document));
+        let name = own.map(|dialect| dialect.name());
         if References::is_one(document) || kubewright_patterns::is_pattern_document(document) {
             return (Self::Pattern, name);
         }
