@@ -9,9 +9,13 @@ export const program = process.argv[2];
 export const slack = Number(process.env.KUBEWRIGHT_BROWSER_SLACK ?? 8);
 export const isLong = process.env.KUBEWRIGHT_BROWSER === "long";
 
+// A server must not outlive the tests.
+for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => process.exit(1));
+
 /// Runs `kubewright ui` until `stop` is called. `address` ends in a slash.
 export const startServer = async (...args) => {
   const child = spawn(program, ["ui", "--no-open", ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  process.on("exit", () => child.kill());
   const address = await new Promise((found, failed) => {
     let text = "";
     child.stdout.on("data", (part) => {

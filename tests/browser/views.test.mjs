@@ -61,4 +61,29 @@ export const viewCases = {
     assert.equal(readFileSync(join(folder, "probes/policy.yaml"), "utf8"), before);
     rmSync(folder, { recursive: true });
   },
+  async "saves an edited file of a project when asked, and not one that changed meanwhile"({ browser }) {
+    const folder = projectOf("probes");
+    const file = join(folder, "probes/policy.yaml");
+    const server = await startServer(folder, "--save");
+    const page = await openPage(browser, server.address);
+    await judged(page);
+    const write = async () => {
+      await page.click(".column.rule .cm-line >> nth=0");
+      await page.keyboard.press("Home");
+      await page.keyboard.type("# note\n");
+      await page.click("header button:has-text('save 1')");
+      await page.click("dialog button:has-text('write 1 file')");
+    };
+    await write();
+    await page.waitForSelector("header button:text-is('saved')");
+    assert.match(readFileSync(file, "utf8"), /# note\n/);
+    writeFileSync(file, "# changed by another program\n");
+    await write();
+    await page.waitForSelector("dialog .failure");
+    assert.equal(readFileSync(file, "utf8"), "# changed by another program\n");
+    page.wrong = page.wrong.filter((line) => !/ 409 /.test(line));
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
 };
