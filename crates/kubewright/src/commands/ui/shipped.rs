@@ -47,7 +47,7 @@ static EXAMPLES: LazyLock<Vec<ShippedExample>> = LazyLock::new(|| {
 /// An example.
 #[derive(Debug)]
 struct ShippedExample {
-    /// `kyverno/require-labels`.
+    /// The folder below `examples/`: `LANGUAGE/NAME`.
     id: String,
     /// What its first comment or its page says.
     description: String,
