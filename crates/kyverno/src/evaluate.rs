@@ -70,7 +70,7 @@ pub(super) enum ValidateCheck {
     Foreach(Vec<ForeachLoop>),
     /// Of the whole object, and then of elements.
     Both(Box<[Self; 2]>),
-    Cel(CelCheck),
+    Cel(Box<CelCheck>),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
     /// Nothing is checked; objects are changed.

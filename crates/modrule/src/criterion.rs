@@ -231,8 +231,7 @@ impl CompiledCriterion {
         let items = path.places(view, &mut budget).ok().filter(|items| items.len() > 1)?;
         let fails =
             |value: &Value, budget: &mut Budget| self.passes_alone(value, budget).is_ok_and(|passes| !passes);
-        let (path, value) = items.into_iter().find(|(_, value)| fails(value, &mut budget))?;
-        Some((path, value.clone()))
+        items.into_iter().find(|(_, value)| fails(value, &mut budget))
     }
 
     fn wanted(&self, finding: &CriterionResult<'_>) -> String {

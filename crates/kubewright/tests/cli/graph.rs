@@ -158,7 +158,7 @@ fn the_caps_can_be_seen() {
         ));
     }
     let text = drawn("graph -r - --max-boxes 100", &objects);
-    assert!(text.contains("400 objects are drawn as 7 boxes"), "{text}");
+    assert!(text.contains("400 objects are drawn as 63 boxes"), "{text}");
 }
 
 #[test]

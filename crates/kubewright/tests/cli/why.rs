@@ -111,5 +111,5 @@ fn traces_go_to_a_file() {
     let ran = super::kubewright(&arguments, "");
     assert!(ran.stdout.is_empty());
     let written = std::fs::read_to_string(&file).expect("the file is written");
-    assert!(written.starts_with("{\"traces\": ["), "{written}");
+    assert!(written.starts_with("{\"version\": 1, \"traces\": ["), "{written}");
 }

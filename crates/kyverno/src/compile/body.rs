@@ -44,7 +44,7 @@ pub(super) enum CheckParts {
     Deny(Option<Rooted<ConditionSet>>),
     Foreach(Vec<LoopParts>),
     Both(Box<[Self; 2]>),
-    Cel(cel::CelParts),
+    Cel(Box<cel::CelParts>),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
     Generate(Vec<GenerateParts>),
@@ -82,7 +82,7 @@ impl PolicyCompiler<'_> {
         };
         let mut body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
         if let Method::Cel(cel) = &rule.validate.method {
-            body.check = CheckParts::Cel(self.cel(rule, cel));
+            body.check = CheckParts::Cel(Box::new(self.cel(rule, cel)));
         }
         if let Method::Mutate(mutate) = &rule.validate.method {
             body.check = CheckParts::Mutate(Box::new(self.mutation(mutate, &rule.matching)));
@@ -265,7 +265,7 @@ impl CheckParts {
             CheckParts::Both(both) => {
                 ValidateCheck::Both(Box::new(both.each_ref().map(|one| one.build(workload, place))))
             }
-            CheckParts::Cel(parts) => ValidateCheck::Cel(parts.build(workload)),
+            CheckParts::Cel(parts) => ValidateCheck::Cel(Box::new(parts.build(workload))),
             // It finds out itself where the object describes a Pod.
             CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
             CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
