@@ -62,7 +62,7 @@ fn call(id: i64, tool: &str, arguments: &[(&str, &str)]) -> String {
 /// Returns the text of a result, and whether it is an error.
 #[track_caller]
 fn result_text(answer: &Value) -> (String, bool) {
-    let result = answer.get("result").unwrap_or_else(|| panic!("no result: {answer}"));
+    let result = answer.get("result").ok_or_else(|| answer.to_string()).expect("a result");
     let content = result.get("content").and_then(Value::as_array).expect("content");
     assert!(content.iter().all(|one| one.str_at(&["type"]) == "text"));
     let texts: Vec<&str> = content.iter().map(|one| one.str_at(&["text"])).collect();

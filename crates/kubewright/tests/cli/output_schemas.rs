@@ -48,7 +48,7 @@ fn check_trace(arguments: &str) -> Value {
 fn check_output(kind: &str, arguments: &str) {
     let output = kubewright(arguments, "");
     let text = String::from_utf8_lossy(&output.stdout);
-    let printed = json::parse(&text).unwrap_or_else(|error| panic!("{arguments}: {error}: {text}"));
+    let printed = json::parse(&text).map_err(|error| format!("{arguments}: {error}: {text}")).expect("JSON");
     let schema = published("outputs");
     let own = schema.at(&["$defs", kind]).expect("the kind of output");
     assert!(

@@ -23,11 +23,12 @@ fn random_edit(dice: &mut Dice, text: &mut String) -> ([u32; 4], &'static str) {
     let first = dice.roll(boundaries.len());
     let length = if dice.roll(3) == 0 { dice.roll(40) } else { 0 };
     let last = (first + length).min(boundaries.len() - 1);
-    let (start, end) = (boundaries[first], boundaries[last]);
-    let new = INSERTED[dice.roll(INSERTED.len())];
+    let boundary = |number: usize| *boundaries.get(number).expect("a boundary");
+    let (start, end) = (boundary(first), boundary(last));
+    let new = INSERTED.get(dice.roll(INSERTED.len())).expect("a text to insert");
     let range = [place(text, start), place(text, end)].concat();
     text.replace_range(start..end, new);
-    ([range[0], range[1], range[2], range[3]], new)
+    (range.try_into().expect("two places"), new)
 }
 
 fn is_between_break(text: &str, at: usize) -> bool {
