@@ -12,7 +12,7 @@ use kubewright_report::text::listed_paths;
 use crate::arguments::{ObjectArguments, RuleArguments, misplaced_manifests};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
-use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, LiveWorld, OldObjects};
+use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
 use crate::manifest_inputs::{CLUSTER_PREFIX, find_inputs};
 use crate::output::{Columns, DiagnosticCounts, Paint, capture_diagnostics, print_stderr, snippet};
 use crate::review::Reviewer;
@@ -60,7 +60,8 @@ pub(crate) struct ReplacedRules {
 
 impl RuleInputs {
     /// Returns these inputs, for which a cluster is asked for what files do not say.
-    pub(crate) fn with_live(self, live: Option<Arc<dyn LiveWorld>>) -> Self {
+    #[cfg(feature = "serve")]
+    pub(crate) fn with_live(self, live: Option<Arc<dyn fixtures::LiveWorld>>) -> Self {
         Self { world: self.world.live(live), ..self }
     }
 

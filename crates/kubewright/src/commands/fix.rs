@@ -35,8 +35,10 @@ pub(super) struct FixedTexts {
 /// What was found for one failure.
 pub(super) struct FixReport {
     /// The file that is fixed.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the page tells it"))]
     pub(super) file: String,
     /// The rules that fail, or the code of a mistake in a rule.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the page tells it"))]
     pub(super) rules: Vec<String>,
     /// The failure: `RULE on OBJECT`.
     pub(super) failure: String,
@@ -96,6 +98,7 @@ pub(super) struct FoundFixes {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
+#[cfg(feature = "serve")]
 impl FoundFixes {
     /// Returns the files that change: their names, and their texts before and after.
     pub(super) fn changed(&self) -> impl Iterator<Item = (&String, &Source, &Source)> {

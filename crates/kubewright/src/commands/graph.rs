@@ -1,5 +1,6 @@
 //! `graph`: draws objects, the edges between them, and what patterns find.
 
+#[cfg(feature = "serve")]
 mod answer;
 mod drawing;
 mod finding;
@@ -23,6 +24,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ChosenFormat, ColorChoice, NamedFormat as _, keep_apart, keep_inputs, print_stderr};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
 use crate::rule_inputs::{print_diagnostics, require_manifests};
+#[cfg(feature = "serve")]
 pub(crate) use answer::{GraphFindings, GraphRequest, detect_answer, graph_answer};
 pub(crate) use drawing::Drawing;
 use overlay::Overlay;

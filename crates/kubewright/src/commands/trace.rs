@@ -5,8 +5,12 @@ mod digest;
 mod patterns;
 mod traits;
 
-pub(super) use chosen::{ChosenTraces, is_called, is_telling};
-pub(super) use patterns::{are_patterns, near_misses_of, trace_patterns};
+#[cfg(feature = "serve")]
+pub(super) use chosen::is_telling;
+pub(super) use chosen::{ChosenTraces, is_called};
+#[cfg(feature = "serve")]
+pub(super) use patterns::near_misses_of;
+pub(super) use patterns::{are_patterns, trace_patterns};
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
