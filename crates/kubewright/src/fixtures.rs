@@ -23,7 +23,9 @@ pub(crate) use old::OldObjects;
 pub(crate) use set::VariableSetting;
 pub(crate) use user::read_user_info;
 pub(crate) use values::{FIELDS as VALUE_FIELDS, FixtureValues, is_rule};
-pub(crate) use world::{FileWorld, LiveWorld};
+pub(crate) use world::FileWorld;
+#[cfg(feature = "serve")]
+pub(crate) use world::LiveWorld;
 
 /// Reads the first document of a file, if one is named.
 pub(crate) fn read_fixture_file<T>(
