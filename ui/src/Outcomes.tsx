@@ -113,7 +113,7 @@ const Group = ({ group, open, choose }: { group: ObjectGroup; open: string; choo
 
 const quietText = (rows: OutcomeRow[], more: { pass?: number; skip?: number }): string => {
   const count = (status: string): number => rows.filter((row) => row.status === status).length;
-  const parts: [number, string][] = [[count("pass") + (more.pass ?? 0), "✓ pass"], [count("skip") + (more.skip ?? 0), "· skip"], [count("aside"), "not about this object"]];
+  const parts: [number, string][] = [[count("pass") + (more.pass ?? 0), "✓ pass"], [count("skip") + (more.skip ?? 0), "· skip"], [count("aside"), "out of scope"]];
   return parts.filter(([many]) => many > 0).map(([many, word]) => `${many} ${word}`).join(", ");
 };
 

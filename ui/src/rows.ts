@@ -12,7 +12,7 @@ export interface ObjectGroup { key: string; title: string; object: JudgedObject;
 
 export const glyphs: Record<RowStatus, string> = { fail: "✗", error: "!", warn: "⚠", patched: "~", pass: "✓", skip: "·", aside: "·" };
 export const statusWords: Record<RowStatus, string> = {
-  fail: "fail", error: "error", warn: "warning", patched: "changed", pass: "pass", skip: "skip", aside: "not about this object",
+  fail: "fail", error: "error", warn: "warning", patched: "changed", pass: "pass", skip: "skip", aside: "out of scope",
 };
 export const verdictGlyphs: Record<string, string> = { yes: "✓", no: "✗", error: "!", done: "→", "not looked at": "·" };
 

@@ -14,6 +14,7 @@ mod compiled;
 mod expressions;
 mod graph;
 mod kept;
+mod large;
 mod markdown;
 mod project_files;
 mod reference;

@@ -10,14 +10,14 @@ use kubewright_files as files;
 use kubewright_report::render::{object_difference, object_row_value, totals_value};
 use kubewright_report::{ObjectRow, OutcomeCounts, Totals};
 use kubewright_ui::{PageContent, PageRequest};
-use kubewright_value::{Deadline, Map, Value};
+use kubewright_value::{Deadline, Document, Map, Value};
 
 use super::body::PageBody;
 use super::commands::{CommandRun, parse_command};
 use super::compiled::CompiledCache;
-use super::sets;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
+use super::{large, sets};
 use crate::arguments::{ApplyArguments, CliCommand};
 use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
 use crate::failure::CommandFailure;
@@ -56,7 +56,15 @@ pub(super) fn answer_try(
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);
-    let objects: Vec<Value> = judged.objects.iter().map(object_value).collect();
+    let is_large = large::is_large(&judged.objects);
+    let object = |row: &ObjectRow| {
+        let mut value = object_value(row);
+        if is_large {
+            large::shorten_object(&mut value, row);
+        }
+        value
+    };
+    let objects: Vec<Value> = judged.objects.iter().map(object).collect();
     let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
@@ -71,7 +79,7 @@ pub(super) fn answer_try(
         ("pictures", Value::array(found.pictures)),
         ("failure", failure.into()),
         ("elapsedMicros", u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX).into()),
-        ("truncated", is_truncated.into()),
+        ("truncated", (is_truncated || is_large).into()),
     ])
     .into())
 }
@@ -153,26 +161,33 @@ fn judge(
     let reviewer =
         |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
     let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
-    // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
-    let tracing = reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
-    let (mut objects, mut rows, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
+    let (mut objects, mut documents, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| {
-            let traced = (tracing.review(document), out_of_scope_rules(&tracing, document));
-            (judging.review(document), traced)
-        },
-        |(row, traced), _| {
+        |document| (judging.review(document), document.clone()),
+        |(row, document), _| {
             counts += row.counts;
             objects.push(row);
-            rows.push(traced);
+            documents.push(document);
             Ok(())
         },
     )?;
+    // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
+    let tracing = reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
+    let chosen: Vec<&Document> =
+        large::traced_objects(&objects).into_iter().filter_map(|at| documents.get(at)).collect();
+    let is_partly_traced = chosen.len() < objects.len();
+    let rows = files::workers::run_on_workers(&chosen, |document| {
+        (tracing.review(document), out_of_scope_rules(&tracing, document))
+    })?;
     let rules = inputs.engine.rules();
-    let coverage = coverage_values(rules.iter().map(|rule| &**rule), &rows);
-    let summary = totals_value(&Totals { rules, objects: rows.len(), counts, findings: None });
+    let mut coverage = coverage_values(rules.iter().map(|rule| &**rule), &rows);
+    if is_partly_traced {
+        // Another object may have reached the other lines.
+        coverage.retain(|line| line.get("reached").and_then(Value::as_bool) == Some(true));
+    }
+    let summary = totals_value(&Totals { rules, objects: objects.len(), counts, findings: None });
     let mut diagnostics = inputs.diagnostics;
     diagnostics.extend(problems);
     Ok(Judged { objects, rows, diagnostics, summary, coverage })

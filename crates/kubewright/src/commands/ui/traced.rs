@@ -8,7 +8,7 @@ use kubewright_value::{Map, Value};
 use crate::commands::trace::{OutOfScopeRule, is_telling};
 
 /// The maximum number of traces of an answer.
-pub(super) const MAX_TRACES: usize = 500;
+pub(super) const MAX_TRACES: usize = 200;
 
 /// Returns the traces of `rows`, and whether there are more.
 pub(super) fn trace_values(rows: &[(ObjectRow, Vec<OutOfScopeRule>)]) -> (Vec<Value>, bool) {
