@@ -10,7 +10,7 @@ use kubewright_value::{Map, Text, Value, json};
 
 use super::name::object_identity;
 use super::{ObjectResults, ReportResult, ReportScope, ReportSource};
-use crate::Severity;
+use crate::{Severity, shell_word};
 use kubewright_value::CompactSort as _;
 
 /// The property with the identity of a row, by which policy-reporter tells rows apart.
@@ -26,6 +26,8 @@ const MAX_NAME_BYTES: usize = 512;
 const MAX_PROPERTY_BYTES: usize = 4 << 10;
 /// How many bytes all properties of a row have.
 const MAX_PROPERTIES_BYTES: usize = 16 << 10;
+/// The longest names for which a row has the command that shows its reason.
+const MAX_WHY_BYTES: usize = 1 << 10;
 /// The number of digits of an id.
 const ID_DIGITS: usize = 16;
 /// The properties that tell apart results of one rule about one object.
@@ -138,8 +140,12 @@ impl<'r> RowMaker<'r> {
         if !is_problem || self.address.is_empty() || !property_of(result, "why").is_empty() {
             return None;
         }
+        if self.address.len() + result.policy.len() + result.rule.len() > MAX_WHY_BYTES {
+            return None;
+        }
         let rule = format!("{}/{}", result.policy, result.rule);
-        Some(format!("kubewright why {} --rule {} -r cluster:", self.address, rule.trim_end_matches('/')))
+        let (object, rule) = (shell_word(&self.address), shell_word(rule.trim_end_matches('/')));
+        Some(format!("kubewright why {object} --rule {rule} -r cluster:"))
     }
 
     /// Returns the id of a row: the same as long as the rule gives the same verdict about the same part of the
