@@ -34,6 +34,7 @@ pub use findings::{
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use kubewright_patterns::suppression;
+pub use kubewright_value::text::shell_word;
 pub use objects::{
     FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, OutcomeSuppression, RenderedPlace,
     SuppressionOrigin, UnmatchedRules, path_text,
@@ -44,7 +45,7 @@ pub use render::{
 };
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
-pub use why::{shell_word, why_command};
+pub use why::why_command;
 
 // The example of the README is a test.
 #[cfg(doctest)]

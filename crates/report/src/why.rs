@@ -1,5 +1,7 @@
 //! The command that shows the reason of an outcome.
 
+use kubewright_value::text::shell_word;
+
 use crate::{ObjectRow, OutcomeRow};
 
 /// Returns the command that shows why `row` says what it says about `object`; nothing for an object that was not read
@@ -23,16 +25,6 @@ pub fn why_command(row: &OutcomeRow, object: &ObjectRow) -> Option<String> {
     })
 }
 
-/// Returns `text` as one word of a shell.
-#[must_use]
-pub fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}
-
 impl ObjectRow {
     /// Returns `Kind/namespace/name`, as commands take it.
     #[must_use]
@@ -41,17 +33,5 @@ impl ObjectRow {
             "" => format!("{}/{}", self.kind, self.name),
             namespace => format!("{}/{namespace}/{}", self.kind, self.name),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shell_word;
-
-    #[test]
-    fn words_of_a_shell_are_quoted_where_they_must_be() {
-        assert_eq!(shell_word("rules/a.yaml"), "rules/a.yaml");
-        assert_eq!(shell_word("my rules/it's.yaml"), "'my rules/it'\\''s.yaml'");
-        assert_eq!(shell_word(""), "''");
     }
 }

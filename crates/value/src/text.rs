@@ -2,8 +2,10 @@
 
 mod escape;
 mod path;
+mod shell;
 mod shorten;
 
 pub use escape::xml_entity;
 pub use path::{PathStyle, path_text, write_path};
+pub use shell::shell_word;
 pub use shorten::{TextLimit, shorten_text};

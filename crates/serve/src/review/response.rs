@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{Decision, ResponseParts, RuleOutcome};
 use kubewright_k8s::AdmissionRequest;
 use kubewright_patch as patch;
-use kubewright_value::text::{TextLimit, shorten_text};
+use kubewright_value::text::{TextLimit, shell_word, shorten_text};
 use kubewright_value::{Text, Value, json};
 
 use super::{AdmissionReview, may_patch};
@@ -187,15 +187,24 @@ impl AdmissionResponse {
 /// How many rules an annotation of a refusal names.
 const MAX_NAMED_RULES: usize = 10;
 
+/// The longest name for which an annotation has the command that shows why: names are checked only after admission.
+const MAX_NAME_BYTES: usize = 253;
+
 /// Returns the audit annotations of a refusal: the rules that refuse, and the command that shows why.
-fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> [(Text, Text); 2] {
+fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> Vec<(Text, Text)> {
     let refusals = decision.outcomes.iter().filter(|outcome| outcome.is_refusal);
     let rules: Vec<String> = refusals.take(MAX_NAMED_RULES).map(|outcome| outcome.rule.to_string()).collect();
     let AdmissionRequest { kind, namespace, name, .. } = &review.request;
     let parts = [kind.kind.as_str(), namespace, name];
     let address: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let why = format!("kubewright why {} -r cluster:", address.join("/"));
-    [("rules".into(), rules.join(",").into()), ("why".into(), why.into())]
+    let mut rules = rules.join(",");
+    truncate(&mut rules, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
+    let mut annotations = vec![("rules".into(), rules.into())];
+    if name.len() <= MAX_NAME_BYTES {
+        let why = format!("kubewright why {} -r cluster:", shell_word(&address.join("/")));
+        annotations.push(("why".into(), why.into()));
+    }
+    annotations
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
