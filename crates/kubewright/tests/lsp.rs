@@ -105,7 +105,7 @@ fn mistakes_of_rules_are_diagnostics_with_code_page_and_correction() {
     let code = one.str_at(&["code"]);
     assert_eq!(
         one.str_at(&["codeDescription", "href"]),
-        format!("https://kubewright.dev/diagnostics/{code}")
+        format!("https://github.com/OWNER/kubewright/blob/main/docs/diagnostics/{code}.md")
     );
     assert_eq!(one.str_at(&["source"]), "kubewright");
     let actions = client.ask("textDocument/codeAction", "rules/labels.yaml", 12, 6);

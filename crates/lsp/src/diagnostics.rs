@@ -18,7 +18,7 @@ use crate::workspace::EditorWorkspace;
 const SOURCE: &str = "kubewright";
 
 /// Where the pages of diagnostics are.
-const PAGES: &str = "https://kubewright.dev/diagnostics";
+const PAGES: &str = "https://github.com/OWNER/kubewright/blob/main/docs/diagnostics";
 
 /// The maximum number of diagnostics that are sent for one file.
 const MAX_DIAGNOSTICS: usize = 1_000;
@@ -123,7 +123,7 @@ impl EditorWorkspace {
 
 /// Returns the address of the page of a code.
 pub(crate) fn page_address(code: &str) -> Option<Uri> {
-    Uri::from_str(&format!("{PAGES}/{code}")).ok()
+    Uri::from_str(&format!("{PAGES}/{code}.md")).ok()
 }
 
 /// Returns the `FILE:LINE:COLUMN` in a message, of one of `names`.

@@ -22,6 +22,8 @@ pub(super) struct PatternFindingRows {
     /// The rows of each leader, by pattern and actors.
     rows: BTreeMap<ReportScope, BTreeMap<(Text, Vec<FindingObject>), ReportResult>>,
     changed: BTreeSet<ReportScope>,
+    /// What users have suppressed, which may be known before the patterns are.
+    suppressed: HashSet<(Text, Text)>,
 }
 
 impl PatternFindingRows {
@@ -32,10 +34,12 @@ impl PatternFindingRows {
         }
         let previous = self.live.take();
         let live = rules.patterns.live();
-        self.live = Some(match previous {
+        let mut live = match previous {
             Some(previous) => live.with_findings_of(previous),
             None => live,
-        });
+        };
+        live.suppress(self.suppressed.clone());
+        self.live = Some(live);
         !rules.patterns.is_empty()
     }
 
@@ -109,8 +113,9 @@ impl Scanner {
     /// leader.
     pub fn suppress_findings(&mut self, findings: HashSet<(Text, Text)>) {
         if let Some(live) = &mut self.patterns.live {
-            live.suppress(findings);
+            live.suppress(findings.clone());
         }
+        self.patterns.suppressed = findings;
     }
 
     /// Returns the results of every object that leads a finding.

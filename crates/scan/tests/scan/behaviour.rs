@@ -433,3 +433,30 @@ fn values_of_a_secret_are_not_in_its_report() {
     assert_eq!(cluster.rows(), ["Secret a/s a/annotate warn"]);
     assert!(!format!("{results:?}").contains("aHVudGVyMg"), "{results:?}");
 }
+
+/// Returns a Deployment that mounts the claim `data`.
+fn writer(name: &str) -> String {
+    format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: a, uid: {name}}}, spec: {{template: {{spec: {{\
+         containers: [{{name: c, image: i, volumeMounts: [{{name: v, mountPath: /d}}]}}], \
+         volumes: [{{name: v, persistentVolumeClaim: {{claimName: data}}}}]}}}}}}}}\n"
+    )
+}
+
+#[test]
+fn what_was_suppressed_before_the_patterns_are_known_stays_suppressed() {
+    let claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: a}}\n";
+    let objects = [claim.to_owned(), writer("one"), writer("other")].join("---\n");
+    let rows_with = |suppressed: &[&str]| {
+        let mut cluster = SimulatedCluster::new(settings(), rules::REQUIRE_APP, &objects);
+        let findings = suppressed.iter().map(|uid| ("two-writers".into(), (*uid).into()));
+        cluster.scanner.suppress_findings(findings.collect());
+        cluster.put_rules(rules::TWO_WRITERS);
+        cluster.list_all();
+        cluster.scanner.refresh_patterns(cluster.now);
+        let rows = cluster.rows().into_iter().filter(|row| row.contains("two-writers"));
+        rows.collect::<Vec<_>>()
+    };
+    assert_eq!(rows_with(&[]), ["Deployment a/one two-writers warn"]);
+    assert_eq!(rows_with(&["one"]), ["Deployment a/one two-writers skip"]);
+}
