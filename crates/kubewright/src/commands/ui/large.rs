@@ -6,18 +6,18 @@ use kubewright_engine::RuleStatus;
 use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Map, Value};
 
+use super::traced::MAX_TRACES;
+
 /// Up to this many outcomes, an answer has all of them, and all their traces.
 const MAX_WHOLE_OUTCOMES: usize = 500;
-
-/// How many objects are traced where not all are.
-const MAX_TRACED_OBJECTS: usize = 20;
 
 /// Returns whether an answer about `objects` leaves something out.
 pub(super) fn is_large(objects: &[ObjectRow]) -> bool {
     objects.iter().map(|row| row.outcomes.len()).sum::<usize>() > MAX_WHOLE_OUTCOMES
 }
 
-/// Returns the places of the objects to trace: all, or one for each set of verdicts, those with failures first.
+/// Returns the places of the objects to trace: all, or one for each set of verdicts and then others that fail, until there are
+/// as many traces as an answer has.
 pub(super) fn traced_objects(objects: &[ObjectRow]) -> Vec<usize> {
     if !is_large(objects) {
         return (0..objects.len()).collect();
@@ -36,7 +36,12 @@ pub(super) fn traced_objects(objects: &[ObjectRow]) -> Vec<usize> {
     let others = (0..objects.len()).filter(|at| objects.get(*at).is_some_and(fails));
     let known: HashSet<usize> = chosen.iter().copied().collect();
     chosen.extend(others.filter(|at| !known.contains(at)));
-    chosen.truncate(MAX_TRACED_OBJECTS);
+    let mut traces = 0;
+    chosen.retain(|at| {
+        let is_wanted = traces < MAX_TRACES;
+        traces += objects.get(*at).map_or(0, |row| row.outcomes.len());
+        is_wanted
+    });
     chosen.sort_unstable();
     chosen
 }
