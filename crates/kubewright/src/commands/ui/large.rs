@@ -23,15 +23,14 @@ pub(super) fn traced_objects(objects: &[ObjectRow]) -> Vec<usize> {
         return (0..objects.len()).collect();
     }
     let mut seen = HashSet::new();
-    let is_new = |row: &ObjectRow| {
-        let verdicts =
-            row.outcomes.iter().map(|one| (one.rule.to_string(), one.status.name(), one.is_patched()));
-        verdicts.collect::<Vec<_>>()
+    let verdicts = |row: &ObjectRow| {
+        let verdict = |one: &OutcomeRow| (one.rule.to_string(), one.status.name(), one.is_patched());
+        row.outcomes.iter().map(verdict).collect::<Vec<_>>()
     };
     let mut chosen: Vec<usize> = Vec::new();
     for has_failure in [true, false] {
         let rows = objects.iter().enumerate().filter(|(_, row)| fails(row) == has_failure);
-        chosen.extend(rows.filter(|(_, row)| seen.insert(is_new(row))).map(|(at, _)| at));
+        chosen.extend(rows.filter(|(_, row)| seen.insert(verdicts(row))).map(|(at, _)| at));
     }
     let others = (0..objects.len()).filter(|at| objects.get(*at).is_some_and(fails));
     let known: HashSet<usize> = chosen.iter().copied().collect();
