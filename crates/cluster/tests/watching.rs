@@ -242,7 +242,7 @@ fn a_resource_that_comes_later_is_found() {
     let started = Instant::now();
     wait_until("it is seen", || watched.store.get("default", "one").is_some());
     println!("seen after {:?}", started.elapsed());
-    cluster.kubectl(&["delete", "crd", "things.late.example.com"], "").expect_success();
+    cluster.delete(&["crd", "things.late.example.com"], "");
     wait_until("it is gone", || watched.store.is_empty());
     cluster.kubectl(&["apply", "-f", "-"], THINGS).expect_success();
     cluster.wait_until("a thing can be made", || cluster.kubectl(&["apply", "-f", "-"], THING).is_success());

@@ -142,6 +142,15 @@ impl Builder {
         let plans = self.components.iter().copied().map(plan).collect();
         let running = Mutex::new(RunningProcesses { processes: BTreeMap::new(), guard });
         let client = KubectlClient { kubectl: programs.join("kubectl"), folder };
-        Ok(TestCluster { client, token, etcd, api_server, _etcd_peer: etcd_peer, plans, running })
+        Ok(TestCluster {
+            client,
+            token,
+            etcd,
+            api_server,
+            _etcd_peer: etcd_peer,
+            reserved: Mutex::default(),
+            plans,
+            running,
+        })
     }
 }

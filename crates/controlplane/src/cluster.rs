@@ -4,6 +4,7 @@ mod components;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -25,6 +26,7 @@ pub struct TestCluster {
     pub(crate) etcd: LoopbackPort,
     pub(crate) api_server: LoopbackPort,
     pub(crate) _etcd_peer: LoopbackPort,
+    pub(crate) reserved: Mutex<Vec<LoopbackPort>>,
     pub(crate) plans: Vec<ProcessPlan>,
     pub(crate) running: Mutex<RunningProcesses>,
 }
@@ -118,6 +120,59 @@ impl TestCluster {
     #[must_use]
     pub fn helm(&self, arguments: &[&str]) -> CommandOutput {
         self.client.helm(arguments)
+    }
+
+    /// Returns an address that a server of the test can listen on. Nothing else takes it while the cluster lives,
+    /// neither another test nor an outgoing connection.
+    ///
+    /// # Panics
+    /// If no port is free.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by panicking")]
+    pub fn reserve_address(&self) -> SocketAddr {
+        let port = LoopbackPort::take(&folder::locks()).unwrap_or_else(|error| panic!("{error}"));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.number));
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(port);
+        address
+    }
+
+    /// Runs `kubectl delete` and waits until everything that it names is gone.
+    ///
+    /// An API server that cannot delete a definition because its storage is being made anew tries again minutes
+    /// later, or when the definition changes; so definitions that are about to go are changed.
+    ///
+    /// # Panics
+    /// If something is still there after four minutes.
+    #[track_caller]
+    pub fn delete(&self, arguments: &[&str], stdin: &str) {
+        let arguments = [&["delete", "--timeout=240s"], arguments].concat();
+        let client = &self.client;
+        let output = thread::scope(|scope| {
+            let deletion = scope.spawn(|| client.kubectl(&arguments, stdin));
+            let mut round = 0_u32;
+            while !deletion.is_finished() {
+                thread::sleep(Duration::from_millis(100));
+                round += 1;
+                if round.is_multiple_of(20) {
+                    self.touch_terminating_definitions(round);
+                }
+            }
+            deletion.join()
+        });
+        match output {
+            Ok(output) => output.expect_success(),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn touch_terminating_definitions(&self, round: u32) {
+        let terminating =
+            "jsonpath={range .items[?(@.metadata.deletionTimestamp)]}{.metadata.name}{\"\\n\"}{end}";
+        let names = self.kubectl(&["get", "crd", "-o", terminating], "").stdout;
+        for name in names.lines() {
+            // It may be gone by now, which is what is wanted.
+            let _ = self.kubectl(&["annotate", "--overwrite", "crd", name, &format!("round={round}")], "");
+        }
     }
 
     /// Asks the API server for a path such as `/readyz` or `/api/v1/nodes`.

@@ -5,9 +5,10 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -19,24 +20,23 @@ const POLICY: &str = "validatingadmissionpolicy/cpol-replicas";
 const BINDING: &str = "validatingadmissionpolicybinding/cpol-replicas-binding";
 
 /// Replicas, with their logs. They are killed when this is dropped.
-struct Replicas(Vec<(Child, PathBuf)>);
+struct Replicas {
+    processes: Vec<(Child, PathBuf)>,
+    /// One test at a time: what one control plane does within a second, three on two cores do not.
+    _turn: MutexGuard<'static, ()>,
+}
 
 impl Replicas {
     /// Starts two. The API server calls the first; both write.
-    fn start(cluster: &TestCluster) -> Self {
-        let free = || {
-            let port =
-                TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-            format!("127.0.0.1:{port}")
-        };
-        let url = free();
+    fn start(cluster: &TestCluster, turn: MutexGuard<'static, ()>) -> Self {
+        let url = cluster.reserve_address();
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
-        let replica = |address: String| {
+        let replica = |address: SocketAddr| {
             let log = cluster.folder().join(format!("serve-{address}.log"));
             let child = Command::new(BINARY)
                 .args(["serve", "--generate-vap", "--namespace", NAMESPACE, "--drain=0s"])
                 .args(["--exceptions-from=exempt", "--health-address=127.0.0.1:0"])
-                .args(["--address", &address, "--url", &format!("https://{url}")])
+                .args(["--address", &address.to_string(), "--url", &format!("https://{url}")])
                 .arg("--kubeconfig")
                 .arg(&kubeconfig)
                 .stdin(Stdio::null())
@@ -44,11 +44,12 @@ impl Replicas {
                 .spawn();
             (child.expect("it starts"), log)
         };
-        Self(vec![replica(url.clone()), replica(free())])
+        let processes = vec![replica(url), replica(cluster.reserve_address())];
+        Self { processes, _turn: turn }
     }
 
     fn logs(&self) -> String {
-        self.0.iter().map(|(_, log)| fs::read_to_string(log).unwrap_or_default()).collect()
+        self.processes.iter().map(|(_, log)| fs::read_to_string(log).unwrap_or_default()).collect()
     }
 }
 
@@ -57,7 +58,7 @@ impl Drop for Replicas {
         if std::thread::panicking() {
             eprintln!("{}", self.logs());
         }
-        for (child, _) in &mut self.0 {
+        for (child, _) in &mut self.processes {
             let _ = (child.kill(), child.wait());
         }
     }
@@ -73,6 +74,8 @@ fn policy(resources: &str, action: &str, expression: &str) -> String {
 }
 
 fn installed() -> Option<(TestCluster, Replicas)> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let cluster = TestCluster::start()?;
     let flags = ["install", "--generate-vap", "--exceptions-from=exempt"];
     let output = Command::new(BINARY).args(flags).output().expect("the binary starts");
@@ -81,7 +84,7 @@ fn installed() -> Option<(TestCluster, Replicas)> {
         cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
     });
     cluster.create_namespace("exempt");
-    let replicas = Replicas::start(&cluster);
+    let replicas = Replicas::start(&cluster, turn);
     Some((cluster, replicas))
 }
 

@@ -4,7 +4,6 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use kubewright_controlplane::{CommandOutput, TestCluster};
@@ -30,8 +29,7 @@ fn installed() -> Option<(TestCluster, RunningWebhook)> {
     cluster.wait_until("the manifests are taken", || {
         cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
     });
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
+    let address = cluster.reserve_address().to_string();
     let child = Command::new(BINARY)
         .args(["serve", "--namespace", NAMESPACE, "--drain=0s", "--health-address=127.0.0.1:0"])
         .args(["--address", &address, "--url", &format!("https://{address}")])

@@ -6,7 +6,6 @@
 #![cfg(feature = "serve")]
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -184,8 +183,7 @@ fn sign(registry: &TestRegistry, repository: &str, key: &Path) {
 }
 
 fn start_server(cluster: &TestCluster, registry: &TestRegistry) -> Child {
-    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = listener.expect("a port").to_string();
+    let address = cluster.reserve_address().to_string();
     Command::new(env!("CARGO_BIN_EXE_kubewright"))
         .args(["serve", "--drain", "0s", "--exceptions-from", "exempt", "--health-address", "127.0.0.1:0"])
         .args(["--address", &address, "--url", &format!("https://{address}")])

@@ -140,7 +140,7 @@ fn manifests_are_applied_twice_and_deleted_without_a_trace() {
     unchanged(cluster, &before);
     configuration_of_the_server(cluster);
 
-    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &manifests).expect_success();
+    cluster.delete(&["-f", "-"], &manifests);
     cluster.wait_until("nothing is left", || traces(cluster).is_empty());
 }
 
@@ -221,12 +221,8 @@ fn a_namespace_of_rules_that_is_there_already_is_left_as_it_is_by_the_chart() {
     assert!(!cluster.kubectl(&labels, "").success().contains("app.kubernetes.io/name"));
     cluster.helm(&["uninstall", "kubewright", "-n", NAMESPACE, "--wait", "--timeout=60s"]).expect_success();
     cluster.kubectl(&["get", "namespace", "kubemod-system"], "").expect_success();
-    let definitions = cluster.kubectl(&["get", "customresourcedefinition", "-o", "name"], "").success();
-    for name in definitions.lines() {
-        cluster.kubectl(&["delete", name], "").expect_success();
-    }
-    let delete = ["delete", "namespace", NAMESPACE, "kubemod-system", "--timeout=60s"];
-    cluster.kubectl(&delete, "").expect_success();
+    cluster.delete(&["customresourcedefinition", "--all"], "");
+    cluster.delete(&["namespace", NAMESPACE, "kubemod-system"], "");
 }
 
 #[test]
@@ -263,12 +259,8 @@ fn the_chart_is_installed_upgraded_and_removed() {
     let is_kept =
         |name: &String| name.starts_with("customresourcedefinition") || name.starts_with("namespace");
     cluster.wait_until("only what is kept is left", || traces(cluster).iter().all(is_kept));
-    let definitions = cluster.kubectl(&["get", "customresourcedefinition", "-o", "name"], "").success();
-    for name in definitions.lines() {
-        cluster.kubectl(&["delete", name], "").expect_success();
-    }
-    let delete = ["delete", "namespace", NAMESPACE, "kubemod-system", "--timeout=60s"];
-    cluster.kubectl(&delete, "").expect_success();
+    cluster.delete(&["customresourcedefinition", "--all"], "");
+    cluster.delete(&["namespace", NAMESPACE, "kubemod-system"], "");
     assert_eq!(traces(cluster), Vec::<String>::new());
 }
 
@@ -334,6 +326,6 @@ fn the_server_may_do_what_it_must_and_nothing_else() {
     };
     let refused: Vec<_> = MAY.iter().filter(|question| !may(question)).collect();
     let allowed: Vec<_> = MAY_NOT.iter().filter(may).collect();
-    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &manifests).expect_success();
+    cluster.delete(&["-f", "-"], &manifests);
     assert!(refused.is_empty() && allowed.is_empty(), "refused {refused:#?}, allowed {allowed:#?}");
 }

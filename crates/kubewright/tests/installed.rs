@@ -4,7 +4,6 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot do its work has failed")]
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,9 +36,8 @@ impl Installed {
         let manifests = String::from_utf8(output.stdout).expect("text");
         cluster.kubectl(&["apply", "-f", "-"], &manifests).expect_success();
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-        let address = format!("127.0.0.1:{port}");
-        let log = cluster.folder().join(format!("serve-{port}.log"));
+        let address = cluster.reserve_address().to_string();
+        let log = cluster.folder().join(format!("serve-{address}.log"));
         let server = Command::new(BINARY)
             .args(["serve", "--namespace", NAMESPACE, "--drain=0s", "--health-address=127.0.0.1:0"])
             .args(["--address", &address, "--url", &format!("https://{address}")])
@@ -155,7 +153,7 @@ fn the_rights_of_the_manifests_are_enough_and_doctor_is_content() {
         installed.log().lines().filter(|line| line.contains("forbidden")).map(str::to_owned).collect();
     assert!(refused.is_empty(), "{refused:#?}");
     cluster.kubectl(&["delete", "-f", "-"], RULES).expect_success();
-    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.delete(&["-f", "-"], &installed.manifests);
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
 }
 
@@ -237,7 +235,7 @@ fn a_fresh_installation_takes_rules_of_the_cluster_and_leaves_system_namespaces_
     set("=true");
     cluster.wait_until("kube-system is closed", || !create("kube-system").contains("marked"));
 
-    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.delete(&["-f", "-"], &installed.manifests);
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
     cluster.kubectl(&["get", "namespace", "kube-system"], "").expect_success();
     assert!(
@@ -251,10 +249,9 @@ fn webhooks_go_when_the_namespace_goes_first() {
     let Some((cluster, _turn)) = cluster() else { return };
     let _kubelet = cluster.run_pods();
     let installed = Installed::start(cluster);
-    cluster.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=240s"], "").expect_success();
+    cluster.delete(&["namespace", NAMESPACE], "");
     cluster.wait_until("the webhooks are gone", || configurations(cluster).is_empty());
-    let delete = ["delete", "--ignore-not-found", "--timeout=240s", "-f", "-"];
-    cluster.kubectl(&delete, &installed.manifests).expect_success();
+    cluster.delete(&["--ignore-not-found", "-f", "-"], &installed.manifests);
     assert_eq!(configurations(cluster), Vec::<String>::new());
 }
 
@@ -277,6 +274,6 @@ fn a_running_server_respects_that_the_door_is_held_open() {
     );
     rescue(&["--resume"]);
     cluster.wait_until("the server makes them again", || configurations(cluster).len() == 2);
-    cluster.kubectl(&["delete", "--timeout=240s", "-f", "-"], &installed.manifests).expect_success();
+    cluster.delete(&["-f", "-"], &installed.manifests);
     cluster.wait_until("they are gone for good", || configurations(cluster).is_empty());
 }

@@ -3,7 +3,6 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -25,15 +24,14 @@ struct Serve {
 impl Serve {
     /// Starts it and waits until it is ready.
     fn start(cluster: &TestCluster, kubeconfig: &Path) -> Self {
-        let serve = Self::spawn(kubeconfig, &[]);
+        let serve = Self::spawn(cluster, kubeconfig, &[]);
         cluster.wait_until("the server is ready", || serve.is_ready());
         serve
     }
 
-    fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
-        let (reviews, health) = (free_port(), free_port());
-        let address = format!("127.0.0.1:{reviews}");
-        let health = format!("127.0.0.1:{health}");
+    fn spawn(cluster: &TestCluster, kubeconfig: &Path, flags: &[&str]) -> Self {
+        let address = cluster.reserve_address().to_string();
+        let health = cluster.reserve_address().to_string();
         let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args(["serve", "--drain", "0s"])
             .args(flags)
@@ -86,10 +84,6 @@ fn get(address: &str, path: &str) -> Option<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     Some(answer)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
 /// A cluster with the definitions of all languages, and a server.
@@ -201,7 +195,7 @@ fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
 #[test]
 fn a_namespace_that_is_not_there_is_named_and_waited_for() {
     let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
-    let serve = Serve::spawn(&cluster.kubeconfig(), &["--namespace", "later"]);
+    let serve = Serve::spawn(&cluster, &cluster.kubeconfig(), &["--namespace", "later"]);
     cluster.wait_until("the log says it", || serve.log().contains(r#"namespaces \"later\" not found"#));
     assert!(!serve.is_ready());
     cluster.create_namespace("later");

@@ -7,7 +7,6 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use kubewright_controlplane::TestCluster;
@@ -85,8 +84,7 @@ fn version(cluster: &TestCluster) -> String {
 }
 
 fn serve(cluster: &TestCluster, log: &std::path::Path) -> Server {
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
+    let address = cluster.reserve_address().to_string();
     let server = Command::new(BINARY)
         .args([
             "serve",

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -198,8 +198,7 @@ impl Stage {
 
     /// Starts a scan with another kubeconfig.
     pub(crate) fn serve_at(&self, kubeconfig: &Path, name: &str, flags: &[&str]) -> ScanProcess {
-        let address =
-            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let address = self.cluster.reserve_address();
         let log = self.cluster.folder().join(format!("scan-{name}.log"));
         let child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args([

@@ -49,7 +49,7 @@ fn reports_survive_their_definitions_and_move_to_another_group() {
     stage.service("shop", "web", "{}");
     let scan = stage.scan("one");
     stage.within("there is a report", 30 * SECOND, || stage.reports().len() == 1);
-    stage.kubectl(&["delete", "crd", "reports.openreports.io", "clusterreports.openreports.io"]);
+    stage.cluster.delete(&["crd", "reports.openreports.io", "clusterreports.openreports.io"], "");
     stage.service("shop", "api", "{}");
     stage.within("the reports are gone", 30 * SECOND, || stage.reports().is_empty());
     stage.apply(ReportApi::OpenReports.definitions());

@@ -1,6 +1,5 @@
 //! A cluster with rules, services and a scan in this process.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -58,7 +57,7 @@ pub(crate) fn second_policy(service: &str) -> String {
 
 /// A cluster, and a client of it.
 pub(crate) struct Stage {
-    cluster: TestCluster,
+    pub(crate) cluster: TestCluster,
     runtime: Runtime,
     client: Client,
 }
@@ -241,8 +240,7 @@ impl Stage {
         identity: &str,
         change: impl FnOnce(&mut ScanControllerSettings),
     ) -> Scan {
-        let port =
-            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let port = self.cluster.reserve_address();
         let mut settings = ScanControllerSettings {
             lease: LeaseSettings { identity: identity.to_owned(), ..LeaseSettings::default() },
             health_address: port,
