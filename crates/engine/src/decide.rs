@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
+use kubewright_value::{Budget, Deadline, Limits, Location, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
@@ -387,7 +387,8 @@ impl<'a> DecisionRun<'a> {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
-        let (mut effect, OutcomeAnnotations { properties, reason }) = attempt.evaluate(self, rule, program);
+        let (mut effect, OutcomeAnnotations { properties, reason, location }) =
+            attempt.evaluate(self, rule, program);
         self.spend(rule, &mut attempt);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
@@ -415,6 +416,10 @@ impl<'a> DecisionRun<'a> {
             outcome.properties = properties.clone();
             if outcome.reason.is_none() {
                 outcome.reason = reason.clone();
+            }
+            if let (Some(reason), RuleStatus::Pass) = (&reason, outcome.status) {
+                outcome.path.clone_from(&reason.path);
+                outcome.location.clone_from(&location);
             }
         }
         if let Some(first) = outcomes.first_mut() {
@@ -542,6 +547,7 @@ struct RuleAttempt {
 struct OutcomeAnnotations {
     properties: Vec<(Text, Text)>,
     reason: Option<Box<crate::OutcomeReason>>,
+    location: Option<Location>,
 }
 
 impl RuleAttempt {
@@ -573,7 +579,8 @@ impl RuleAttempt {
                 program.evaluate(&mut run.object.clone(), &mut evaluation)
             }
         };
-        (effect, OutcomeAnnotations { properties: evaluation.properties, reason: evaluation.reason })
+        let Evaluation { properties, reason, location, .. } = evaluation;
+        (effect, OutcomeAnnotations { properties, reason, location })
     }
 
     /// Adds the trace of the rule to `outcome`, if traces are kept.

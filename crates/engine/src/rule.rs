@@ -234,8 +234,10 @@ pub struct Evaluation<'a> {
     pub(crate) cache: &'a DecisionCache,
     /// Further properties of the outcome for reports, by name; they win over those of the rule.
     pub properties: Vec<(Text, Text)>,
-    /// The outcome in plain words, where the rule fails and has better ones than its message.
+    /// The outcome in plain words, where the rule has better ones than its message.
     pub reason: Option<Box<OutcomeReason>>,
+    /// The place in the rule file that decided, where the effect does not say it.
+    pub location: Option<Location>,
     /// Whether `reason` is shown.
     pub wants_reason: bool,
 }
@@ -258,6 +260,7 @@ impl<'a> Evaluation<'a> {
             cache,
             properties: Vec::new(),
             reason: None,
+            location: None,
             wants_reason: true,
         }
     }

@@ -12,6 +12,7 @@ use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::{AdmissionRequest, BUILT_IN_KINDS};
 use kubewright_modrule::ModRuleOptions;
+use kubewright_report::Severity;
 use kubewright_report::ignores::fits_rule;
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::listed_paths;
@@ -198,8 +199,7 @@ pub(crate) fn choose_rules(
     selection: &RuleSelection,
 ) -> Result<Vec<Rule>, CommandFailure> {
     for rule in &mut rules {
-        let own = selection.severities.iter().rev().find(|(name, _)| fits_rule(&rule.id, name));
-        if let Some((_, severity)) = own {
+        if let Some(severity) = severity_in_project(&rule.id, &selection.severities) {
             let metadata =
                 RuleMetadata { severity: severity.name().into(), ..RuleMetadata::clone(&rule.metadata) };
             rule.metadata = Arc::new(metadata);
@@ -227,7 +227,13 @@ pub(crate) fn choose_rules(
     Ok(rules)
 }
 
-fn matches_category(name: &str, category: &str) -> bool {
+/// Returns the severity that a project gives to a rule; the last entry that fits counts.
+pub(crate) fn severity_in_project(id: &RuleId, severities: &[(String, Severity)]) -> Option<Severity> {
+    severities.iter().rev().find(|(name, _)| fits_rule(id, name)).map(|(_, severity)| *severity)
+}
+
+/// Returns whether a category is called `name`, in any case of letters, with `*` and `?` in the name.
+pub(crate) fn matches_category(name: &str, category: &str) -> bool {
     matches_name(&name.to_lowercase(), &category.to_lowercase())
 }
 

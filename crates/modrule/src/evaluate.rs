@@ -216,6 +216,14 @@ impl ModRuleProgram {
             }
             origins.resize(rendered.len(), operation);
         }
+        if let ([], [first, ..]) = (rendered.as_slice(), operations)
+            && evaluation.wants_reason
+        {
+            let TraceNode { found, help, subject, .. } = first.found_nothing(view);
+            let reason = OutcomeReason { text: found, help, path: subject, ..OutcomeReason::default() };
+            evaluation.reason = Some(Box::new(reason));
+            evaluation.location = Some(first.location.clone());
+        }
         let annotation = annotation::last_applied_text(view);
         let mut changes = Vec::with_capacity(rendered.len());
         patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {

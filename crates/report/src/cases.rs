@@ -81,6 +81,10 @@ pub struct CaseRule {
     pub method: Option<&'static str>,
     /// The argument of `trace --rule`.
     pub traced: String,
+    /// The severity that its author gave it; may be empty.
+    pub severity: Text,
+    /// The category that its author gave it; may be empty.
+    pub category: Text,
 }
 
 /// Which rules, and which branches of rules, the cases exercised.

@@ -136,6 +136,18 @@ pub(crate) struct TestArguments {
     #[arg(short = 't', long = "test-case-selector", value_name = "KEY=NAME[,…]")]
     pub(crate) selector: Option<CaseSelector>,
 
+    /// Only cases of rules of at least this severity: info, low, medium, high or critical; a rule that names none is medium
+    #[arg(long, value_name = "LEVEL", value_parser = parse_severity)]
+    pub(crate) severity: Option<Severity>,
+
+    /// Only cases of rules of this category, with `*` and `?` as wildcards; may be repeated
+    #[arg(long = "category", value_name = "NAME")]
+    pub(crate) categories: Vec<String>,
+
+    /// Severities that the project gives to rules.
+    #[arg(skip)]
+    pub(crate) severities: Vec<(String, Severity)>,
+
     #[arg(
         short,
         long = "output",
@@ -172,6 +184,13 @@ pub(crate) struct TestArguments {
 
     #[command(flatten)]
     pub(crate) options: RuleOptions,
+}
+
+impl TestArguments {
+    /// Returns whether some cases are left out.
+    pub(crate) fn selects_cases(&self) -> bool {
+        self.selector.is_some() || self.severity.is_some() || !self.categories.is_empty()
+    }
 }
 
 /// Checks rules and patterns without running them.
@@ -230,11 +249,16 @@ pub(crate) struct LintArguments {
 Examples:
   kubewright explain
   kubewright explain KW-M023
-  kubewright explain orphan-service")]
+  kubewright explain orphan-service
+  kubewright explain orphan-service --source")]
 pub(crate) struct ExplainArguments {
     /// A code such as KW-Y001, or a pattern; lists all if omitted
     #[arg(value_name = "NAME", value_parser = listed_texts(page_names), hide_possible_values = true)]
     pub(crate) name: Option<String>,
+
+    /// Print the YAML of a built-in pattern instead of its page
+    #[arg(long, requires = "name")]
+    pub(crate) source: bool,
 }
 
 /// Shows why each rule did what it did.

@@ -18,6 +18,7 @@ use crate::output::standard_output;
 pub(crate) fn run_explain(arguments: &ExplainArguments) -> Result<ExitStatus, CommandFailure> {
     let mut out = standard_output();
     match &arguments.name {
+        Some(name) if arguments.source => write!(out, "{}", pattern_source(name)?)?,
         Some(name) => write!(out, "{}", explain_page(name)?)?,
         None => {
             for code in codes::all_codes() {
@@ -34,6 +35,17 @@ pub(crate) fn run_explain(arguments: &ExplainArguments) -> Result<ExitStatus, Co
     }
     out.flush()?;
     Ok(ExitStatus::Clean)
+}
+
+/// Returns the YAML of the built-in pattern called `name`.
+fn pattern_source(name: &str) -> Result<&'static str, CommandFailure> {
+    let patterns = shipped::shipped_patterns();
+    if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
+        return Ok(pattern.source());
+    }
+    let failure = CommandFailure::usage(format!("there is no built-in pattern `{name}`"));
+    let nearest = nearest_word(name, patterns.iter().map(|pattern| pattern.name));
+    Err(failure.help(nearest.map_or_else(|| "`kubewright detect --list` lists all".to_owned(), did_you_mean)))
 }
 
 /// Returns the page of the code or pattern called `name`.

@@ -17,13 +17,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::{Diagnostic, Dialect};
+use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
-use kubewright_report::{CoverageSummary, Report, Results, TestCaseResult, TestFileResult, TestResults};
+use kubewright_report::{
+    CaseRule, CoverageSummary, Report, Results, Severity, TestCaseResult, TestFileResult, TestResults,
+};
 use kubewright_value::Document;
 
-use crate::arguments::{CaseSelector, TestArguments};
+use crate::arguments::{TestArguments, severity_of_rule};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
@@ -77,8 +79,8 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
         coverage.merge(part.coverage);
         problems.extend(part.problems);
     }
-    if let Some(selector) = &arguments.selector {
-        select_cases(&mut files, selector, arguments, &mut problems);
+    if arguments.selects_cases() {
+        select_cases(&mut files, arguments, &mut problems);
     }
     let mut told = HashSet::new();
     problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
@@ -134,27 +136,41 @@ pub(super) fn check_test_document(document: &Document) -> Vec<Diagnostic> {
     }
 }
 
-/// Keeps the results of the cases that `selector` selects.
-fn select_cases(
-    files: &mut Vec<TestFileResult>,
-    selector: &CaseSelector,
-    arguments: &TestArguments,
-    problems: &mut Vec<Diagnostic>,
-) {
-    let is_meant = |result: &TestCaseResult| {
-        let rule = result.rule.as_ref();
-        let policy = rule.map_or("", |rule| rule.policy.as_str());
-        let name = rule.and_then(|rule| rule.rule.as_ref()).map_or("", |name| name.as_str());
-        selector.fits(policy, name, (&result.namespace, &result.resource))
-    };
+/// Keeps the results of the cases that the arguments select.
+fn select_cases(files: &mut Vec<TestFileResult>, arguments: &TestArguments, problems: &mut Vec<Diagnostic>) {
     let had_cases = files.iter().any(|file| !file.results.is_empty());
-    files.iter_mut().for_each(|file| file.results.retain(is_meant));
+    files.iter_mut().for_each(|file| file.results.retain(|result| is_selected(result, arguments)));
     files.retain(|file| !file.results.is_empty());
     if had_cases && files.is_empty() {
         let place = arguments.paths.join(" ");
-        let problem = codes::about_path(&NOTHING_FOUND, &place, "no case matches the selector");
+        let problem = codes::about_path(&NOTHING_FOUND, &place, "no case matches the selection");
         problems.push(problem.help("names are compared as written in the cases; `*` matches any text"));
     }
+}
+
+/// Returns whether a case is selected by its names and by the severity and category of its rule. A case about all rules
+/// together has none of these two.
+fn is_selected(result: &TestCaseResult, arguments: &TestArguments) -> bool {
+    let rule = result.rule.as_ref();
+    let policy = rule.map_or("", |rule| rule.policy.as_str());
+    let name = rule.and_then(|rule| rule.rule.as_ref()).map_or("", |name| name.as_str());
+    let object = (result.namespace.as_str(), result.resource.as_str());
+    let is_named = arguments.selector.as_ref().is_none_or(|selector| selector.fits(policy, name, object));
+    let has_severity = |rule: &CaseRule| {
+        arguments.severity.is_none_or(|least| severity_of_case(rule, &arguments.severities) >= least)
+    };
+    let has_category = |rule: &CaseRule| {
+        let mut categories = arguments.categories.iter();
+        categories.len() == 0 || categories.any(|name| rules::matches_category(name, &rule.category))
+    };
+    is_named && rule.is_none_or(|rule| has_severity(rule) && has_category(rule))
+}
+
+/// Returns the severity that the project gives to the rule of a case, or else its author.
+fn severity_of_case(rule: &CaseRule, of_project: &[(String, Severity)]) -> Severity {
+    let (dialect, name) = (rule.dialect, rule.rule.clone().unwrap_or_default());
+    let id = RuleId { dialect, policy: rule.policy.clone(), rule: name };
+    rules::severity_in_project(&id, of_project).unwrap_or_else(|| severity_of_rule(&rule.severity))
 }
 
 /// Inputs that all test files share.

@@ -61,6 +61,7 @@ impl ProjectFile {
         if arguments.paths.is_empty() && arguments.new.is_empty() {
             arguments.paths = if self.tests.is_empty() { self.rules.clone() } else { self.tests.clone() };
         }
+        arguments.severities.clone_from(&self.severities);
         self.complete_outputs(&mut arguments.outputs, case_output)
     }
 

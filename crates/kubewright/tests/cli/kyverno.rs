@@ -153,6 +153,9 @@ fn parameters_are_a_part_of_the_world() {
 fn cases_are_chosen_by_policy_rule_and_resource() {
     check("kyverno-cli-selector", "test kyverno/labels -t 'policy=*,resource=web*' -o markdown");
     check("kyverno-cli-selector-none", "test kyverno/labels -t policy=other");
+    check("kyverno-cli-severity", "test kyverno/labels --severity info");
+    check("kyverno-cli-severity-none", "test kyverno/labels --severity critical");
+    check("kyverno-cli-category-none", "test kyverno/labels --category 'Pod *'");
     check("kyverno-cli-selector-wrong", "test kyverno/labels -t kind=Pod");
     check("kyverno-cli-test-yaml", "test kyverno/labels --output-format yaml");
 }

@@ -69,10 +69,14 @@ fn new_project(name: &str) -> PathBuf {
     folder
 }
 
-/// Writes `text` with a time that differs from the one before.
+/// Replaces a file as editors do, at once, with a time that differs from the one before.
 fn save(path: &Path, text: &str) {
     thread::sleep(Duration::from_millis(20));
-    fs::write(path, text).expect("a file");
+    let (folder, name) = (path.parent().expect("a folder"), path.file_name().expect("a name"));
+    let written = folder.with_extension("saved").join(name);
+    fs::create_dir_all(folder.with_extension("saved")).expect("a folder");
+    fs::write(&written, text).expect("a file");
+    fs::rename(&written, path).expect("the file is replaced");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why a rule did what it did, from the first line of `apply` to `why`.
 
-use super::check;
+use super::{check, kubewright};
 
 #[test]
 fn cel_blames_the_element_and_shows_the_values_of_the_parts() {
@@ -50,7 +50,7 @@ fn an_exception_that_fits_has_a_place() {
 }
 
 /// Mistakes of the usual kinds, each in a file of its own, which `why` must explain with both places.
-const MISFIRES: [&str; 10] = [
+const MISFIRES: [&str; 11] = [
     "selector-operator",
     "annotation-for-label",
     "name-wildcard",
@@ -59,6 +59,7 @@ const MISFIRES: [&str; 10] = [
     "cel-optional",
     "modrule-matches",
     "modrule-filter",
+    "modrule-select",
     "operations",
     "bindings",
 ];
@@ -77,6 +78,26 @@ fn misfires_show_their_cause_and_both_places() {
     check("misfire-pattern-veto-trace", &format!("trace {given}"));
     check("misfire-trait-where", "trace why/misfires/trait-where.yaml -r why/misfires/web.yaml");
     check("misfire-claims", "trace split-sidecar -r why/misfires/claims.yaml");
+}
+
+#[test]
+fn a_patch_that_selects_nothing_is_told() {
+    let given = "why/misfires/modrule-select.yaml -r why/misfires/web.yaml";
+    check("misfire-modrule-select-apply", &format!("apply {given}"));
+    check("misfire-modrule-select-verbose", &format!("apply {given} -v"));
+}
+
+#[test]
+fn the_source_of_a_pattern_is_printed() {
+    check("explain-source-unknown", "explain orphan-servic --source");
+    let printed = kubewright("explain orphan-service --source", "");
+    assert_eq!(
+        printed.stdout,
+        kubewright_patterns::shipped::shipped_pattern("orphan-service")
+            .expect("it ships")
+            .source()
+            .as_bytes()
+    );
 }
 
 #[test]

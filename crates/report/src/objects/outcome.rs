@@ -84,6 +84,8 @@ pub struct OutcomeCounts {
     pub patched: usize,
     /// Those of `pass` that ask for other objects to be written.
     pub written: usize,
+    /// Those of `pass` that applied and did nothing, because what they would change was not found.
+    pub idle: usize,
     /// Those of `skip` that are in the baseline.
     pub baselined: usize,
     /// Those of `skip` that a manifest ignores.
@@ -127,6 +129,13 @@ impl OutcomeRow {
     #[must_use]
     pub fn is_patched(&self) -> bool {
         self.status == RuleStatus::Pass && self.changes > 0
+    }
+
+    /// Returns whether the rule applied and did nothing, because what it would change was not found.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let has_reason = self.reason.as_ref().is_some_and(|reason| !reason.text.is_empty());
+        self.status == RuleStatus::Pass && has_reason && !self.is_patched() && !self.is_writing()
     }
 
     /// Returns whether the rule asks for objects to be written.
@@ -212,6 +221,9 @@ impl OutcomeCounts {
         let is_pass = outcome.status == RuleStatus::Pass;
         self.patched += usize::from(is_pass && !outcome.patch.is_empty());
         self.written += usize::from(is_pass && outcome.patch.is_empty() && !outcome.written.is_empty());
+        let has_reason = outcome.reason.as_ref().is_some_and(|reason| !reason.text.is_empty());
+        let has_effect = !outcome.patch.is_empty() || !outcome.written.is_empty();
+        self.idle += usize::from(is_pass && has_reason && !has_effect);
     }
 
     /// Returns the count of the outcomes with `status`.
@@ -247,6 +259,7 @@ impl AddAssign for OutcomeCounts {
         self.skip += other.skip;
         self.patched += other.patched;
         self.written += other.written;
+        self.idle += other.idle;
         self.baselined += other.baselined;
         self.ignored += other.ignored;
     }

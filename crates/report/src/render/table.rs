@@ -137,6 +137,7 @@ impl Renderer for TableRenderer {
         let shown = |status| rows.iter().filter(|row| row.status == status).count();
         page.skipped = object.counts.skip - shown(RuleStatus::Skip);
         page.passed = object.counts.pass - shown(RuleStatus::Pass);
+        page.idle = object.counts.idle - rows.iter().filter(|row| row.is_idle()).count();
         if options.detail == TableDetail::Everything {
             self.has_rows = true;
             return self.objects.stream(&page, &mut self.out, options.paint);

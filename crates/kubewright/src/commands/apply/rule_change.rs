@@ -109,6 +109,7 @@ fn difference(all: OutcomeCounts, some: OutcomeCounts) -> OutcomeCounts {
         skip: all.skip.saturating_sub(some.skip),
         patched: all.patched.saturating_sub(some.patched),
         written: all.written.saturating_sub(some.written),
+        idle: all.idle.saturating_sub(some.idle),
         ..all
     }
 }

@@ -81,16 +81,18 @@ impl<'a> PatternTestRun<'a> {
             PatternSubject::Named(name) => match self.find(name) {
                 Ok(at) => {
                     self.known.iter_mut().skip(at).take(1).for_each(|known| known.is_used = true);
-                    let Some(known) = self.known.get(at) else { return empty_pattern_result(case, name) };
+                    let Some(known) = self.known.get(at) else {
+                        return empty_pattern_result(case, name, None);
+                    };
                     known
                 }
-                Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, name) },
+                Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, name, None) },
             },
         };
-        let name = known.name.clone();
+        let (name, pattern) = (known.name.clone(), known.pattern.as_ref());
         let (graph, found) = match self.found(case, known) {
             Ok(done) => done,
-            Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, &name) },
+            Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, &name, pattern) },
         };
         let judged = JudgedPatternCase {
             case,
@@ -114,7 +116,7 @@ impl<'a> PatternTestRun<'a> {
             is_ok: problems.is_empty(),
             message: problems.join("\n"),
             hint: self.hint(case),
-            ..empty_pattern_result(case, &name)
+            ..empty_pattern_result(case, &name, pattern)
         }
     }
 
@@ -192,7 +194,7 @@ impl LoadedPattern {
 }
 
 /// Returns an empty result.
-fn empty_pattern_result(case: &PatternCase, name: &str) -> TestCaseResult {
+fn empty_pattern_result(case: &PatternCase, name: &str, pattern: Option<&Pattern>) -> TestCaseResult {
     let rule_text = format!("pattern {name}");
     TestCaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
@@ -205,6 +207,10 @@ fn empty_pattern_result(case: &PatternCase, name: &str) -> TestCaseResult {
             sort: Some("pattern".into()),
             method: None,
             traced: String::new(),
+            severity: pattern
+                .map(|pattern| pattern.severity.name().to_lowercase().into())
+                .unwrap_or_default(),
+            category: pattern.map(|pattern| pattern.category.clone()).unwrap_or_default(),
         }),
         expected: judge::expected_findings_text(case),
         place: case.location.to_string(),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
-    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest_word,
+    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleAction, RuleId, RuleOutcome, RuleStatus,
+    nearest_word,
 };
 use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::References;
@@ -114,10 +115,10 @@ impl<'a> RuleTestRun<'a> {
             }
         };
         let decision = self.engine.decide(&request, &self.world, &manifest_settings());
-        let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
+        let alone = rule.as_ref().map(|rule| self.alone(&rule.id, &request));
         let judged = judge::JudgedRuleCase {
             case,
-            rule: rule.as_ref().map(|(id, _)| &**id),
+            rule: rule.as_ref().map(|rule| &*rule.id),
             original: &document.value,
             decision: &decision,
             after: alone.as_ref().map_or(&decision.object, |decision| &decision.object),
@@ -127,8 +128,8 @@ impl<'a> RuleTestRun<'a> {
         let place = document.locate(&[]);
         let place = format!("{}:{}", place.source.name, place.position.line);
         match &rule {
-            Some((id, _)) => {
-                self.exercised.rules.insert(id.clone());
+            Some(rule) => {
+                self.exercised.rules.insert(rule.id.clone());
             }
             None => {
                 let looked = decision.outcomes.iter().filter(|outcome| outcome.status != RuleStatus::Skip);
@@ -138,13 +139,13 @@ impl<'a> RuleTestRun<'a> {
         if self.has_coverage {
             let settings = DecisionSettings { is_traced: true, ..manifest_settings() };
             let traced = self.engine.decide(&request, &self.world, &settings);
-            let is_meant = |outcome: &&RuleOutcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
+            let is_meant = |outcome: &&RuleOutcome| rule.as_ref().is_none_or(|rule| rule.id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
         }
         TestCaseResult {
             case: case_name(case),
             is_named: case.name.is_some(),
-            rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
+            rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |rule| rule.id.to_string()),
             rule: rule.as_ref().map(case_rule),
             kind: request.kind.kind,
             namespace: request.namespace,
@@ -186,7 +187,7 @@ impl<'a> RuleTestRun<'a> {
         place.and_then(|place| all.get(place..=place)).unwrap_or(all)
     }
 
-    fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
+    fn rule(&self, name: &str) -> Result<Arc<Rule>, String> {
         let rules = self.engine.rules();
         // An autogen rule is not selected by the name of its source.
         let is_exact =
@@ -201,15 +202,7 @@ impl<'a> RuleTestRun<'a> {
             }
         }
         match found.as_slice() {
-            [rule] => Ok((
-                rule.id.clone(),
-                match rule.action {
-                    kubewright_engine::RuleAction::Mutate => "patch",
-                    kubewright_engine::RuleAction::Validate => "judge",
-                    kubewright_engine::RuleAction::Generate => "generate",
-                    kubewright_engine::RuleAction::Delete => "delete",
-                },
-            )),
+            [rule] => Ok(Arc::clone(rule)),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
                 Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
                 None => format!("there is no rule `{name}`"),
@@ -263,14 +256,23 @@ fn manifest_settings() -> DecisionSettings {
     DecisionSettings { is_as_written: true, ..DecisionSettings::default() }
 }
 
-fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {
+fn case_rule(rule: &Arc<Rule>) -> CaseRule {
+    let id = &rule.id;
+    let sort = match rule.action {
+        RuleAction::Mutate => "patch",
+        RuleAction::Validate => "judge",
+        RuleAction::Generate => "generate",
+        RuleAction::Delete => "delete",
+    };
     CaseRule {
         dialect: id.dialect,
         policy: id.policy.clone(),
         rule: Some(id.rule.clone()),
-        sort: Some((*sort).into()),
+        sort: Some(sort.into()),
         method: None,
         traced: id.to_string(),
+        severity: rule.metadata.severity.clone(),
+        category: rule.metadata.category.clone(),
     }
 }
 

@@ -326,6 +326,8 @@ fn empty_trait_result(case: &TraitCase) -> TestCaseResult {
             sort: Some(sort.into()),
             method: None,
             traced: String::new(),
+            severity: Text::default(),
+            category: Text::default(),
         }),
         expected: expected.to_owned(),
         place: case.location.to_string(),

@@ -9,12 +9,12 @@ use kubewright_patterns::{
     self as patterns, Candidacy, DetectionPhase, DetectionSettings, LeaderTrace, Level, NearMisses, Pattern,
     PatternFindings, TraceStep,
 };
-use kubewright_report::object_label;
 use kubewright_report::text::plural;
 use kubewright_report::trace::patterns::{
     document_text, graph_object_path, leader_trace, left_out_trace, pattern_summary,
 };
 use kubewright_report::trace::{LeaderReport, candidacy_nodes};
+use kubewright_report::{is_shipped, object_label};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Budget, Document, Value};
 
@@ -277,7 +277,12 @@ impl PatternTraceWriter<'_> {
         if !told.is_empty() {
             line.push_str(&format!("; the filter excludes {}", told.join(", ")));
         }
-        writeln!(self.out, "{}", self.paint.dim(&line))
+        writeln!(self.out, "{}", self.paint.dim(&line))?;
+        if is_shipped(pattern) {
+            let help = format!("`kubewright explain {} --source` prints the pattern", pattern.name);
+            writeln!(self.out, "{}", self.paint.dim(&format!("  = help: {help}")))?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -35,6 +35,8 @@ pub(super) struct ObjectPage {
     pub(super) is_cut: bool,
     /// How many rules without a row passed.
     pub(super) passed: usize,
+    /// How many of these applied and did nothing, because what they would change was not found.
+    pub(super) idle: usize,
     /// How many rules without a row skipped the object.
     pub(super) skipped: usize,
 }
@@ -50,6 +52,7 @@ impl ObjectPage {
             rows: Vec::new(),
             is_cut: false,
             passed: 0,
+            idle: 0,
             skipped: 0,
         }
     }
@@ -68,7 +71,11 @@ impl ObjectPage {
 
     /// Returns how many rules have no row of their own.
     fn rest(&self, rules: Option<usize>, paint: Paint) -> Option<String> {
-        Some(match (self.passed, self.skipped) {
+        let idle = match self.idle {
+            0 => String::new(),
+            idle => paint.dim(&format!(" ({} found nothing to change, -v shows why)", grouped_digits(idle))),
+        };
+        let text = match (self.passed, self.skipped) {
             (0, 0) if self.is_cut || !self.rows.is_empty() => return None,
             (0, 0) if rules == Some(0) => paint.dim("· there are no rules to run"),
             (0, 0) => paint.dim(&unmatched_text(self.unmatched)),
@@ -77,7 +84,8 @@ impl ObjectPage {
             (pass, skip) => {
                 paint.green(&format!("✓ {} passed, {} skipped", grouped_digits(pass), grouped_digits(skip)))
             }
-        })
+        };
+        Some(text + &idle)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn write_outcome(
     if !row.exceptions.is_empty() {
         writeln!(out, "        exception {}", visible(&row.exceptions.join(", ")))?;
     }
-    if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) {
+    if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) && !row.is_idle() {
         return Ok(());
     }
     write_places(row, object, (out, paint))?;

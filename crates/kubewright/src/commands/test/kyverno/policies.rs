@@ -59,6 +59,10 @@ pub(super) struct TestPolicyRule {
     pub(super) dialect: &'static str,
     /// The method of a validate rule.
     pub(super) method: Option<&'static str>,
+    /// The severity that its author gave it; may be empty.
+    pub(super) severity: Text,
+    /// The category that its author gave it; may be empty.
+    pub(super) category: Text,
     /// The unsupported feature, if any.
     pub(super) unsupported: Option<String>,
     /// Its first and last line.
@@ -72,6 +76,8 @@ impl Default for TestPolicyRule {
             sort: Text::default(),
             dialect: "kyverno",
             method: None,
+            severity: Text::default(),
+            category: Text::default(),
             unsupported: None,
             lines: (0, 0),
         }
@@ -108,7 +114,11 @@ impl TestPolicy {
             false => kubewright_dialects::LoadedRules::default(),
         };
         if let Some(rule) = loaded.rules.first() {
-            parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
+            for part in &mut parts {
+                part.dialect = rule.id.dialect;
+                part.severity = rule.metadata.severity.clone();
+                part.category = rule.metadata.category.clone();
+            }
         }
         let engine = Engine::new(loaded.rules);
         let is_change = |rule: &&Arc<Rule>| rule.action == RuleAction::Mutate;

@@ -407,6 +407,8 @@ fn failed_row(
         sort: Some(part.sort.clone()).filter(|sort| !sort.is_empty()),
         method: part.method,
         traced: rule_text.clone(),
+        severity: part.severity.clone(),
+        category: part.category.clone(),
     };
     TestCaseResult {
         case,
