@@ -222,6 +222,10 @@ impl CliCommand {
             Self::Lint(arguments) => Some(&arguments.project),
             Self::Detect(arguments) => Some(&arguments.project),
             Self::Graph(arguments) => Some(&arguments.project),
+            Self::Why(arguments) => Some(&arguments.project),
+            Self::Diff(arguments) => Some(&arguments.project),
+            Self::Impact(arguments) => Some(&arguments.project),
+            Self::Bench(arguments) => Some(&arguments.project),
             _ => None,
         }
     }

@@ -192,6 +192,57 @@ fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
     assert!(!log.contains("forbidden"), "{log}");
 }
 
+/// Refuses a Deployment that is called `refused`.
+const REFUSING: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: names}
+spec:
+  background: false
+  rules:
+  - name: allowed
+    match: {any: [{resources: {kinds: [Deployment], names: [refused]}}]}
+    validate: {failureAction: Enforce, message: this name is not allowed, deny: {}}
+";
+
+#[test]
+fn why_tells_from_the_log_and_the_events_what_rules_did_in_the_cluster() {
+    let Some((cluster, serve)) = served() else { return };
+    for object in [&rule("first"), REFUSING] {
+        cluster
+            .wait_until("a rule is stored", || cluster.kubectl(&["apply", "-f", "-"], object).is_success());
+    }
+    let create = |name: &str| cluster.kubectl(&["create", "deployment", name, "--image=web"], "");
+    cluster.wait_until("the rule decides", || try_deployment(&cluster).stdout.contains("\"first\": \"x\""));
+    cluster.wait_until("it is refused", || create("refused").stderr.contains("this name is not allowed"));
+    create("changed").expect_success();
+    let log = cluster.folder().join("serve.log");
+    let why = |object: &str, from: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
+            .args(["why", object])
+            .args(from)
+            .env("KUBECONFIG", cluster.kubeconfig())
+            .output()
+            .expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let from_log = |object: &str| {
+        std::fs::write(&log, serve.log()).expect("a log");
+        why(object, &["--log", &log.display().to_string()])
+    };
+    cluster.wait_until("the log tells the refusal", || {
+        let told = from_log("Deployment/default/refused");
+        told.contains("refused\n") && told.contains("✗ kyverno/names/allowed  this name is not allowed")
+    });
+    cluster.wait_until("the log tells the change", || {
+        let told = from_log("Deployment/default/changed");
+        told.contains("~ modrule/default/one\n") && told.contains("/metadata/labels/first\n")
+    });
+    cluster.wait_until("the Events tell the refusal", || {
+        why("Deployment/default/refused", &["-r", "cluster:"]).contains("this name is not allowed")
+    });
+}
+
 #[test]
 fn a_namespace_that_is_not_there_is_named_and_waited_for() {
     let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };

@@ -21,7 +21,7 @@ pub(crate) struct ScanBenchArguments {
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 40_000, 100_000, 400_000])]
     pub(crate) simulated: Vec<usize>,
     /// What is measured
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ScanBenchPart::Simulated, ScanBenchPart::Cluster, ScanBenchPart::Kyverno])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ScanBenchPart::Simulated, ScanBenchPart::Cluster, ScanBenchPart::Kyverno, ScanBenchPart::Impact])]
     pub(crate) parts: Vec<ScanBenchPart>,
     /// Judges so many simulated objects, prints the figures as one line, and ends: a part of `simulated`
     #[arg(long, hide = true)]
@@ -37,4 +37,6 @@ pub(crate) enum ScanBenchPart {
     Cluster,
     /// The bytes of reports, beside Kyverno's of the same cluster.
     Kyverno,
+    /// `kubewright impact` of the policies on 20,000 objects of a real control plane.
+    Impact,
 }

@@ -8,6 +8,7 @@ mod changes;
 mod churn;
 mod cluster;
 mod fleet;
+mod impact;
 mod kyverno;
 mod objects;
 mod policies;
@@ -61,6 +62,7 @@ fn run(arguments: &ScanBenchArguments) -> Result<bool, String> {
                 kyverno::measure_kyverno(arguments, &runtime, &program)?;
             }
             ScanBenchPart::Kyverno => {}
+            ScanBenchPart::Impact => impact::measure_impact(arguments, &runtime, &program, &mut limits)?,
         }
     }
     Ok(limits.print())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{ObjectArguments, RuleArguments, RuleOptions};
+use super::{ObjectArguments, ProjectArguments, RuleArguments, RuleOptions};
 
 /// Shows the objects on which two sets of rules differ.
 #[derive(Debug, Args)]
@@ -51,6 +51,9 @@ pub(crate) struct DiffArguments {
     /// Show the traces of all differences, and not only of the first 5
     #[arg(long)]
     pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 }
 
 impl DiffArguments {
@@ -98,6 +101,9 @@ pub(crate) struct ImpactArguments {
         hide_possible_values = true
     )]
     pub(crate) output: ImpactFormat,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 }
 
 /// Measures what each rule costs.
@@ -137,6 +143,9 @@ pub(crate) struct BenchArguments {
     /// Write the figures to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) write_baseline: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 }
 
 /// Output formats of `diff` and `bench`.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kubewright_engine::RuleStatus;
 
-use super::{ObjectArguments, RuleArguments, TraceOutput, trace_output};
+use super::{ObjectArguments, ProjectArguments, RuleArguments, TraceOutput, trace_output};
 
 /// Shows what every rule says about one object, and why.
 #[derive(Debug, Args)]
@@ -38,6 +38,9 @@ pub(crate) struct WhyArguments {
 
     #[command(flatten)]
     pub(crate) choice: TraceChoice,
+
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
 }
 
 /// Which traces are shown.

@@ -23,13 +23,18 @@ impl ProjectFile {
                 self.complete_graph(arguments);
                 Ok(())
             }
-            CliCommand::Fix(arguments) => {
-                self.complete_rules(&mut arguments.rules);
-                self.complete_objects(&mut arguments.objects);
-                Ok(())
-            }
+            CliCommand::Fix(arguments) => self.complete_inputs(&mut arguments.rules, &mut arguments.objects),
             CliCommand::Trace(arguments) => {
-                self.complete_rules(&mut arguments.rules);
+                self.complete_inputs(&mut arguments.rules, &mut arguments.objects)
+            }
+            CliCommand::Why(arguments) => self.complete_inputs(&mut arguments.rules, &mut arguments.objects),
+            CliCommand::Impact(arguments) => {
+                self.complete_inputs(&mut arguments.rules, &mut arguments.objects)
+            }
+            CliCommand::Bench(arguments) => {
+                self.complete_inputs(&mut arguments.rules, &mut arguments.objects)
+            }
+            CliCommand::Diff(arguments) => {
                 self.complete_objects(&mut arguments.objects);
                 Ok(())
             }
@@ -74,6 +79,21 @@ impl ProjectFile {
     fn complete_graph(&self, arguments: &mut GraphArguments) {
         fill(&mut arguments.resources, &self.resources);
         fill(&mut arguments.references, &self.references);
+    }
+
+    /// Fills in rules and objects.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "one of the ways to complete a command, of which others can fail"
+    )]
+    fn complete_inputs(
+        &self,
+        rules: &mut RuleArguments,
+        objects: &mut ObjectArguments,
+    ) -> Result<(), CommandFailure> {
+        self.complete_rules(rules);
+        self.complete_objects(objects);
+        Ok(())
     }
 
     fn complete_rules(&self, arguments: &mut RuleArguments) {

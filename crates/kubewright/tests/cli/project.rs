@@ -43,6 +43,8 @@ fn project_gives_commands_what_they_were_not_given() {
         "project-flags-win",
         "apply project/policies --rule no-host-network --project project/kubewright.yaml",
     );
+    check("project-impact", "impact --project project/kubewright.yaml");
+    check("project-why", "why '*/*/web' --project project/kubewright.yaml --status fail");
     check("project-broken", "apply --project project/broken/kubewright.yaml");
     check("project-missing", "apply --project project/none.yaml");
     check("project-no-rules", "apply");
