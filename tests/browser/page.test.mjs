@@ -2,8 +2,8 @@
 //
 // Draws a generated cluster, then does what a person does: zoom, pan, search, arrows, hover, click, hide, change the light.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -32,9 +32,8 @@ const cluster = (count) => {
   return { apiVersion: "v1", kind: "List", items };
 };
 
-const open = async (name, objects, scheme = "light", more = []) => {
-  const file = join(folder, `${name}.html`);
-  execFileSync(program, ["graph", "-r", "-", "-o", `html=${file}`, ...more], { input: JSON.stringify(objects) });
+/// Opens a picture, and notes errors and requests.
+const openFile = async (file, scheme = "light") => {
   const page = await browser.newPage({ viewport: { width: 1400, height: 850 }, colorScheme: scheme });
   page.wrong = [];
   page.on("pageerror", (error) => page.wrong.push(String(error)));
@@ -46,11 +45,36 @@ const open = async (name, objects, scheme = "light", more = []) => {
   page.loaded = performance.now() - begin;
   return page;
 };
+const open = async (name, objects, scheme = "light", more = []) => {
+  const file = join(folder, `${name}.html`);
+  execFileSync(program, ["graph", "-r", "-", "-o", `html=${file}`, ...more], { input: JSON.stringify(objects) });
+  return openFile(file, scheme);
+};
 const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const view = async (page) => { await frame(page); return page.$eval("#map", (map) => map.getAttribute("viewBox")); };
 const title = (page) => page.$eval("#card", (card) => card.hidden ? "" : card.querySelector("p").textContent.split("\n")[0]);
 
 const cases = {
+  async "a watched picture follows its objects"() {
+    const [objects, file] = [join(folder, "watched.json"), join(folder, "watched.html")];
+    const save = (count) => {
+      writeFileSync(`${objects}.new`, JSON.stringify(cluster(count)));
+      renameSync(`${objects}.new`, objects);
+    };
+    save(6);
+    const watching = spawn(program, ["graph", "-r", objects, "-o", `html=${file}`, "--watch"]);
+    try {
+      await new Promise((done) => watching.stderr.on("data", (text) => { if (String(text).includes("watching ")) done(); }));
+      const page = await openFile(file);
+      assert.equal(await page.evaluate(() => document.body.textContent.includes("app-3")), false);
+      save(24);
+      await page.waitForFunction(() => document.body.textContent.includes("app-3"), null, { timeout: 60_000 });
+      return page;
+    } finally {
+      watching.kill("SIGINT");
+    }
+  },
+
   async "pans, zooms and shows all again"() {
     const page = await open("moves", cluster(60));
     const all = await view(page);
