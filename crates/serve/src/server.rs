@@ -98,8 +98,8 @@ impl WebhookServer {
     ) -> Result<(), ServeError> {
         let (address, health) = (self.address()?, self.health_address()?);
         let state = self.state;
-        let configuration = http::server_tls_config(certificates, state.settings.allows_tls12)
-            .map_err(|error| ServeError::Certificate(error.to_string()))?;
+        let configuration =
+            http::server_tls_config(certificates, &state.settings).map_err(ServeError::Certificate)?;
         let listener = tokio::net::TcpListener::from_std(self.reviews)?;
         let (phase, phases) = watch::channel(ListenerPhase::Serving);
         let serving =

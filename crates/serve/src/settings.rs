@@ -50,6 +50,9 @@ pub struct ServeSettings {
     /// The user name of the controller that carries out rules in the background, whose rights are checked when a policy is
     /// stored: `system:serviceaccount:namespace:name`. Without it nothing is asked.
     pub background_account: Option<String>,
+    /// A file with authorities, one of which must have signed the certificate of every client; without it, clients need
+    /// no certificate.
+    pub client_ca: Option<PathBuf>,
     /// Whether clients that know TLS 1.2 alone are served too.
     pub allows_tls12: bool,
     /// How many reviews may be under way; more are refused at once.
@@ -86,6 +89,7 @@ impl Default for ServeSettings {
             has_success_events: false,
             guard_exempt: Vec::new(),
             background_account: None,
+            client_ca: None,
             allows_tls12: false,
             max_in_flight: 64 * workers(),
             max_connections: 1000,

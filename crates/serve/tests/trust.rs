@@ -6,6 +6,8 @@
 
 #[path = "trust/certificates.rs"]
 mod certificates;
+#[path = "trust/clients.rs"]
+mod clients;
 #[path = "trust/guard.rs"]
 mod guard;
 #[path = "trust/handshake.rs"]

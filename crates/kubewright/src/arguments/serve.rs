@@ -113,6 +113,11 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) tls_dir: Option<PathBuf>,
 
+    /// Serve only clients with a certificate of a CA in this file, such as the API server; it is read at the start [default:
+    /// clients need no certificate]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca: Option<PathBuf>,
+
     /// Write the CA certificate that clients must trust to this file
     #[arg(long, value_name = "FILE", requires = "offline")]
     pub(crate) write_ca: Option<PathBuf>,

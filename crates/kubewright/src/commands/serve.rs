@@ -144,6 +144,7 @@ fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),
         certificate_grace: arguments.certificate_grace.unwrap_or(usual.certificate_grace),
         tls_folder: arguments.tls_dir.clone(),
+        client_ca: arguments.client_ca.clone(),
         allows_tls12: arguments.allow_tls12,
         max_in_flight: arguments.max_in_flight.unwrap_or(usual.max_in_flight),
         drain: arguments.drain,
