@@ -167,6 +167,7 @@ impl Engine {
             outcomes: run.outcomes,
             object: run.written.unwrap_or(run.object),
             unreported: run.unreported,
+            lacks_namespace: cache.lacks_namespace(),
             queries: run.queries,
             is_unfinished: run.is_unfinished,
         }

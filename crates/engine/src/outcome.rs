@@ -237,6 +237,8 @@ pub struct Decision {
     pub object: Value,
     /// How many rules apply and have nothing to report, because the object has nothing that they check.
     pub unreported: usize,
+    /// Whether a rule read the Namespace of the object, and the world has none.
+    pub lacks_namespace: bool,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
     /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until

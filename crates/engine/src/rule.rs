@@ -1,6 +1,6 @@
 //! The compiled unit of a policy.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::sync::Arc;
 
@@ -283,6 +283,16 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// When the world does not know it yet.
     pub fn namespace(&self) -> Result<Option<&'a Value>, EvalError> {
+        self.cache.is_namespace_read.set(true);
+        self.namespace_if_there()
+    }
+
+    /// Returns the Namespace of the object for a question that most Namespaces do not answer; a missing one is as good as
+    /// one that does not.
+    ///
+    /// # Errors
+    /// When the world does not know it yet.
+    pub fn namespace_if_there(&self) -> Result<Option<&'a Value>, EvalError> {
         let name = &self.request.namespace;
         if name.is_empty() {
             return Ok(None);
@@ -302,8 +312,16 @@ impl<'a> Evaluation<'a> {
 #[derive(Debug, Default)]
 pub struct DecisionCache {
     namespace: OnceCell<QueryAnswer>,
+    is_namespace_read: Cell<bool>,
     resource: OnceCell<Text>,
     derived: DerivedCache,
+}
+
+impl DecisionCache {
+    /// Returns whether a rule asked for the Namespace of the object, and there is none.
+    pub(crate) fn lacks_namespace(&self) -> bool {
+        self.is_namespace_read.get() && matches!(self.namespace.get(), Some(QueryAnswer::Absent))
+    }
 }
 
 /// Whether a rule applies to an object.

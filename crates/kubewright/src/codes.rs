@@ -11,6 +11,7 @@ kubewright_engine::codes! {
 
     TOO_MUCH_SELECTED "KW-G006" Error "too many selectors over too many objects";
     TOO_MUCH_DRAWN "KW-G007" Warning "too many relationships to draw";
+    UNKNOWN_NAMESPACE "KW-F015" Warning "rules read the labels of a namespace that is not given";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";

@@ -1,5 +1,6 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use kubewright_engine::{
@@ -130,10 +131,9 @@ impl Reviewer<'_> {
         });
         let review =
             ObjectReview { document, request: &request, decision, changed, is_lenient: self.is_lenient };
-        let unmatched = UnmatchedRules {
-            out_of_scope: self.written_rules.saturating_sub(review.decision.unreported),
-            empty: review.decision.unreported,
-        };
+        let empty = review.decision.unreported;
+        let heard = empty + count_written(&review.decision.outcomes);
+        let unmatched = UnmatchedRules { out_of_scope: self.written_rules.saturating_sub(heard), empty };
         ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
     }
 }
@@ -147,4 +147,15 @@ fn blamed_step(steps: &[TraceNode]) -> Option<&TraceNode> {
 /// Returns whether the outcome changed the object.
 fn is_patch(outcome: &RuleOutcome) -> bool {
     outcome.status == RuleStatus::Pass && !outcome.patch.is_empty()
+}
+
+/// Returns how many rules have an outcome, those that autogen derives counted as the one that was written.
+fn count_written(outcomes: &[RuleOutcome]) -> usize {
+    let written = |outcome: &RuleOutcome| {
+        let name = outcome.rule.rule.as_str();
+        let name = name.strip_prefix("autogen-").unwrap_or(name);
+        name.strip_prefix("cronjob-").unwrap_or(name).to_owned()
+    };
+    let names = outcomes.iter().map(|outcome| (outcome.rule.policy.as_str(), written(outcome)));
+    names.collect::<HashSet<_>>().len()
 }

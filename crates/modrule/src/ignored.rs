@@ -35,7 +35,7 @@ pub(super) fn ignored_reason(
     let (name, label) = if is_namespace {
         (&request.name, ignore_label(&request.object))
     } else {
-        (&request.namespace, sight.lenient(evaluation.namespace())?.and_then(ignore_label))
+        (&request.namespace, sight.lenient(evaluation.namespace_if_there())?.and_then(ignore_label))
     };
     let is_default =
         IGNORED_BY_DEFAULT.iter().any(|ignored| name == ignored.name) || name == cluster_namespace;

@@ -58,6 +58,8 @@ pub struct ObjectRow {
     pub counts: OutcomeCounts,
     /// The rules without an outcome.
     pub unmatched: UnmatchedRules,
+    /// Whether rules read the labels of its namespace, which nothing describes.
+    pub lacks_namespace: bool,
     /// What all rules together changed, when a renderer asks for it.
     pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
@@ -73,6 +75,14 @@ pub struct UnmatchedRules {
     pub out_of_scope: usize,
     /// Those that are, and find nothing to check in it.
     pub empty: usize,
+}
+
+impl UnmatchedRules {
+    /// Returns how many there are.
+    #[must_use]
+    pub fn all(self) -> usize {
+        self.out_of_scope + self.empty
+    }
 }
 
 /// A position in a file, without the file's text. Sorts by file, then by line. Line 0 is the file as a whole, or a
@@ -151,6 +161,7 @@ impl ObjectRow {
                 .collect(),
             counts,
             unmatched: UnmatchedRules::default(),
+            lacks_namespace: decision.lacks_namespace,
             patch,
             objects,
             elapsed: Duration::ZERO,

@@ -102,6 +102,7 @@ fn nothing_decided() -> Decision {
         outcomes: Vec::new(),
         object: Value::Null,
         unreported: 0,
+        lacks_namespace: false,
         queries: Vec::new(),
         is_unfinished: false,
     }

@@ -2,6 +2,7 @@
 
 mod hint;
 mod kept;
+mod namespaces;
 mod rule_change;
 
 use std::time::Instant;
@@ -25,6 +26,7 @@ use crate::suppressions::Suppressions;
 use crate::suppressions::baseline::NewBaseline;
 use hint::WhyHint;
 use kept::KeptReviews;
+use namespaces::UnknownNamespaces;
 
 /// Runs the command.
 ///
@@ -48,6 +50,7 @@ pub(crate) fn run_apply(
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = ProgressBar::new();
     let (mut objects, mut counts, mut hint) = (0, OutcomeCounts::default(), WhyHint::default());
+    let mut namespaces = UnknownNamespaces::default();
     let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
@@ -58,6 +61,7 @@ pub(crate) fn run_apply(
             failures += row.outcomes.iter().filter(|outcome| is_failure(arguments, outcome)).count();
             baseline.add(&row);
             hint.see(&row);
+            namespaces.see(&row);
             bar.show(progress);
             // Renderers that `-o` does not open have no prepared rows.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -72,6 +76,7 @@ pub(crate) fn run_apply(
     if objects == 0 && selection.since.is_none() && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
         inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
+    inputs.diagnostics.extend(namespaces.warning(&arguments.objects.resources));
     let results = Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts, findings: None });
     let report = Report { results, diagnostics: &inputs.diagnostics, elapsed: started.elapsed() };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
@@ -105,14 +110,17 @@ fn run_watched(arguments: &ApplyArguments, color: ColorChoice) -> Result<ExitSta
     )?;
     let mut renderers = open_renderers(arguments, &outputs, color)?;
     let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    let mut namespaces = UnknownNamespaces::default();
     for (row, prepared) in kept.rows() {
         objects += 1;
+        namespaces.see(row);
         counts += row.counts;
         let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
         renderers.iter_mut().zip(prepared).try_for_each(|(renderer, text)| renderer.object(row, text))?;
     }
     let is_partial = arguments.objects.selection.is_partial(&arguments.objects.only);
     diagnostics.extend(kept.suppressions.diagnostics(is_partial));
+    diagnostics.extend(namespaces.warning(&arguments.objects.resources));
     let rules = kept.inputs.engine.rules();
     let results = Results::Objects(Totals { rules, objects, counts, findings: None });
     let report = Report { results, diagnostics: &diagnostics, elapsed: started.elapsed() };

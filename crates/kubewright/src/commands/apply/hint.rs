@@ -22,7 +22,8 @@ impl WhyHint {
     /// Looks at the row of an object.
     pub(super) fn see(&mut self, row: &ObjectRow) {
         self.objects += 1;
-        if row.counts.all() > row.counts.skip {
+        let excused = row.counts.baselined + row.counts.ignored;
+        if row.counts.all() > row.counts.skip - excused {
             self.has_outcomes = true;
         } else if self.object.is_none() || (self.is_namespace && row.kind != "Namespace") {
             self.object = Some(row.address());
@@ -34,20 +35,54 @@ impl WhyHint {
     pub(super) fn print(&self, arguments: &ApplyArguments, outputs: &[Output], is_incomplete: bool) {
         let is_read = outputs.iter().any(|output| output.is_table() && output.file.is_none());
         let is_wanted = self.objects <= MAX_HINTED_OBJECTS || !self.has_outcomes;
-        let is_shown = is_wanted && is_read && !arguments.quiet && !is_incomplete;
+        // A rule that was not chosen says nothing for that reason.
+        let is_partial = arguments.objects.selection.is_partial(&[]);
+        let is_shown = is_wanted && is_read && !is_partial && !arguments.quiet && !is_incomplete;
         let Some(object) = self.object.as_ref().filter(|_| is_shown) else {
             return;
         };
-        let words = |paths: &[String]| paths.iter().map(|path| shell_word(path)).collect::<Vec<_>>();
-        let mut command = vec!["kubewright why".to_owned(), shell_word(object)];
-        command.extend(words(&arguments.rules.rules));
-        for (flag, paths) in [
-            ("-r", &arguments.objects.resources),
-            ("-e", &arguments.rules.exceptions),
-            ("--world", &arguments.objects.world),
-        ] {
-            command.extend(words(paths).into_iter().map(|path| format!("{flag} {path}")));
-        }
-        print_stderr(format_args!("hint: `{}` says why no rule did anything", command.join(" ")));
+        let command = why_command(object, arguments);
+        print_stderr(format_args!("hint: `{command}` says why no rule did anything"));
     }
+}
+
+/// Returns the `why` of this object that evaluates what this `apply` did.
+fn why_command(object: &str, arguments: &ApplyArguments) -> String {
+    let ApplyArguments { rules, objects, .. } = arguments;
+    let mut command = vec!["kubewright why".to_owned(), shell_word(object)];
+    command.extend(rules.rules.iter().map(|path| shell_word(path)));
+    let settings: Vec<String> = objects.set.iter().map(ToString::to_string).collect();
+    let lists: [(&str, &[String]); 10] = [
+        ("-r", &objects.resources),
+        ("-e", &rules.exceptions),
+        ("--world", &objects.world),
+        ("--json", &objects.payloads),
+        ("--old", &objects.old),
+        ("--group", &objects.groups),
+        ("--set", &settings),
+        ("--rule", &objects.only),
+        ("--allow-registry", &objects.allow_registry),
+        ("--allow-function", &rules.options.allowed_functions),
+    ];
+    for (flag, values) in lists {
+        command.extend(values.iter().map(|value| format!("{flag} {}", shell_word(value))));
+    }
+    let operation = Some(&objects.operation).filter(|operation| !operation.eq_ignore_ascii_case("CREATE"));
+    let single = [
+        ("--operation", operation),
+        ("--user", objects.user.as_ref()),
+        ("--userinfo", objects.userinfo.as_ref()),
+        ("-f", objects.values.as_ref()),
+        ("-n", objects.namespace.as_ref()),
+    ];
+    for (flag, value) in single {
+        command.extend(value.map(|value| format!("{flag} {}", shell_word(value))));
+    }
+    let switches = [
+        ("--background", objects.background),
+        ("--exceptions-within-resources", objects.exceptions_within_resources),
+        ("--exceptions-within-policies", objects.exceptions_within_policies),
+    ];
+    command.extend(switches.iter().filter(|(_, is_on)| *is_on).map(|(flag, _)| (*flag).to_owned()));
+    command.join(" ")
 }

@@ -56,8 +56,6 @@ impl RuleChange<'_> {
         let after = self.said(&self.changed.after, document);
         let empty = |row: &Option<ObjectRow>| row.as_ref().map_or(0, |row| row.unmatched.empty);
         let empty = (row.unmatched.empty + empty(&after)).saturating_sub(empty(&before));
-        let out_of_scope = self.reviewer.written_rules.saturating_sub(empty);
-        row.unmatched = UnmatchedRules { out_of_scope, empty };
         if let Some(before) = before {
             let own = |rule: &&Arc<Rule>| self.changed.files.contains(&rule.location.source.name);
             let rules: Vec<&Arc<Rule>> = self.changed.before.rules().iter().filter(own).collect();
@@ -68,6 +66,9 @@ impl RuleChange<'_> {
             row.counts += after.counts;
             after.outcomes.into_iter().for_each(|outcome| self.insert(row, outcome));
         }
+        // Of the rules that autogen derives from one, at most one is about an object.
+        let out_of_scope = self.reviewer.written_rules.saturating_sub(empty + row.counts.all());
+        row.unmatched = UnmatchedRules { out_of_scope, empty };
         row.is_allowed = !row.outcomes.iter().any(|outcome| outcome.is_refusal);
     }
 

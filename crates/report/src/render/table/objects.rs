@@ -29,6 +29,8 @@ pub(super) struct ObjectPage {
     subject: String,
     unmatched: UnmatchedRules,
     has_rest: bool,
+    /// Whether rules without an outcome are counted beside those with one.
+    pub(super) lists_unmatched: bool,
     /// The rows that have lines, and these.
     pub(super) rows: Vec<(Arc<RuleId>, RuleStatus, String)>,
     /// Whether rows are missing because their rules have many.
@@ -49,6 +51,7 @@ impl ObjectPage {
             subject: object.subject.clone(),
             unmatched: object.unmatched,
             has_rest,
+            lists_unmatched: false,
             rows: Vec::new(),
             is_cut: false,
             passed: 0,
@@ -66,7 +69,15 @@ impl ObjectPage {
         {
             let _ = writeln!(text, "    {rest}");
         }
+        if self.lists_unmatched && self.unmatched.all() > 0 && self.has_outcomes() {
+            let others = unmatched_text("the others did not match", self.unmatched);
+            let _ = writeln!(text, "    {}", paint.dim(&others));
+        }
         text
+    }
+
+    fn has_outcomes(&self) -> bool {
+        self.is_cut || !self.rows.is_empty() || self.passed + self.skipped > 0
     }
 
     /// Returns how many rules have no row of their own.
@@ -78,7 +89,7 @@ impl ObjectPage {
         let text = match (self.passed, self.skipped) {
             (0, 0) if self.is_cut || !self.rows.is_empty() => return None,
             (0, 0) if rules == Some(0) => paint.dim("· there are no rules to run"),
-            (0, 0) => paint.dim(&unmatched_text(self.unmatched)),
+            (0, 0) => paint.dim(&unmatched_text("no rule matched", self.unmatched)),
             (0, skip) => paint.dim(&format!("· {} skipped", grouped_digits(skip))),
             (pass, 0) => paint.green(&format!("✓ {} passed", grouped_digits(pass))),
             (pass, skip) => {
@@ -90,12 +101,12 @@ impl ObjectPage {
 }
 
 /// Returns `· no rule matched (2 out of scope)`.
-fn unmatched_text(unmatched: UnmatchedRules) -> String {
+fn unmatched_text(what: &str, unmatched: UnmatchedRules) -> String {
     let sorts = [(unmatched.out_of_scope, "out of scope"), (unmatched.empty, "with nothing to check in it")];
     let sorts = shown_counts(&sorts);
     match sorts.is_empty() {
-        true => "· no rule matched".to_owned(),
-        false => format!("· no rule matched ({})", sorts.join(", ")),
+        true => format!("· {what}"),
+        false => format!("· {what} ({})", sorts.join(", ")),
     }
 }
 
