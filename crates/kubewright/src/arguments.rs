@@ -66,7 +66,7 @@ pub(crate) use rules::{ObjectArguments, RuleArguments, RuleOptions};
 pub(crate) use scaffold::{CiSystem, InitArguments, NewArguments, ScaffoldKind};
 #[cfg(feature = "serve")]
 pub(crate) use scan::{ReportArguments, ReportKind, ReportSubjects, ScanArguments, ScanRuleArguments};
-pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity, severity_of_rule};
+pub(crate) use selection::{RuleSelection, SuppressionArguments, parse_severity};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArguments;
@@ -210,7 +210,7 @@ pub(crate) enum CliCommand {
 impl CliCommand {
     /// Returns whether the command takes what it was not given from the project.
     pub(crate) fn has_project(&self) -> bool {
-        self.project().is_some() || matches!(self, Self::Trace(_))
+        self.project().is_some() || matches!(self, Self::Trace(_) | Self::New(_))
     }
 
     /// Returns what the command itself was told about the project.

@@ -20,7 +20,7 @@ use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::suggest::{did_you_mean, nearest_misspelling};
 use kubewright_value::{Document, Step, Text};
 
-use crate::arguments::{RuleArguments, RuleOptions, RuleSelection, severity_of_rule};
+use crate::arguments::{RuleArguments, RuleOptions, RuleSelection};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::CommandFailure;
 use crate::fixtures::is_rule;
@@ -223,7 +223,7 @@ pub(crate) fn choose_rules(
     }
     rules.retain(|rule| selection.categories.is_empty() || is_wanted(&rule.metadata.category));
     let least = selection.severity;
-    rules.retain(|rule| least.is_none_or(|least| severity_of_rule(&rule.metadata.severity) >= least));
+    rules.retain(|rule| least.is_none_or(|least| Severity::of_rule(&rule.metadata.severity) >= least));
     Ok(rules)
 }
 

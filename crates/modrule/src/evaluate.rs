@@ -224,6 +224,18 @@ impl ModRuleProgram {
             evaluation.reason = Some(Box::new(reason));
             evaluation.location = Some(first.location.clone());
         }
+        if evaluation.wants_reason {
+            let written = || {
+                rendered.iter().zip(&origins).find(|(operation, origin)| origin.writes_no_value(operation))
+            };
+            if let Some((operation, origin)) = written() {
+                let node = operation_node(operation, (origin, target), true);
+                let reason =
+                    OutcomeReason { help: node.help, path: node.subject, ..OutcomeReason::default() };
+                evaluation.reason = Some(Box::new(reason));
+                evaluation.location = Some(origin.location.clone());
+            }
+        }
         let annotation = annotation::last_applied_text(view);
         let mut changes = Vec::with_capacity(rendered.len());
         patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {
@@ -328,6 +340,15 @@ impl CompiledOperation {
         let (last, list) = path.tokens().split_last()?;
         last.parse::<usize>().ok()?;
         Some(list.iter().map(|token| Step::Key(token.clone())).collect())
+    }
+
+    /// Returns whether the template of this operation wrote what Go writes for a key that is not there.
+    fn writes_no_value(&self, operation: &JsonPatchOperation) -> bool {
+        let (JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. }) = operation
+        else {
+            return false;
+        };
+        matches!(self.value, PatchValue::Template { .. }) && has_no_value(value)
     }
 
     /// Returns the line of a trace for an operation whose `select` finds nothing in `view`.
@@ -469,6 +490,15 @@ fn no_value_help(template: Option<&GoTemplate>, target: &Value) -> (String, Vec<
 fn pointer_steps(pointer: &Pointer) -> Vec<Step> {
     let step = |token: &Text| token.parse().map_or_else(|_| Step::Key(token.clone()), Step::Index);
     pointer.tokens().iter().map(step).collect()
+}
+
+fn has_no_value(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(NO_VALUE),
+        Value::Array(items) => items.iter().any(has_no_value),
+        Value::Object(map) => map.values().any(has_no_value),
+        _ => false,
+    }
 }
 
 fn operation_node(

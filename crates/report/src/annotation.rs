@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, DiagnosticLevel, RuleMetadata, RuleStatus};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, RuleStatus};
 use kubewright_golib::naming::sha256_hex;
 use kubewright_value::Position;
 
@@ -104,11 +104,10 @@ impl AnnotationLevel {
 }
 
 impl Severity {
-    /// Returns how bad a violation of a rule is: as its author says, or by its status.
+    /// Returns how bad a violation of a rule is: as its author says in `word`, and otherwise medium.
     #[must_use]
-    pub fn of_outcome(status: RuleStatus, about: &RuleMetadata) -> Self {
-        let by_status = if status == RuleStatus::Warn { Self::Medium } else { Self::High };
-        Self::named(&about.severity).unwrap_or(by_status)
+    pub fn of_rule(word: &str) -> Self {
+        Self::named(&word.to_ascii_lowercase()).unwrap_or(Self::Medium)
     }
 
     /// Returns how bad something of `level` is that has no severity of its own.

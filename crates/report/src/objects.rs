@@ -237,7 +237,7 @@ impl ObjectRow {
     pub(crate) fn annotation_as(&self, row: &OutcomeRow, status: RuleStatus) -> Option<Annotation<'_>> {
         Some(Annotation {
             level: AnnotationLevel::of_status(status)?,
-            severity: Severity::of_outcome(status, &row.metadata),
+            severity: Severity::of_rule(&row.metadata.severity),
             identity: format!("{}\n{}", self.subject, row.path),
             file: self.location.file.as_str().into(),
             position: row.position,

@@ -24,9 +24,9 @@ pub(crate) struct NewArguments {
     #[arg(value_name = "NAME", value_parser = check_rule_name)]
     pub(crate) name: String,
 
-    /// The folder in which the folder of the rule is made
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// The folder in which the folder of the rule is made [default: that of the project's rules, or this one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// What `new` writes.

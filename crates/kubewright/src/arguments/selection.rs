@@ -54,11 +54,6 @@ pub(crate) struct SuppressionArguments {
     pub(crate) no_ignores: bool,
 }
 
-/// Returns the severity of a rule whose author wrote `word`.
-pub(crate) fn severity_of_rule(word: &str) -> Severity {
-    Severity::named(&word.to_ascii_lowercase()).unwrap_or(Severity::Medium)
-}
-
 /// Reads a severity, in the words of rules and of patterns.
 pub(crate) fn parse_severity(text: &str) -> Result<Severity, String> {
     parse_level(text).map(|level: Level| level.into())

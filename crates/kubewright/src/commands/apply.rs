@@ -13,7 +13,7 @@ use kubewright_report::text::plural;
 use kubewright_report::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results, Severity, Totals};
 use kubewright_value::Document;
 
-use crate::arguments::{ApplyArguments, severity_of_rule};
+use crate::arguments::ApplyArguments;
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
     ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableDetail, TableOptions,
@@ -136,7 +136,7 @@ fn is_failure(arguments: &ApplyArguments, outcome: &OutcomeRow) -> bool {
         (RuleStatus::Error, _) | (RuleStatus::Fail, None) => true,
         (RuleStatus::Fail, Some(threshold)) => threshold
             .least()
-            .is_some_and(|least| severity_of_rule(&outcome.metadata.severity) >= Severity::from(least)),
+            .is_some_and(|least| Severity::of_rule(&outcome.metadata.severity) >= Severity::from(least)),
         _ => false,
     }
 }

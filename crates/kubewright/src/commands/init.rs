@@ -28,7 +28,11 @@ pub(crate) fn run_init(arguments: &InitArguments) -> Result<ExitStatus, CommandF
     let folder = &arguments.dir;
     let rules = answers(&arguments.rules, "Where are the rules?", usual_folder(folder, &RULE_FOLDERS), asks)?;
     let usual = usual_folder(folder, &MANIFEST_FOLDERS);
-    let resources = answers(&arguments.resources, "Where are the manifests?", usual, asks)?;
+    let mut resources = answers(&arguments.resources, "Where are the manifests?", usual, asks)?;
+    if !asks && arguments.resources.is_empty() {
+        // Nobody named a folder that is not there.
+        resources.retain(|path| folder.join(path).exists());
+    }
     let ci = match arguments.ci {
         Some(ci) => ci,
         None if asks => ask_ci()?,
@@ -60,15 +64,27 @@ fn report_written(
     }
     writeln!(out, "try: kubewright")?;
     out.flush()?;
-    for path in named.into_iter().flatten().filter(|path| !folder.join(path).exists()) {
-        print_stderr(format_args!("note: `{path}` is not there yet; `kubewright new` writes a first rule"));
+    let [rules, resources] = named;
+    let is_missing = |path: &&String| !folder.join(path).exists();
+    for path in rules.iter().filter(is_missing) {
+        let help = "`kubewright new policy NAME` writes a first rule into it";
+        print_stderr(format_args!("note: `{path}` is not there yet; {help}"));
+    }
+    for path in resources.iter().filter(is_missing) {
+        print_stderr(format_args!("note: `{path}` is not there yet"));
+    }
+    if resources.is_empty() {
+        print_stderr(format_args!("note: no manifests were found; `resources` of the project names them"));
     }
     Ok(ExitStatus::Clean)
 }
 
 fn project_text(rules: &[String], resources: &[String], arguments: &InitArguments) -> String {
     let list = |texts: &[String]| Value::array(texts.iter().map(|text| text.as_str().into()).collect());
-    let mut project = Map::from([("rules", list(rules)), ("resources", list(resources))]);
+    let mut project = Map::from([("rules", list(rules))]);
+    if !resources.is_empty() {
+        project.insert("resources".into(), list(resources));
+    }
     if let Some(level) = &arguments.fail_on {
         project.insert("failOn".into(), level.as_str().into());
     }

@@ -7,7 +7,7 @@ use kubewright_report::text::plural;
 use kubewright_report::{LintTotals, Report, Results, Severity};
 use kubewright_value::Location;
 
-use crate::arguments::{LintArguments, severity_of_rule};
+use crate::arguments::LintArguments;
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, DiagnosticCounts, TableOptions, chosen_or_table, keep_apart, keep_inputs};
@@ -71,7 +71,7 @@ pub(super) fn check_rules(arguments: &LintArguments) -> LintedRules {
     let mut all = std::mem::take(&mut loaded.diagnostics);
     if let Some(least) = arguments.severity {
         all.retain(|diagnostic| is_severe(diagnostic, &loaded.rules, least));
-        loaded.rules.retain(|rule| severity_of_rule(&rule.metadata.severity) >= least);
+        loaded.rules.retain(|rule| Severity::of_rule(&rule.metadata.severity) >= least);
     }
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
     LintedRules { loaded, diagnostics, unreadable }
@@ -88,7 +88,7 @@ fn is_severe(diagnostic: &Diagnostic, rules: &[Rule], least: Severity) -> bool {
     let mut severities = rules
         .iter()
         .filter(|rule| of_document(&rule.location) == place)
-        .map(|rule| severity_of_rule(&rule.metadata.severity))
+        .map(|rule| Severity::of_rule(&rule.metadata.severity))
         .peekable();
     severities.peek().is_none() || severities.any(|severity| severity >= least)
 }

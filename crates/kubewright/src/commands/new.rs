@@ -49,7 +49,7 @@ pub(crate) fn run_new(arguments: &NewArguments) -> Result<ExitStatus, CommandFai
         ScaffoldKind::Pattern => PATTERN,
         ScaffoldKind::Test => [rule, objects, TEST],
     };
-    let folder = arguments.dir.join(&arguments.name);
+    let folder = arguments.dir.as_deref().unwrap_or(Path::new(".")).join(&arguments.name);
     let written = files.map(|(file, text)| (folder.join(file), text.replace(NAME, &arguments.name)));
     write_new_files(&written)?;
     let mut out = standard_output();

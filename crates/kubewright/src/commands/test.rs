@@ -25,7 +25,7 @@ use kubewright_report::{
 };
 use kubewright_value::Document;
 
-use crate::arguments::{TestArguments, severity_of_rule};
+use crate::arguments::TestArguments;
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
@@ -170,7 +170,7 @@ fn is_selected(result: &TestCaseResult, arguments: &TestArguments) -> bool {
 fn severity_of_case(rule: &CaseRule, of_project: &[(String, Severity)]) -> Severity {
     let (dialect, name) = (rule.dialect, rule.rule.clone().unwrap_or_default());
     let id = RuleId { dialect, policy: rule.policy.clone(), rule: name };
-    rules::severity_in_project(&id, of_project).unwrap_or_else(|| severity_of_rule(&rule.severity))
+    rules::severity_in_project(&id, of_project).unwrap_or_else(|| Severity::of_rule(&rule.severity))
 }
 
 /// Inputs that all test files share.

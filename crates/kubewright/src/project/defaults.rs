@@ -1,5 +1,7 @@
 //! What a command takes from the project: everything that it was not given itself.
 
+use std::path::{Path, PathBuf};
+
 use super::ProjectFile;
 use crate::arguments::{
     ApplyArguments, CliCommand, DetectArguments, GraphArguments, LintArguments, ObjectArguments,
@@ -33,6 +35,12 @@ impl ProjectFile {
             }
             CliCommand::Bench(arguments) => {
                 self.complete_inputs(&mut arguments.rules, &mut arguments.objects)
+            }
+            CliCommand::New(arguments) => {
+                let is_folder = |path: &&String| !path.contains('*') && !Path::new(path).is_file();
+                let rules = || self.rules.iter().find(is_folder).map(PathBuf::from);
+                arguments.dir = arguments.dir.take().or_else(rules);
+                Ok(())
             }
             CliCommand::Diff(arguments) => {
                 self.complete_objects(&mut arguments.objects);

@@ -97,12 +97,15 @@ impl JunitRenderer {
             RuleStatus::Fail => Some(outcome_element("failure", row, report)),
             RuleStatus::Error => Some(outcome_element("error", row, report)),
         };
+        let line = match row.position.line {
+            0 => String::new(),
+            line => format!(" line=\"{line}\""),
+        };
         let head = format!(
-            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"{}",
+            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\"{line}{}",
             escape_junit(&name),
             escape_junit(&class),
             escape_junit(&report.location.file),
-            row.position.line,
             time_attribute(elapsed)
         );
         self.cases.push_str(&match inner {

@@ -4,7 +4,7 @@ mod findings;
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Code, Diagnostic, Rule, RuleStatus};
+use kubewright_engine::{Code, Diagnostic, Rule};
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Position, Value, json};
 
@@ -226,7 +226,7 @@ fn rule_descriptor(rule: &Rule) -> Value {
         rule.id.short()
     );
     descriptor(DescriptorTexts { id: &rule.id.to_string(), name, title: &title, text: &text, help: &help })
-        .with(Severity::of_outcome(RuleStatus::Fail, about), AnnotationLevel::Error, &about.category)
+        .with(Severity::of_rule(&about.severity), AnnotationLevel::Error, &about.category)
 }
 
 fn code_descriptor(code: &Code) -> Value {

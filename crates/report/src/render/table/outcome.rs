@@ -43,11 +43,12 @@ pub(super) fn write_outcome(
     if !row.exceptions.is_empty() {
         writeln!(out, "        exception {}", visible(&row.exceptions.join(", ")))?;
     }
-    if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) && !row.is_idle() {
+    let help = reason.map(|reason| reason.help.as_str()).unwrap_or_default();
+    let is_explained = row.status == RuleStatus::Pass && (row.is_idle() || !help.is_empty());
+    if matches!(row.status, RuleStatus::Pass | RuleStatus::Skip) && !is_explained {
         return Ok(());
     }
     write_places(row, object, (out, paint))?;
-    let help = reason.map(|reason| reason.help.as_str()).unwrap_or_default();
     if !help.is_empty() {
         writeln!(out, "        = help: {}", visible(help))?;
     }
