@@ -237,6 +237,9 @@ pub struct Decision {
     pub object: Value,
     /// How many rules apply and have nothing to report, because the object has nothing that they check.
     pub unreported: usize,
+    /// How many rules do not apply, where [`leaves_out_skips`](crate::DecisionSettings::leaves_out_skips) leaves out their
+    /// outcomes.
+    pub skipped: usize,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
     /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until

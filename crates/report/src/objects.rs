@@ -116,7 +116,7 @@ impl ObjectRow {
     #[must_use]
     pub fn new(review: ObjectReview<'_>, columns: Columns) -> Self {
         let ObjectReview { document, request, mut decision, changed, is_lenient } = review;
-        let mut counts = OutcomeCounts::default();
+        let mut counts = OutcomeCounts { skip: decision.skipped, ..OutcomeCounts::default() };
         let mut is_scored = Vec::new();
         decision.outcomes.retain_mut(|outcome| {
             // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.

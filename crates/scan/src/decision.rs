@@ -102,6 +102,7 @@ fn nothing_decided() -> Decision {
         outcomes: Vec::new(),
         object: Value::Null,
         unreported: 0,
+        skipped: 0,
         queries: Vec::new(),
         is_unfinished: false,
     }

@@ -74,6 +74,7 @@ impl ObjectJudge<'_> {
             outcomes,
             object: Value::Null,
             unreported: 0,
+            skipped: 0,
             queries: Vec::new(),
             is_unfinished: false,
         };
