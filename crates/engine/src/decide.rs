@@ -373,7 +373,7 @@ impl<'a> DecisionRun<'a> {
             Ok(Applies::Yes) => return Some((program, attempt)),
             Ok(Applies::NotViolated) => self.record(rule, RuleStatus::Pass, Text::default(), attempt),
             Ok(Applies::No(_)) if self.settings.leaves_out_skips && !self.settings.is_traced => {
-                self.skipped += 1
+                self.skipped += 1;
             }
             Ok(Applies::No(reason)) => self.record(rule, RuleStatus::Skip, reason, attempt),
             Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {

@@ -24,13 +24,10 @@ struct InstructionArguments {
     /// Writes the counts to that file instead of comparing
     #[arg(long)]
     update: bool,
-    /// Runs one workload so many times and ends: what valgrind counts
-    #[arg(long, num_args = 2, value_names = ["WORKLOAD", "ROUNDS"], hide = true, conflicts_with = "floor")]
-    run: Option<Vec<String>>,
 }
 
 fn main() -> ExitCode {
-    // Parsed by hand: what valgrind counts should be the workload.
+    // `--run WORKLOAD ROUNDS` is what valgrind counts.
     let words: Vec<String> = std::env::args().collect();
     if let [_, flag, name, rounds] = words.as_slice()
         && flag == "--run"
