@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -107,9 +107,23 @@ conformance:
 		cargo run --profile quick --locked -q -p kubewright-conformance -- --corpus "$(CORPUS)" --floor conformance/scores.json; \
 	else echo "SKIPPED: no conformance corpus at $(CORPUS)"; fi
 
+# The readers of YAML and JSON on the public yaml-test-suite and JSONTestSuite, which are fetched, beside Kubernetes' own reader.
+# Fails for a case that is not read as its suite says, unless conformance/suite-differences.yaml lists it with the reason.
+test-suites:
+	.ci/test-suites
+
 # Benches measure the shipped profile `dist` (fat LTO), not `release`, which is built for short build times.
 bench:
 	cargo bench --profile dist --locked -p kubewright-bench
+
+# Counts the instructions of the hot paths under valgrind, and fails when one takes more than bench/instructions.json says.
+# `make bench-instructions UPDATE=1` writes that file.
+bench-instructions:
+	cargo run --profile quick --locked -q -p kubewright-bench --bin bench-instructions -- --floor bench/instructions.json $(if $(UPDATE),--update)
+
+# The memory of 1,000 and 10,000 compiled policies, and whether it keeps its limits.
+bench-policies:
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-policies
 
 # CPU seconds and peak memory of a clean release build, and the seconds of a debug build after an edit in one
 # dialect. Uses its own target folder; takes minutes.

@@ -45,7 +45,8 @@ pub fn run_subject(subjects: &[BenchSubject<'_>], subject: usize, rounds: usize)
 
 /// Prints a table of instructions for one round of each subject, with its ratio to the last one.
 pub fn print_instructions(title: &str, subjects: &[BenchSubject<'_>]) {
-    let counts: Option<Vec<u64>> = (0..subjects.len()).map(count_instructions).collect();
+    let count = |subject: usize| instructions_of_round(&subject.to_string(), ROUNDS);
+    let counts: Option<Vec<u64>> = (0..subjects.len()).map(count).collect();
     let Some(counts) = counts else {
         println!("\nno instructions counted: valgrind is not installed");
         return;
@@ -57,20 +58,23 @@ pub fn print_instructions(title: &str, subjects: &[BenchSubject<'_>]) {
     }
 }
 
-/// Returns the instructions of one round.
-fn count_instructions(subject: usize) -> Option<u64> {
-    let with = collected(subject, ROUNDS)?;
+/// Returns the instructions of one round of `subject`: this program with `--run SUBJECT ROUNDS` less the same without
+/// rounds. Nothing where valgrind is not installed.
+#[must_use]
+pub fn instructions_of_round(subject: &str, rounds: usize) -> Option<u64> {
+    let with = collected(subject, rounds)?;
     let without = collected(subject, 0)?;
-    Some(with.saturating_sub(without) / ROUNDS as u64)
+    Some(with.saturating_sub(without) / (rounds as u64).max(1))
 }
 
-fn collected(subject: usize, rounds: usize) -> Option<u64> {
+fn collected(subject: &str, rounds: usize) -> Option<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().ok()?)
-        .args(["--run", &subject.to_string(), &rounds.to_string()])
+        .args(["--run", subject, &rounds.to_string()])
         .output()
-        .ok()?;
+        .ok()
+        .filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok()

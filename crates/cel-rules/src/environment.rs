@@ -1,5 +1,7 @@
 //! The variables and functions that the expressions of a rule may use.
 
+use std::sync::{Arc, OnceLock};
+
 use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
 use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelType, Inputs};
 use kubewright_value::Text;
@@ -11,6 +13,10 @@ pub struct Environments {
     base: CelEnvironment,
     /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
+    /// Those that were asked for, by [`AvailableVariables::number`]: policies share them.
+    made: Arc<[OnceLock<CelEnvironment>; AvailableVariables::COUNT]>,
+    /// The same with patches, once it was asked for.
+    patching: Arc<OnceLock<Environments>>,
 }
 
 /// The variables an expression may read besides the object and the request.
@@ -24,7 +30,20 @@ pub struct AvailableVariables {
     pub authorizer: bool,
 }
 
+impl AvailableVariables {
+    /// How many different ones there are.
+    const COUNT: usize = 8;
+
+    fn number(self) -> usize {
+        usize::from(self.namespace) + 2 * usize::from(self.params) + 4 * usize::from(self.authorizer)
+    }
+}
+
 impl Environments {
+    fn new(base: CelEnvironment, inputs: Inputs) -> Self {
+        Self { base, inputs, made: Arc::default(), patching: Arc::default() }
+    }
+
     /// Returns the variables that the API server provides.
     #[must_use]
     pub fn admission() -> Self {
@@ -34,14 +53,13 @@ impl Environments {
     /// Returns the variables that ValidatingPolicies provide.
     #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
-        Self { inputs, ..Self::of(CelEnvironment::policy()) }.with_exceptions()
+        Self::with_request(CelEnvironment::policy(), inputs).with_exceptions()
     }
 
     /// Returns the variables of a policy that sees only the objects of `namespace`.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
-        Self { inputs: self.inputs, ..Self::of(CelEnvironment::policy_in(namespace.clone())) }
-            .with_exceptions()
+        Self::with_request(CelEnvironment::policy_in(namespace.clone()), self.inputs).with_exceptions()
     }
 
     /// Returns the variables of a policy that makes objects: in `namespace` only, where one is given.
@@ -51,7 +69,7 @@ impl Environments {
             Some(namespace) => CelEnvironment::policy_in(namespace.clone()).generating_in_one_namespace(),
             None => CelEnvironment::policy().generating(),
         };
-        Self { inputs: self.inputs, ..Self::of(base) }.with_exceptions()
+        Self::with_request(base, self.inputs).with_exceptions()
     }
 
     /// Returns the variables that policies about images provide, in one namespace if there is one.
@@ -63,11 +81,10 @@ impl Environments {
         };
         let map = |of: CelType| CelType::with(CelKind::Map, of);
         let texts = CelType::with(CelKind::List, CelType::of(CelKind::String));
-        let mut made = Self { inputs, ..Self::of(base) };
-        made.base = made.base.variable_of("images", map(texts));
-        made.base = made.base.variable_of("attestors", map(CelType::ANY));
-        made.base = made.base.variable_of("attestations", map(CelType::ANY));
-        made
+        let base = base.variable_of("images", map(texts));
+        let base = base.variable_of("attestors", map(CelType::ANY));
+        let base = base.variable_of("attestations", map(CelType::ANY));
+        Self::with_request(base, inputs)
     }
 
     /// Returns the environment of an expression that also reads `name`.
@@ -79,35 +96,44 @@ impl Environments {
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
-        Self { base: CelEnvironment::http_check(), inputs: self.inputs }
+        Self::new(CelEnvironment::http_check(), self.inputs)
     }
 
     /// Returns the variables of a policy that answers Envoy requests.
     #[must_use]
     pub fn envoy(&self) -> Self {
-        Self { base: CelEnvironment::envoy_check(), inputs: self.inputs }
+        Self::new(CelEnvironment::envoy_check(), self.inputs)
     }
 
     /// Returns the variables of `base` and the request.
     #[must_use]
     pub fn of(base: CelEnvironment) -> Self {
+        Self::with_request(base, Inputs::default())
+    }
+
+    fn with_request(base: CelEnvironment, inputs: Inputs) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
-        Self { base, inputs: Inputs::default() }
+        Self::new(base, inputs)
     }
 
     /// Returns the same for policies that change objects: `Object{...}` and `JSONPatch{...}` can be written.
     #[must_use]
     pub fn with_patches(&self) -> Self {
-        Self { base: self.base.clone().with_patches(), inputs: self.inputs }
+        self.patching.get_or_init(|| Self::new(self.base.clone().with_patches(), self.inputs)).clone()
     }
 
     fn with_exceptions(self) -> Self {
-        Self { base: self.base.variable_of("exceptions", CelType::of(CelKind::Map)), ..self }
+        Self::new(self.base.variable_of("exceptions", CelType::of(CelKind::Map)), self.inputs)
     }
 
     /// Returns the environment of expressions that may read `given`.
     #[must_use]
     pub fn environment(&self, given: AvailableVariables) -> CelEnvironment {
+        let made = self.made.get(given.number()).map(|made| made.get_or_init(|| self.make(given)).clone());
+        made.unwrap_or_else(|| self.make(given))
+    }
+
+    fn make(&self, given: AvailableVariables) -> CelEnvironment {
         let mut environment = self.base.clone();
         if given.namespace {
             environment = environment.variable_of("namespaceObject", namespace_type());

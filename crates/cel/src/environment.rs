@@ -83,22 +83,23 @@ pub struct CelEnvironment {
     parts: Arc<EnvironmentParts>,
 }
 
+/// The variables differ from policy to policy; what libraries bring is shared by all copies.
 #[derive(Clone)]
 struct EnvironmentParts {
     functions: CelFunctions,
     macros: MacroSet,
     variables: HashMap<Text, CelType>,
-    constants: HashMap<Text, Val<'static>>,
-    objects: HashMap<&'static str, FieldTypes>,
-    types: HashMap<Text, Text>,
-    structures: Vec<StructureType>,
+    constants: Arc<HashMap<Text, Val<'static>>>,
+    objects: Arc<HashMap<&'static str, FieldTypes>>,
+    types: Arc<HashMap<Text, Text>>,
+    structures: Arc<Vec<StructureType>>,
     container: Text,
     is_checked: bool,
     has_mixed_literals: bool,
     has_plain_or_value: bool,
     is_forgiving: bool,
     has_mixed_arithmetic: bool,
-    shorthands: HashMap<&'static str, Shorthand>,
+    shorthands: Arc<HashMap<&'static str, Shorthand>>,
 }
 
 /// A type whose values are written `name{field: value}`.
@@ -181,17 +182,17 @@ impl CelEnvironment {
             functions,
             macros: MacroSet::default(),
             variables: HashMap::new(),
-            constants: HashMap::new(),
-            objects: HashMap::new(),
-            types: types.collect(),
-            structures: Vec::new(),
+            constants: Arc::default(),
+            objects: Arc::default(),
+            types: Arc::new(types.collect()),
+            structures: Arc::default(),
             container: Text::default(),
             is_checked: true,
             has_mixed_literals: true,
             has_plain_or_value: false,
             is_forgiving: false,
             has_mixed_arithmetic: false,
-            shorthands: HashMap::new(),
+            shorthands: Arc::default(),
         };
         Self { parts: Arc::new(parts) }
     }
@@ -206,7 +207,7 @@ impl CelEnvironment {
         parts.macros.optionals |= library.macros.optionals;
         parts.macros.sorting |= library.macros.sorting;
         for name in library.types {
-            parts.types.insert(Text::new(*name), Text::new(*name));
+            Arc::make_mut(&mut parts.types).insert(Text::new(*name), Text::new(*name));
         }
         self
     }
@@ -232,14 +233,14 @@ impl CelEnvironment {
     /// Adds a named constant, such as `http`, on which a library's methods are called.
     #[must_use]
     pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {
-        Arc::make_mut(&mut self.parts).constants.insert(name.into(), value);
+        Arc::make_mut(&mut Arc::make_mut(&mut self.parts).constants).insert(name.into(), value);
         self
     }
 
     /// Adds a call that is an alias of a field. Its receiver need not exist as a variable.
     #[must_use]
     pub fn shorthand(mut self, shorthand: Shorthand) -> Self {
-        Arc::make_mut(&mut self.parts).shorthands.insert(shorthand.call, shorthand);
+        Arc::make_mut(&mut Arc::make_mut(&mut self.parts).shorthands).insert(shorthand.call, shorthand);
         self
     }
 
@@ -247,8 +248,8 @@ impl CelEnvironment {
     #[must_use]
     pub fn object(mut self, name: &'static str, fields: FieldTypes) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
-        parts.objects.insert(name, fields);
-        parts.types.insert(Text::new_static(name), Text::new_static(name));
+        Arc::make_mut(&mut parts.objects).insert(name, fields);
+        Arc::make_mut(&mut parts.types).insert(Text::new_static(name), Text::new_static(name));
         self
     }
 
@@ -256,7 +257,7 @@ impl CelEnvironment {
     #[must_use]
     pub fn structure(mut self, name: impl Into<Text>, fields: FieldTypes) -> Self {
         let structure = StructureType { name: name.into(), fields: Some(fields), is_family: false };
-        Arc::make_mut(&mut self.parts).structures.push(structure);
+        Arc::make_mut(&mut Arc::make_mut(&mut self.parts).structures).push(structure);
         self
     }
 
@@ -264,7 +265,7 @@ impl CelEnvironment {
     #[must_use]
     pub fn structure_family(mut self, name: impl Into<Text>) -> Self {
         let structure = StructureType { name: name.into(), fields: None, is_family: true };
-        Arc::make_mut(&mut self.parts).structures.push(structure);
+        Arc::make_mut(&mut Arc::make_mut(&mut self.parts).structures).push(structure);
         self
     }
 

@@ -336,28 +336,28 @@ impl PatternCache {
     }
 }
 
-/// The functions by name.
+/// The functions by name. Cheap to clone: there are hundreds, and every policy has an environment.
 #[derive(Clone, Default)]
 pub struct CelFunctions {
-    by_name: HashMap<&'static str, Vec<Arc<CelOverload>>>,
+    by_name: Arc<HashMap<&'static str, Vec<Arc<CelOverload>>>>,
 }
 
 impl CelFunctions {
     /// Adds an overload. A call that several overloads accept goes to the one added first.
     pub fn add(&mut self, overload: CelOverload) {
-        self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
+        Arc::make_mut(&mut self.by_name).entry(overload.name).or_default().push(Arc::new(overload));
     }
 
     /// Removes the overloads of `name` with these parameters.
     pub fn remove(&mut self, name: &str, parameters: &[CelKind]) {
-        if let Some(overloads) = self.by_name.get_mut(name) {
+        if let Some(overloads) = Arc::make_mut(&mut self.by_name).get_mut(name) {
             overloads.retain(|overload| overload.parameters != parameters);
         }
     }
 
     /// Sets the cost of all overloads of `name`.
     pub fn set_cost(&mut self, name: &str, cost: CallCost) {
-        for overload in self.by_name.get_mut(name).into_iter().flatten() {
+        for overload in Arc::make_mut(&mut self.by_name).get_mut(name).into_iter().flatten() {
             Arc::make_mut(overload).cost = Some(cost);
         }
     }

@@ -443,6 +443,33 @@ fn what_the_contract_page_names_exists() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The threat model names tests that are there: each cell has a file below `crates`, then tests in it.
+#[test]
+fn the_tests_of_the_threat_model_exist() {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md");
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for line in page.lines() {
+        let mut file = None;
+        for name in quoted(line) {
+            if name.contains('/') && name.ends_with(".rs") {
+                file = Some((
+                    name,
+                    std::fs::read_to_string(root().join("crates").join(name)).unwrap_or_default(),
+                ));
+            } else if let Some((path, text)) = &file
+                && name.contains('_')
+            {
+                count += 1;
+                if !text.contains(&format!("fn {name}(")) {
+                    wrong.push(format!("{path}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(count > 40, "only {count} tests were found");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)

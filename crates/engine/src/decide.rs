@@ -6,7 +6,7 @@
 //! [`DecisionSettings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_value::{Budget, Deadline, Limits, Location, Text, Value, bounded};
 
@@ -67,6 +67,9 @@ pub struct DecisionSettings {
     pub abridges_patches: bool,
     /// Whether failures have no [reason](RuleOutcome::reason) in plain words, because nothing shows it. Errors keep theirs.
     pub leaves_out_reasons: bool,
+    /// Whether rules that do not apply are [counted](Decision::skipped) and have no outcome, because nothing shows it. Traced
+    /// rules and those of decisions that read a Secret have theirs in any case.
+    pub leaves_out_skips: bool,
 }
 
 /// The fields that identify an object in a cluster, which no rule may change there.
@@ -111,7 +114,12 @@ impl Engine {
         let is_secret = is_about_secret(request);
         let was_read = AtomicBool::new(is_secret);
         let mut decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
-        if was_read.into_inner() && !decision.is_unfinished {
+        if was_read.load(Ordering::Relaxed) && !decision.is_unfinished {
+            // Outcomes of one rule are compared, so each must have one.
+            let settings = &DecisionSettings { leaves_out_skips: false, ..*settings };
+            if decision.skipped > 0 {
+                decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
+            }
             let others = SUBSTITUTES.each_ref().map(|substitute| {
                 let changed = is_secret.then(|| substitute.in_request(request));
                 let was_read = AtomicBool::new(true);
@@ -145,6 +153,7 @@ impl Engine {
             left: settings.total,
             is_unfinished: false,
             unreported: 0,
+            skipped: 0,
             message_bytes: MAX_MESSAGES_BYTES,
             trace_nodes: MAX_TRACE_NODES,
         };
@@ -168,6 +177,7 @@ impl Engine {
             object: run.written.unwrap_or(run.object),
             unreported: run.unreported,
             lacks_namespace: cache.lacks_namespace(),
+            skipped: run.skipped,
             queries: run.queries,
             is_unfinished: run.is_unfinished,
         }
@@ -209,6 +219,7 @@ struct DecisionRun<'a> {
     left: Option<u64>,
     is_unfinished: bool,
     unreported: usize,
+    skipped: usize,
     // What messages may still take.
     message_bytes: usize,
     // How many nodes traces may still have.
@@ -362,6 +373,9 @@ impl<'a> DecisionRun<'a> {
         match applies {
             Ok(Applies::Yes) => return Some((program, attempt)),
             Ok(Applies::NotViolated) => self.record(rule, RuleStatus::Pass, Text::default(), attempt),
+            Ok(Applies::No(_)) if self.settings.leaves_out_skips && !self.settings.is_traced => {
+                self.skipped += 1;
+            }
             Ok(Applies::No(reason)) => self.record(rule, RuleStatus::Skip, reason, attempt),
             Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {
                 self.record(rule, RuleStatus::Skip, reason, attempt);

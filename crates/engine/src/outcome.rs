@@ -239,6 +239,9 @@ pub struct Decision {
     pub unreported: usize,
     /// Whether a rule read the Namespace of the object, and the world has none.
     pub lacks_namespace: bool,
+    /// How many rules do not apply, where [`leaves_out_skips`](crate::DecisionSettings::leaves_out_skips) leaves out their
+    /// outcomes.
+    pub skipped: usize,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
     /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until

@@ -35,7 +35,7 @@ pub use project::{allow_outside, resolve_path, resolve_paths, set_project};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{forget_inputs, is_input, register, watch_path, watched_paths};
 pub use rendered::{RenderOptions, find_rendered};
-pub use stream::{Progress, stream_objects};
+pub use stream::{Progress, stream_objects, stream_objects_of_kind};
 
 // The example of the README is a test.
 #[cfg(doctest)]

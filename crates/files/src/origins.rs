@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kubewright_value::{LineOrigin, Source, SourceOrigins};
+use memchr::memmem;
 
 use crate::find::{is_chart, relative_path};
 
@@ -36,7 +37,9 @@ pub(crate) fn with_existing_origins(source: Arc<Source>) -> Arc<Source> {
 /// Returns the origins that `text` names, as far as they are wanted: a file for each document, without lines.
 fn written_origins(text: &str, folder: Option<&Path>, is_wanted: &dyn Fn(&str) -> bool) -> SourceOrigins {
     let mut origins = SourceOrigins::default();
-    if !text.contains(HELM_COMMENT) && !text.contains(ORIGIN_ANNOTATION) {
+    // Most files name none, and may be large.
+    let mentions = |what: &str| memmem::find(text.as_bytes(), what.as_bytes()).is_some();
+    if !mentions(HELM_COMMENT) && !mentions(ORIGIN_ANNOTATION) {
         return origins;
     }
     let mut charts = ChartFolders { folder, found: Vec::new() };

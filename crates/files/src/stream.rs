@@ -42,6 +42,29 @@ pub fn stream_objects<T: Send>(
     inputs: &[Input],
     wanted: ObjectFilter,
     work: impl Fn(&Document) -> T + Sync,
+    take: impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
+    stream_parts(inputs, (wanted, None), work, take)
+}
+
+/// Runs `work` on every object of `inputs` that may be of `kind`, as [`stream_objects`] does for all. Documents whose text
+/// cannot name the kind are not read.
+///
+/// # Errors
+/// When `take` fails; then the work stops.
+pub fn stream_objects_of_kind<T: Send>(
+    inputs: &[Input],
+    kind: &str,
+    work: impl Fn(&Document) -> T + Sync,
+    take: impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
+    stream_parts(inputs, (ObjectFilter::Objects, Some(kind)), work, take)
+}
+
+fn stream_parts<T: Send>(
+    inputs: &[Input],
+    wanted: (ObjectFilter, Option<&str>),
+    work: impl Fn(&Document) -> T + Sync,
     mut take: impl FnMut(T, Progress) -> io::Result<()>,
 ) -> io::Result<Vec<Diagnostic>> {
     let queue = Mutex::new(BatchQueue::new(inputs));
@@ -73,7 +96,7 @@ struct BatchResult<T> {
 /// Works on one batch after the other, until there is none or the receiver is gone.
 fn run_worker<T>(
     queue: &Mutex<BatchQueue<'_>>,
-    wanted: ObjectFilter,
+    (wanted, kind): (ObjectFilter, Option<&str>),
     work: &impl Fn(&Document) -> T,
     sender: &SyncSender<BatchResult<T>>,
 ) {
@@ -84,7 +107,8 @@ fn run_worker<T>(
         let mut is_wanted = true;
         let (number, share) = (batch.number, batch.share);
         let mut misread = Vec::new();
-        for part in &batch.parts {
+        let source = &batch.source;
+        for part in batch.parts.iter().filter(|part| kind.is_none_or(|kind| may_name(source, part, kind))) {
             for document in read_part(&batch.source, part, &mut batch.problems) {
                 let open = match part {
                     SourcePart::Item(..) => each_object_of_item,
@@ -113,6 +137,14 @@ fn run_worker<T>(
             return;
         }
     }
+}
+
+/// Returns whether a part of a stream may have the text `word` in it. A piece of YAML without it and without the characters
+/// by which it could be written otherwise does not.
+fn may_name(source: &Source, part: &SourcePart, word: &str) -> bool {
+    let SourcePart::Yaml(chunk) = part else { return true };
+    let Some(text) = source.text.as_bytes().get(chunk.range.clone()) else { return true };
+    memchr::memmem::find(text, word.as_bytes()).is_some() || memchr::memchr2(b'\\', b'!', text).is_some()
 }
 
 fn deliver_in_order<T>(
@@ -205,5 +237,51 @@ impl<'a> BatchQueue<'a> {
         let files_done = self.opened as f64 - left as f64 / all.max(1) as f64;
         let share = files_done / self.inputs.len().max(1) as f64;
         ObjectBatch { number, source, parts, problems: std::mem::take(&mut self.problems), share }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the names of the Namespaces in `text`, and how many objects were looked at.
+    fn namespaces(text: &str) -> (Vec<String>, usize) {
+        let inputs = [Input::Text(Source::new("objects.yaml", text))];
+        let looked_at = std::sync::atomic::AtomicUsize::new(0);
+        let mut names = Vec::new();
+        let name = |document: &Document| {
+            looked_at.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let is_namespace = document.value.str_at(&["kind"]) == "Namespace";
+            is_namespace.then(|| document.value.str_at(&["metadata", "name"]).to_owned())
+        };
+        stream_objects_of_kind(&inputs, "Namespace", name, |name, _| {
+            names.extend(name);
+            Ok(())
+        })
+        .unwrap();
+        (names, looked_at.into_inner())
+    }
+
+    #[test]
+    fn what_cannot_be_of_the_kind_is_not_read() {
+        let text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: a}\n";
+        assert_eq!(namespaces(text), (vec!["a".to_owned()], 1));
+    }
+
+    #[test]
+    fn a_kind_that_is_written_otherwise_is_found() {
+        for kind in [
+            r#""Name\x73pace""#,
+            r#""Names\
+  pace""#,
+            "!!binary TmFtZXNwYWNl",
+            "'Namespace'",
+        ] {
+            let text = format!("---\napiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\n");
+            assert_eq!(namespaces(&text), (vec!["a".to_owned()], 1), "{kind}");
+        }
+        let list =
+            "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Namespace, metadata: {name: a}}]\n";
+        assert_eq!(namespaces(list), (vec!["a".to_owned()], 1));
     }
 }

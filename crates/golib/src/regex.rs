@@ -114,7 +114,9 @@ fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailur
     if translated.unicode_classes > MAX_UNICODE_CLASSES {
         return Err(RegexFailure::TooLarge);
     }
-    let engine = RegexEngine::build(&translated.text, max_bytes).map_err(|failure| match failure {
+    let literal = literal_text(pattern);
+    let built = RegexEngine::build(&translated.text, literal.as_deref(), max_bytes);
+    let engine = built.map_err(|failure| match failure {
         BuildFailure::TooLarge => RegexFailure::TooLarge,
         // A character class name that Go knows by another spelling, at most.
         BuildFailure::Unsupported => RegexFailure::Refused(RegexError {
@@ -123,6 +125,20 @@ fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailur
         }),
     })?;
     Ok(Regex(Arc::new(RegexInner { pattern: pattern.into(), engine, names: translated.names.into() })))
+}
+
+/// Returns the text that `pattern` matches, where it has no operators.
+fn literal_text(pattern: &str) -> Option<String> {
+    let mut text = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => text.push(characters.next().filter(char::is_ascii_punctuation)?),
+            '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' => return None,
+            character => text.push(character),
+        }
+    }
+    Some(text)
 }
 
 impl Regex {

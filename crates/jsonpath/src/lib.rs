@@ -161,6 +161,12 @@ impl JsonPathExpression {
         self.plain_path.as_deref()
     }
 
+    /// Returns whether it is a path that finds a list, whatever is there. All members of the list are defined.
+    #[must_use]
+    pub fn is_list_path(&self) -> bool {
+        matches!(&self.root.node, ast::ExprNode::Path(path) if path.is_list)
+    }
+
     /// Returns values that must be at certain paths for the expression to be true,
     /// such as `Pod` at `kind` for `$.kind == "Pod" && …`. There may be more.
     #[must_use]

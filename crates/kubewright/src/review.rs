@@ -62,7 +62,13 @@ impl Reviewer<'_> {
 
     /// Decides `request`.
     pub(crate) fn decide(&self, request: &AdmissionRequest) -> Decision {
+        self.decide_with(request, false)
+    }
+
+    /// Decides `request`; rules that do not apply have no outcome if `leaves_out_skips`.
+    fn decide_with(&self, request: &AdmissionRequest, leaves_out_skips: bool) -> Decision {
         let settings = DecisionSettings {
+            leaves_out_skips,
             is_traced: self.columns.trace,
             evaluation_mode: self.evaluation_mode,
             is_as_written: true,
@@ -110,7 +116,10 @@ impl Reviewer<'_> {
 
     /// Decides on `document` and returns its row, with what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectRow {
-        self.review_by(document, |_| true)
+        let started = Instant::now();
+        let request = self.request(document);
+        let decision = self.decide_with(&request, !self.columns.all_outcomes);
+        self.row(document, &request, decision, started)
     }
 
     /// Decides on `document` and returns its row with the outcomes of the rules that `is_wanted` chooses.
@@ -123,16 +132,26 @@ impl Reviewer<'_> {
         let request = self.request(document);
         let mut decision = self.decide(&request);
         decision.outcomes.retain(is_wanted);
-        self.explain_errors(&request, &mut decision);
+        self.row(document, &request, decision, started)
+    }
+
+    /// Returns the row of `document` for what was decided since `started`.
+    fn row(
+        &self,
+        document: &Document,
+        request: &AdmissionRequest,
+        mut decision: Decision,
+        started: Instant,
+    ) -> ObjectRow {
+        self.explain_errors(request, &mut decision);
         let is_patched = decision.outcomes.iter().any(is_patch);
         let changed = is_patched.then(|| {
             let object = std::mem::take(&mut decision.object);
             normalise::without_filled_namespace(object, &document.value, &request.namespace)
         });
-        let review =
-            ObjectReview { document, request: &request, decision, changed, is_lenient: self.is_lenient };
+        let review = ObjectReview { document, request, decision, changed, is_lenient: self.is_lenient };
         let empty = review.decision.unreported;
-        let heard = empty + count_written(&review.decision.outcomes);
+        let heard = empty + review.decision.skipped + count_written(&review.decision.outcomes);
         let unmatched = UnmatchedRules { out_of_scope: self.written_rules.saturating_sub(heard), empty };
         ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
     }

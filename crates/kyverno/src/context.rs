@@ -10,7 +10,9 @@ mod root;
 mod sourced;
 
 pub(super) use entry::CompiledContextEntry;
-use kubewright_engine::{DerivedCache, EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView};
+use kubewright_engine::{
+    DerivedCache, DerivedName, EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView,
+};
 use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
@@ -345,7 +347,7 @@ impl<'a> VariableContext<'a> {
                 true => Ok(None),
                 // Rules of a decision ask for the images of the same object.
                 false => self.derived.get_or_derive(
-                    ("images", &self.object),
+                    (DerivedName { name: "images", expression: &Text::default() }, &self.object),
                     self.budget,
                     images::images_of_object,
                 ),

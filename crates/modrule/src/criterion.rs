@@ -3,13 +3,13 @@
 //! Nothing selected is "no"; a single boolean is the answer itself, also as the only member of a list; anything else is a
 //! list of texts. Where a criterion has several tests, one of them is enough, each for any or for all of the texts.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::ops::ControlFlow;
 
-use kubewright_engine::{EvalError, TraceNode, TraceVerdict};
+use kubewright_engine::{DerivedCache, DerivedName, EvalError, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
 use kubewright_jsonpath::{
-    self as jsonpath, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
+    self as jsonpath, JsonPathError, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
 };
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value, json};
 
@@ -19,7 +19,7 @@ use super::source::MatchFor;
 /// A compiled criterion.
 #[derive(Debug)]
 pub struct CompiledCriterion {
-    pub(super) text: String,
+    pub(super) text: Text,
     pub(super) select: JsonPathExpression,
     /// The same expression when it is a bare path: locates a value in the object.
     pub(super) path: Option<JsonPathSelector>,
@@ -77,6 +77,29 @@ impl WantedText {
 /// The limits of finding out which value a criterion is not met by.
 const EXPLANATION_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
+/// Why a select finds nothing.
+enum FailedSelect {
+    /// The budget is used up.
+    Limit(String),
+    /// It does not fit the object.
+    Error(String),
+}
+
+impl From<Exhausted> for FailedSelect {
+    fn from(limit: Exhausted) -> Self {
+        Self::Limit(limit.to_string())
+    }
+}
+
+impl From<JsonPathError> for FailedSelect {
+    fn from(error: JsonPathError) -> Self {
+        match error.kind {
+            JsonPathErrorKind::Limit => Self::Limit(error.message),
+            _ => Self::Error(error.message),
+        }
+    }
+}
+
 /// The result of a criterion.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -90,31 +113,49 @@ pub struct CriterionResult<'v> {
 }
 
 impl CompiledCriterion {
-    /// Returns whether `view` meets the criterion, with the selected values.
+    /// Returns whether `view` meets the criterion, with the selected values. A list that other rules select too is taken
+    /// from `selected`.
     ///
     /// # Errors
     /// When the budget is used up.
     pub fn look<'v>(
         &'v self,
         view: &'v Value,
+        selected: Option<&DerivedCache>,
         budget: &mut Budget,
     ) -> Result<CriterionResult<'v>, EvalError> {
-        match self.select.evaluate_ref(view, budget) {
+        let found = match selected.filter(|_| self.select.is_list_path()) {
+            Some(selected) => self.shared_list(view, selected, budget),
+            None => self.select.evaluate_ref(view, budget).map_err(FailedSelect::from),
+        };
+        match found {
             Ok(found) => {
                 let is_passed = self
                     .judge(&found, budget)
                     .map_err(|limit| EvalError::limit(limit.to_string()).at(self.location.clone()))?;
                 Ok(CriterionResult { is_met: is_passed != self.is_negated, error: None, found })
             }
-            Err(error) if error.kind == JsonPathErrorKind::Limit => {
-                Err(EvalError::limit(error.message).at(self.location.clone()))
-            }
-            Err(error) => Ok(CriterionResult {
+            Err(FailedSelect::Limit(message)) => Err(EvalError::limit(message).at(self.location.clone())),
+            Err(FailedSelect::Error(message)) => Ok(CriterionResult {
                 is_met: self.is_negated,
-                error: Some(error.message),
+                error: Some(message),
                 found: JsonPathItem::Undefined,
             }),
         }
+    }
+
+    /// Returns the list that the select finds in `view`; rules with an equal select find it once.
+    fn shared_list<'v>(
+        &'v self,
+        view: &'v Value,
+        selected: &DerivedCache,
+        budget: &mut Budget,
+    ) -> Result<JsonPathItem<'v>, FailedSelect> {
+        let name = DerivedName { name: "modrule select", expression: &self.text };
+        let list = selected.get_or_derive((name, view), budget, |view, budget| {
+            self.select.evaluate_ref(view, budget).map(JsonPathItem::into_value).map_err(FailedSelect::from)
+        })?;
+        Ok(list.map_or(JsonPathItem::Undefined, JsonPathItem::Own))
     }
 
     fn judge(&self, found: &JsonPathItem<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
@@ -125,24 +166,27 @@ impl CompiledCriterion {
                 self.judge_list(&values, values.len() < made.len(), budget)
             }
             (_, None | Some(Value::Null)) => Ok(false),
-            (_, Some(Value::Array(items))) => {
-                self.judge_list(&items.iter().collect::<Vec<_>>(), false, budget)
-            }
+            (_, Some(Value::Array(items))) => self.judge_list(items, false, budget),
             (_, Some(Value::Bool(answer))) => Ok(*answer),
             (_, Some(value)) => self.judge_list(&[value], false, budget),
         }
     }
 
     /// Judges the values of a list. `lacks_some`: other members of it are undefined.
-    fn judge_list(
+    fn judge_list<V: Borrow<Value>>(
         &self,
-        values: &[&Value],
+        values: &[V],
         lacks_some: bool,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         match values {
             [] => return Ok(false),
-            [Value::Bool(answer)] if self.unwraps_booleans => return Ok(*answer),
+            [value]
+                if self.unwraps_booleans
+                    && let Value::Bool(answer) = value.borrow() =>
+            {
+                return Ok(*answer);
+            }
             _ if lacks_some && self.match_for == MatchFor::All => return Ok(false),
             _ => {}
         }
@@ -158,16 +202,16 @@ impl CompiledCriterion {
         Ok(false)
     }
 
-    fn passes_test(
+    fn passes_test<V: Borrow<Value>>(
         &self,
         test: &CriterionTest,
-        values: &[&Value],
+        values: &[V],
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         // The first value that passes decides for `Any`, the first that does not for `All`.
         let decisive = self.match_for == MatchFor::Any;
         for value in values {
-            if test.passes(value, budget)? == decisive {
+            if test.passes(value.borrow(), budget)? == decisive {
                 return Ok(decisive);
             }
         }
@@ -213,7 +257,7 @@ impl CompiledCriterion {
             wanted = format!("{wanted}, and `negate` wants the opposite");
         }
         TraceNode {
-            what: self.text.clone(),
+            what: self.text.to_string(),
             found,
             wanted,
             verdict,
@@ -337,11 +381,11 @@ fn show_item(found: &JsonPathItem<'_>) -> String {
 /// Looks at the criteria one after the other until one is not met.
 pub(super) fn all_met(
     criteria: &[CompiledCriterion],
-    view: &Value,
+    (view, selected): (&Value, Option<&DerivedCache>),
     budget: &mut Budget,
     mut say: impl FnMut(&CompiledCriterion, &CriterionResult<'_>),
 ) -> Result<bool, EvalError> {
-    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
+    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, selected, budget) {
         Ok(finding) => {
             say(criterion, &finding);
             if finding.is_met { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(false)) }

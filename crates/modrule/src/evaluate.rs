@@ -118,9 +118,12 @@ impl RuleProgram for ModRuleProgram {
                 &made.value
             }
         };
+        // A view of its own is of no use to other rules, and a trace shows what was selected as the path found it.
+        let is_shared = std::ptr::eq(view, object) && !evaluation.tracer.is_on();
+        let selected = is_shared.then(|| evaluation.derived());
         let mut looked = 0;
         let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
-        let is_met = all_met(&self.criteria, view, budget, |criterion, finding| {
+        let is_met = all_met(&self.criteria, (view, selected), budget, |criterion, finding| {
             looked += 1;
             tracer.say(|| criterion.describe(finding, view));
         })?;

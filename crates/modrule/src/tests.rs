@@ -1,6 +1,8 @@
 //! Tests of diagnostics. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
 
-use kubewright_engine::{DecisionSettings, Dialect as _, Engine, Query, QueryAnswer, RuleStatus, World};
+use kubewright_engine::{
+    DecisionSettings, Dialect as _, Engine, Query, QueryAnswer, Rule, RuleId, RuleStatus, World,
+};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -93,4 +95,49 @@ fn a_reference_that_cannot_be_looked_up_is_not_there() {
 fn a_rule_that_could_reject_refuses_what_it_cannot_answer_where_that_is_wanted() {
     check_without_namespace(true, REJECT_UNLESS_RED, false, RuleStatus::Error);
     check_without_namespace(true, PATCH_ALWAYS, true, RuleStatus::Pass);
+}
+
+#[test]
+fn rules_with_an_equal_select_answer_as_each_does_alone() {
+    let select = "'$.spec.containers[*].image'";
+    let specs = [
+        format!("type: Reject\nmatch: [{{select: {select}, matchRegex: 'old'}}]"),
+        format!("type: Reject\nmatch: [{{select: {select}, matchRegex: '^new:'}}]"),
+        format!("type: Reject\nmatch: [{{select: {select}, matchValue: 'old:1', matchFor: All}}]"),
+        format!("type: Reject\nmatch: [{{select: {select}}}]"),
+        format!("type: Reject\nmatch: [{{select: {select}, negate: true}}]"),
+        "type: Reject\nmatch: [{select: '$.spec.containers[*].ready'}]".to_owned(),
+    ];
+    let rules = |specs: &[String]| -> Vec<Rule> {
+        let dialect = ModRule::new(&ModRuleOptions::default(), Inputs::default());
+        let compile = |(number, spec): (usize, &String)| {
+            let rule = dialect.compile(&document("shop", spec), &[]).rules.remove(0);
+            let id = RuleId { dialect: "modrule", policy: "shop".into(), rule: number.to_string().into() };
+            Rule { id: id.into(), ..rule }
+        };
+        specs.iter().enumerate().map(compile).collect()
+    };
+    let containers = [
+        "[{image: 'old:1'}, {image: 'new:2'}]",
+        "[{image: 'old:1'}, {image: 'old:1'}]",
+        "[{image: 'new:2', ready: true}]",
+        "[{ready: false}]",
+        "[]",
+        "{}",
+    ];
+    for containers in containers {
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: web}}, spec: {{containers: {containers}}}}}"
+        );
+        let request = AdmissionRequest::for_object(yaml::parse(&pod).unwrap(), Operation::Create, "shop");
+        let statuses = |specs: &[String]| -> Vec<RuleStatus> {
+            let settings = DecisionSettings::default();
+            let decision = Engine::new(rules(specs)).decide(&request, &Unreachable, &settings);
+            decision.outcomes.iter().map(|outcome| outcome.status).collect()
+        };
+        let alone: Vec<RuleStatus> =
+            specs.iter().flat_map(|spec| statuses(std::slice::from_ref(spec))).collect();
+        assert_eq!(alone.len(), specs.len());
+        assert_eq!(statuses(&specs), alone, "{containers}");
+    }
 }

@@ -6,6 +6,7 @@
 
 use kubewright_engine::RuleId;
 use kubewright_value::{Document, Source, Value};
+use memchr::memmem;
 
 use crate::suppression::{IGNORE_REASON_ANNOTATION, matches_name};
 
@@ -62,7 +63,7 @@ pub struct ObjectLines {
 pub fn ignore_comments(source: &Source) -> (Vec<IgnoreComment>, Vec<IgnoreMistake>) {
     let (mut comments, mut mistakes) = (Vec::new(), Vec::new());
     // Most files have none, and many are large.
-    if source.name.ends_with(".json") || !source.text.contains(MARK) {
+    if source.name.ends_with(".json") || memmem::find(source.text.as_bytes(), MARK.as_bytes()).is_none() {
         return (comments, mistakes);
     }
     for (line, text) in (1..).zip(source.text.lines()) {

@@ -126,14 +126,19 @@ impl ObjectRow {
     #[must_use]
     pub fn new(review: ObjectReview<'_>, columns: Columns) -> Self {
         let ObjectReview { document, request, mut decision, changed, is_lenient } = review;
-        // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.
-        let is_scored: Vec<bool> =
-            decision.outcomes.iter().map(|outcome| outcome.status != RuleStatus::Warn).collect();
-        if is_lenient {
-            decision.outcomes.iter_mut().for_each(downgrade_refusal);
-        }
-        let mut counts = OutcomeCounts::default();
-        decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
+        let mut counts = OutcomeCounts { skip: decision.skipped, ..OutcomeCounts::default() };
+        let mut is_scored = Vec::new();
+        decision.outcomes.retain_mut(|outcome| {
+            // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.
+            let warns = outcome.status == RuleStatus::Warn;
+            if is_lenient {
+                downgrade_refusal(outcome);
+            }
+            counts.add(outcome);
+            let is_kept = columns.all_outcomes || is_remarkable(outcome);
+            is_scored.extend(is_kept.then_some(!warns));
+            is_kept
+        });
         let before = &document.value;
         let patch = match &changed {
             Some(after) if columns.patch => patch::diff_values(before, after),
@@ -151,7 +156,6 @@ impl ObjectRow {
             uid: before.str_at(&["metadata", "uid"]).into(),
             is_allowed: decision.is_allowed,
             outcomes: outcomes
-                .filter(|(outcome, _)| columns.all_outcomes || is_remarkable(outcome))
                 .map(|(mut outcome, is_scored)| {
                     if !columns.objects && !columns.patch {
                         outcome.writes = Vec::new();

@@ -103,6 +103,7 @@ fn nothing_decided() -> Decision {
         object: Value::Null,
         unreported: 0,
         lacks_namespace: false,
+        skipped: 0,
         queries: Vec::new(),
         is_unfinished: false,
     }

@@ -252,3 +252,19 @@ fn a_rule_that_changes_who_an_object_is_fails_where_that_matters() {
     assert_eq!(failure.message, "a rule may not change `metadata.name` of an object in a cluster");
     assert_eq!(decide(false).object.at(&["metadata", "name"]).and_then(Value::as_str), Some("b"));
 }
+
+#[test]
+fn rules_that_do_not_apply_are_counted_where_their_outcomes_are_left_out() {
+    let rules = ["a * * 0", "b * * 0 nowhere", "c * * 0 !reject", "d * * 1 elsewhere"];
+    let engine = Engine::new(rules.map(rule).into());
+    let decide = |kind: &str, settings: &DecisionSettings| {
+        let decision = engine.decide(&request(kind, "x"), &crate::ClosedWorld::default(), settings);
+        (decision.outcomes.len(), decision.skipped, decision.is_allowed)
+    };
+    let all = DecisionSettings::default();
+    let few = DecisionSettings { leaves_out_skips: true, ..all };
+    assert_eq!(decide("Pod", &all), (4, 0, false));
+    assert_eq!(decide("Pod", &few), (2, 2, false));
+    assert_eq!(decide("Pod", &DecisionSettings { is_traced: true, ..few }), (4, 0, false));
+    assert_eq!(decide("Secret", &few), (4, 0, false), "outcomes about a Secret are compared");
+}

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use kubewright_value::StepMeter;
+use memchr::memmem;
 use regex_automata::dfa::{Automaton as _, dense, onepass};
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::primitives::NonMaxUsize;
@@ -44,6 +45,8 @@ pub(super) struct RegexEngine {
     dfa: Option<dense::DFA<Vec<u32>>>,
     /// Finds the groups of an expression that matches at the start alone and never has a choice between two ways.
     one_pass: Option<onepass::DFA>,
+    /// Finds the text of an expression that is nothing else.
+    literal: Option<Box<memmem::Finder<'static>>>,
 }
 
 /// The reason why no engine could be built for an expression.
@@ -53,8 +56,9 @@ pub(super) enum BuildFailure {
 }
 
 impl RegexEngine {
-    /// Builds the automata of `text`, which is in the syntax of `regex`, with an NFA of at most `max_bytes`.
-    pub(super) fn build(text: &str, max_bytes: usize) -> Result<Self, BuildFailure> {
+    /// Builds the automata of `text`, which is in the syntax of `regex`, with an NFA of at most `max_bytes`. `literal`: the
+    /// text that it matches, where it is nothing else.
+    pub(super) fn build(text: &str, literal: Option<&str>, max_bytes: usize) -> Result<Self, BuildFailure> {
         let nfa = NFA::compiler()
             .syntax(syntax::Config::new().nest_limit(translate::NEST_LIMIT))
             .configure(thompson::Config::new().nfa_size_limit(Some(max_bytes)))
@@ -69,7 +73,8 @@ impl RegexEngine {
             .dfa_size_limit(Some(MAX_DFA_BYTES))
             .determinize_size_limit(Some(MAX_DETERMINIZE_BYTES));
         let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok();
-        let engine = Self { one_pass: one_pass_dfa(&nfa), nfa, dfa };
+        let literal = literal.map(|text| Box::new(memmem::Finder::new(text).into_owned()));
+        let engine = Self { one_pass: one_pass_dfa(&nfa), nfa, dfa, literal };
         match engine.nfa.states().len().saturating_mul(engine.group_count()) > MAX_GROUP_STATES {
             true => Err(BuildFailure::TooLarge),
             false => Ok(engine),
@@ -79,7 +84,9 @@ impl RegexEngine {
     /// Returns how many bytes of heap the automata take.
     pub(super) fn heap_bytes(&self) -> usize {
         let one_pass = self.one_pass.as_ref().map_or(0, onepass::DFA::memory_usage);
-        self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage) + one_pass
+        let literal =
+            self.literal.as_ref().map_or(0, |finder| size_of_val(&**finder) + finder.needle().len());
+        self.nfa.memory_usage() + self.dfa.as_ref().map_or(0, dense::DFA::memory_usage) + one_pass + literal
     }
 
     /// Returns how many steps building the automata took, estimated from their sizes.
@@ -100,6 +107,9 @@ impl RegexEngine {
             return Ok(self.simulate(text, 0, text.len(), 0, meter)?.is_some());
         };
         meter.take(1 + text.len() as u64 / DFA_BYTES_PER_STEP)?;
+        if let Some(literal) = &self.literal {
+            return Ok(literal.find(text.as_bytes()).is_some());
+        }
         // The DFA has no byte at which it gives up, so it cannot fail.
         Ok(dfa.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|end| end.is_some()))
     }

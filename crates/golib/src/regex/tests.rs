@@ -272,3 +272,22 @@ fn what_is_not_looked_at_costs_nothing() {
     let Ok(_) = regex.find(&text, &mut counter);
     assert!(counter.0 < 4, "{}", counter.0);
 }
+
+#[test]
+fn a_pattern_without_operators_is_found_as_text() {
+    assert_eq!(literal_text(r"other-3").as_deref(), Some("other-3"));
+    assert_eq!(literal_text(r"a\.b\\é").as_deref(), Some(r"a.b\é"));
+    for pattern in [r"a.b", r"\d", r"\Qa\E", "a|b", "^a", "a$", "a{2}", "[a]", "(a)", "a?", "a*", "a+", r"a\"]
+    {
+        assert_eq!(literal_text(pattern), None, "{pattern}");
+    }
+    // The same answers and the same charge as by an equal expression with an operator.
+    let [literal, other] = [r"web:1\.2", "(?:web:1[.]2)"].map(|pattern| compile_regex(pattern).unwrap());
+    for text in ["", "web:1.2", "registry.example.com/web:1.27", "web:1x2", "éweb:1.2é", "web:1."] {
+        let asked = |regex: &Regex| {
+            let mut budget = Budget::default();
+            (regex.is_match(text, &mut budget).unwrap(), budget.steps_used())
+        };
+        assert_eq!(asked(&literal), asked(&other), "{text}");
+    }
+}

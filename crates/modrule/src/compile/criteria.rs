@@ -19,7 +19,7 @@ impl ModRuleCompiler<'_> {
         self.lints(&source.select, select.lints());
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(CompiledCriterion {
-            text: source.select.value.to_string(),
+            text: source.select.value.clone(),
             path: JsonPathSelector::parse(&source.select.value).ok(),
             select,
             tests: tests?,

@@ -75,6 +75,7 @@ impl ObjectJudge<'_> {
             object: Value::Null,
             unreported: 0,
             lacks_namespace: false,
+            skipped: 0,
             queries: Vec::new(),
             is_unfinished: false,
         };
