@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background bench-lsp try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -132,6 +132,11 @@ bench-watch:
 # idle machine; `make bench-scan SCAN="--objects 20000 --parts cluster"` measures less.
 bench-scan:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-scan -- $(SCAN)
+
+# How long `kubewright lsp` takes from an edit to its diagnostics, with 1,000 rules; ends with an error when a keystroke
+# takes more than 20 ms. `PROFILE=quick` builds faster.
+bench-lsp:
+	cargo bench --profile $(PROFILE) --locked -q -p kubewright --bench keystroke
 
 # Copies a ConfigMap into 10,000 namespaces on a real API server, and checks that each copy is written once.
 bench-background:

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::{Diagnostic, Engine, RuleId};
+use kubewright_engine::{Diagnostic, Engine, RuleId, RuleStatus};
 use kubewright_report::{CoveredRule, ObjectRow};
 use kubewright_value::Document;
 
@@ -20,6 +20,9 @@ pub trait EditorHost {
 
     /// Returns fixes of the failure of one rule, the best first.
     fn fixes(&self, engine: &Engine, object: &Document, rule: &RuleId) -> Vec<ProposedFix>;
+
+    /// Returns what each rule did to an object, step by step.
+    fn trace(&self, engine: &Engine, object: &Document) -> Vec<TracedOutcome>;
 
     /// Returns what is wrong with a document that this program reads itself, such as a test file; nothing for others.
     fn check_own(&self, document: &Document) -> Option<Vec<Diagnostic>>;
@@ -53,6 +56,17 @@ pub struct ProjectOutline {
     pub skipped_rules: Vec<String>,
     /// What is wrong with the project file.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What a rule did to an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedOutcome {
+    /// How it ended.
+    pub status: RuleStatus,
+    /// The object, as users know it.
+    pub object: String,
+    /// The steps, each in a line.
+    pub text: String,
 }
 
 /// A change of a text that makes a rule pass.

@@ -157,6 +157,7 @@ impl EditorServer {
         connection: &Connection,
         incoming: &Receiver<Message>,
     ) -> Result<Option<Message>, EditorServerError> {
+        let mut quiet_time = QUIET_TIME;
         loop {
             if let Some(message) = self.waiting.pop_front() {
                 return Ok(Some(message));
@@ -167,9 +168,13 @@ impl EditorServer {
                 self.publish(&name, connection)?;
             }
             let received = match (self.stale.is_empty(), self.is_pushing) {
-                (false, true) => match incoming.recv_timeout(QUIET_TIME) {
+                // After a pause the others follow each other, unless somebody goes on typing.
+                (false, true) => match incoming.recv_timeout(quiet_time) {
                     Ok(message) => Some(message),
-                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Timeout) => {
+                        quiet_time = Duration::ZERO;
+                        continue;
+                    }
                     Err(_) => None,
                 },
                 _ if self.has_saved => match incoming.recv_timeout(QUIET_TIME) {
