@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, reason = "a bench that cannot do its work has failed")]
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/editor/client.rs"]
 mod client;
 
@@ -60,7 +61,8 @@ impl Scenario {
     fn measure(&self, limits: &mut BenchLimits) {
         let files: Vec<(&str, &str)> =
             self.files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let folder = self.name.replace(' ', "-");
+        // The address of a file has these characters as they are.
+        let folder = self.name.replace(|one: char| !one.is_ascii_alphanumeric(), "-");
         let mut client = EditorClient::start(&format!("bench-{folder}"), &files, ClientOptions::default());
         for name in &self.open {
             let (_, text) = files.iter().find(|(file, _)| file == name).expect("a file of the scenario");
@@ -148,14 +150,16 @@ fn project_with_manifests() -> Scenario {
         open,
         edits: vec![
             ("a message", rule, MESSAGE.0, MESSAGE.1),
-            ("a manifest", "manifests/3.yaml".to_owned(), 4, 20),
+            ("a manifest that breaks 8 of them", "manifests/3.yaml".to_owned(), 3, 8),
+            ("a manifest that breaks 400 of them", "manifests/0.yaml".to_owned(), 3, 8),
         ],
     }
 }
 
-/// Returns a policy; most of a thousand are about other things, as in real projects.
+/// Returns a policy. Two of five are about Deployments and their Pods, and most Deployments break one of fifty.
 fn policy(number: usize) -> String {
     let kind = ["Deployment", "Pod", "Service", "ConfigMap", "Ingress"][number % 5];
+    let label = if number % 50 < 2 { "team" } else { "app" };
     format!(
         "\
 apiVersion: kyverno.io/v1
@@ -171,29 +175,31 @@ spec:
       - resources:
           kinds: [{kind}]
     validate:
-      message: the label team-{number} is required for {{{{ request.object.metadata.name }}}}
+      message: the label {label} is required for {{{{ request.object.metadata.name }}}}
       pattern:
         metadata:
           labels:
-            team-{number}: \"?*\"
+            {label}: \"?*\"
 "
     )
 }
 
+/// Returns a Deployment; the first one has none of the labels that rules ask for.
 fn deployment(number: usize) -> String {
+    let label = if number == 0 { "name" } else { "app" };
     format!(
         "\
 apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web-{number}
-  labels: {{app: web-{number}, team-0: shop}}
+  labels: {{{label}: web-{number}}}
 spec:
   selector:
-    matchLabels: {{app: web-{number}}}
+    matchLabels: {{{label}: web-{number}}}
   template:
     metadata:
-      labels: {{app: web-{number}}}
+      labels: {{{label}: web-{number}}}
     spec:
       containers:
       - name: web

@@ -3,6 +3,8 @@
 #![cfg(feature = "lsp")]
 #![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
 
+#[path = "editor/agreement.rs"]
+mod agreement;
 #[path = "editor/client.rs"]
 mod client;
 #[path = "editor/edits.rs"]

@@ -3,7 +3,8 @@
 use std::str::FromStr as _;
 
 use kubewright_engine::{Diagnostic, DiagnosticLevel, RuleStatus};
-use kubewright_report::{ObjectRow, OutcomeRow};
+use kubewright_report::ignores::fits_rule;
+use kubewright_report::{ObjectRow, OutcomeRow, Severity};
 use kubewright_value::{Location, Position};
 use lsp_types::{
     CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, NumberOrString, Range, Uri,
@@ -88,8 +89,12 @@ impl EditorWorkspace {
         outcome: &OutcomeRow,
         position: Position,
     ) -> Option<lsp_types::Diagnostic> {
+        let rule_severity = self.rule_severity(outcome);
         let severity = match outcome.status {
             RuleStatus::Fail | RuleStatus::Error if outcome.is_refusal => DiagnosticSeverity::ERROR,
+            RuleStatus::Fail | RuleStatus::Warn if rule_severity.is_some_and(|one| one <= Severity::Low) => {
+                DiagnosticSeverity::INFORMATION
+            }
             RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn => DiagnosticSeverity::WARNING,
             RuleStatus::Pass | RuleStatus::Skip => return None,
         };
@@ -108,9 +113,17 @@ impl EditorWorkspace {
                 "rule": outcome.rule.to_string(),
                 "object": row.subject,
                 "status": outcome.status.name(),
+                "severity": rule_severity.map(Severity::name),
             })),
             ..lsp_types::Diagnostic::default()
         })
+    }
+
+    /// Returns the severity of the rule of an outcome: that of the project, else the rule's own.
+    fn rule_severity(&self, outcome: &OutcomeRow) -> Option<Severity> {
+        let mut given = self.project.outline.severities.iter().rev();
+        let own = || Severity::named(&outcome.metadata.severity);
+        given.find(|(name, _)| fits_rule(&outcome.rule, name)).map(|(_, severity)| *severity).or_else(own)
     }
 
     fn rule_place(&self, location: &Location) -> Option<DiagnosticRelatedInformation> {

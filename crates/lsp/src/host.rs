@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Engine, RuleId, RuleStatus};
-use kubewright_report::{CoveredRule, ObjectRow};
+use kubewright_report::{CoveredRule, ObjectRow, Severity};
 use kubewright_value::Document;
 
 /// The command line behind the server. Nothing of it uses a network.
@@ -54,6 +54,8 @@ pub struct ProjectOutline {
     pub tests: Vec<String>,
     /// The names of rules that are not run, with wildcards.
     pub skipped_rules: Vec<String>,
+    /// The severities of rules, by names with wildcards; a later one wins.
+    pub severities: Vec<(String, Severity)>,
     /// What is wrong with the project file.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -118,7 +118,12 @@ impl EditorWorkspace {
     /// Returns whether the server answers about a file.
     pub(crate) fn is_answered(&self, name: &str) -> bool {
         let Some(file) = self.files.get(name) else { return false };
-        file.is_claimed() || self.project.has_manifests(name) || is_test_name(name) || is_project_name(name)
+        let is_broken_rule = || !file.other_problems.is_empty() && self.project.has_rules(name);
+        file.is_claimed()
+            || self.project.has_manifests(name)
+            || is_test_name(name)
+            || is_project_name(name)
+            || is_broken_rule()
     }
 
     /// Returns the diagnostics of a file, with the positions of the file, in the order of its lines.
@@ -126,6 +131,9 @@ impl EditorWorkspace {
         self.refresh();
         let Some(file) = self.files.get(name) else { return Vec::new() };
         let mut found = file.problems.clone();
+        if self.project.has_rules(name) {
+            found.extend(file.other_problems.iter().cloned());
+        }
         for chunk in &file.chunks {
             let compiled = chunk.parts.iter().filter_map(|part| part.compiled.as_ref());
             let own = compiled.flat_map(|compiled| &compiled.diagnostics).cloned();

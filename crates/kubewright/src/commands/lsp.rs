@@ -106,6 +106,7 @@ impl EditorHost for ProjectHost {
             exceptions: project.exceptions.clone(),
             tests: project.tests.clone(),
             skipped_rules: project.skipped_rules.clone(),
+            severities: project.severities.clone(),
             diagnostics,
         }
     }
