@@ -64,8 +64,11 @@ impl EditedFile {
             chunks.push(same.unwrap_or_else(|| FileChunk::read(&source, piece, dialects)));
         }
         chunks.extend(tail.into_iter().rev());
-        let (claimed, others): (Vec<_>, Vec<_>) =
-            chunks.iter().zip(&pieces).filter(|(chunk, _)| chunk.has_problems).partition(|(chunk, _)| chunk.is_claimed);
+        let (claimed, others): (Vec<_>, Vec<_>) = chunks
+            .iter()
+            .zip(&pieces)
+            .filter(|(chunk, _)| chunk.has_problems)
+            .partition(|(chunk, _)| chunk.is_claimed);
         self.problems = problems_of(&source, claimed);
         self.other_problems = problems_of(&source, others);
         (self.chunks, self.source) = (chunks, source);

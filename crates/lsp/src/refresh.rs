@@ -94,11 +94,10 @@ impl EditorWorkspace {
 
     /// Makes dialects with the exceptions there are. When these changed, every document is compiled again.
     fn refresh_exceptions(&mut self) {
-        let are_everywhere = self.project.outline.exceptions.is_empty();
         let mut exceptions: Vec<Document> = Vec::new();
         for file in self.files.values() {
             let mut own = file.parts().filter(|part| part.is_exception).peekable();
-            if own.peek().is_some() && (are_everywhere || self.project.has_rules(file.name())) {
+            if own.peek().is_some() && self.project.has_exceptions(file.name()) {
                 exceptions.extend(own.map(|part| part.document.clone()));
             }
         }
@@ -185,6 +184,7 @@ impl EditorWorkspace {
         }
         let exceptions: Vec<Document> = files
             .iter()
+            .filter(|file| self.project.has_exceptions(file.name()))
             .flat_map(|file| file.parts())
             .filter(|part| part.is_exception)
             .map(|part| part.document.clone())

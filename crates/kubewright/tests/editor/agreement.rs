@@ -58,7 +58,8 @@ fn broken_files() -> Vec<(String, String)> {
         ("rules/bound.yaml", BOUND.to_owned()),
         ("rules/misnamed.yaml", POLICY.replace("ClusterPolicy", "ClusterPolcy")),
         ("rules/listed.yaml", listed(&POLICY.replace("name: labels", "name: listed").replace("Pod", "Pdo"))),
-        ("rules/ours.yaml", EXCEPTION.replace("policyName: labels", "policyName: lables")),
+        ("rules/unused.yaml", EXCEPTION.replace("policyName: labels", "policyName: lables")),
+        ("exceptions/used.yaml", EXCEPTION.replace("policyName: labels", "policyName: lables")),
     ];
     files.map(|(name, text)| (name.to_owned(), text)).to_vec()
 }
@@ -116,7 +117,9 @@ fn linted(root: &Path) -> BTreeMap<String, Vec<String>> {
 
 /// Compares what `lint` and the server say about every file.
 fn check(name: &str, mut files: Vec<(String, String)>) -> usize {
-    files.push(("kubewright.yaml".to_owned(), "rules: [rules]\n".to_owned()));
+    let has_exceptions = files.iter().any(|(name, _)| name.starts_with("exceptions/"));
+    let exceptions = if has_exceptions { "exceptions: [exceptions]\n" } else { "" };
+    files.push(("kubewright.yaml".to_owned(), format!("rules: [rules]\n{exceptions}")));
     let given: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let mut client = EditorClient::start(name, &given, pulling());
     let mut linted = linted(&client.root);
