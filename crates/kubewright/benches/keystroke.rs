@@ -75,7 +75,8 @@ impl Scenario {
                 .skip(WARM_UP)
                 .collect();
             times.sort();
-            let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
+            let time_at = |position: usize| times.get(position).copied().expect("a keystroke");
+            let (median, slowest) = (time_at(times.len() / 2), time_at(times.len() - 1));
             let share = median.as_secs_f64() / LIMIT.as_secs_f64();
             println!("| {} | {what} | {} | {} | {share:.2} |", self.name, shown(median), shown(slowest));
             let name = format!("{}, {what}", self.name);
@@ -158,7 +159,8 @@ fn project_with_manifests() -> Scenario {
 
 /// Returns a policy. Two of five are about Deployments and their Pods, and most Deployments break one of fifty.
 fn policy(number: usize) -> String {
-    let kind = ["Deployment", "Pod", "Service", "ConfigMap", "Ingress"][number % 5];
+    let kinds = ["Deployment", "Pod", "Service", "ConfigMap", "Ingress"];
+    let kind = kinds.get(number % kinds.len()).expect("a kind");
     let label = if number % 50 < 2 { "team" } else { "app" };
     format!(
         "\
