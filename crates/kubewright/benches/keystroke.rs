@@ -25,7 +25,7 @@ const MANIFESTS: usize = 200;
 const OPEN_MANIFESTS: usize = 20;
 
 /// How long a keystroke may take.
-const LIMIT: Duration = Duration::from_millis(20);
+const MAX_KEYSTROKE_TIME: Duration = Duration::from_millis(20);
 
 /// How often a key is struck; the first times do not count.
 const KEYSTROKES: usize = 45;
@@ -77,10 +77,15 @@ impl Scenario {
             times.sort();
             let time_at = |position: usize| times.get(position).copied().expect("a keystroke");
             let (median, slowest) = (time_at(times.len() / 2), time_at(times.len() - 1));
-            let share = median.as_secs_f64() / LIMIT.as_secs_f64();
+            let share = median.as_secs_f64() / MAX_KEYSTROKE_TIME.as_secs_f64();
             println!("| {} | {what} | {} | {} | {share:.2} |", self.name, shown(median), shown(slowest));
             let name = format!("{}, {what}", self.name);
-            limits.add(&name, &format!("at most {}", shown(LIMIT)), shown(median), median <= LIMIT);
+            limits.add(
+                &name,
+                &format!("at most {}", shown(MAX_KEYSTROKE_TIME)),
+                shown(median),
+                median <= MAX_KEYSTROKE_TIME,
+            );
         }
         client.stop();
     }
