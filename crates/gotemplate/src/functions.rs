@@ -74,6 +74,12 @@ impl FunctionSet {
         names
     }
 
+    /// Returns how the function `name` is called and what it does.
+    #[must_use]
+    pub fn help(name: &str) -> Option<&'static FunctionHelp> {
+        FUNCTION_HELP.get(name)
+    }
+
     /// Returns the names of the functions that must be allowed by name, sorted.
     #[must_use]
     pub fn refusable() -> Vec<&'static str> {
@@ -126,6 +132,42 @@ impl FunctionSet {
         }
     }
 }
+
+/// Returns how many parameters a function has, and whether more arguments may follow.
+#[cfg(test)]
+pub(super) fn arity(name: &str) -> Option<(usize, bool)> {
+    FUNCTION_TABLES.get(name).map(|function| (function.parameters.len(), function.rest.is_some()))
+}
+
+/// How a function is called and what it does, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionHelp {
+    /// The name with its arguments: `trunc WIDTH TEXT`. Those that may be repeated end with dots.
+    pub call: String,
+    /// What it results in.
+    pub help: String,
+    /// A template that calls it; empty for a function that shows nothing on its own.
+    pub example: String,
+    /// What the example results in.
+    pub result: String,
+}
+
+static FUNCTION_HELP: LazyLock<HashMap<String, FunctionHelp>> = LazyLock::new(|| {
+    let lines = include_str!("functions/help.jsonl").lines();
+    let row = |line: &str| {
+        let value = kubewright_value::json::parse(line).ok()?;
+        let text = |key: &str| value.str_at(&[key]).to_owned();
+        let name = text("call").split(' ').next().unwrap_or_default().to_owned();
+        let help = FunctionHelp {
+            call: text("call"),
+            help: text("help"),
+            example: text("example"),
+            result: text("result"),
+        };
+        Some((name, help))
+    };
+    lines.filter_map(row).collect()
+});
 
 /// One function.
 pub(super) struct TemplateFunction {

@@ -30,7 +30,7 @@ use kubewright_value::{Budget, Text};
 
 pub use context::TemplateContext;
 pub use error::{GoTemplateError, GoTemplateErrorKind};
-pub use functions::FunctionSet;
+pub use functions::{FunctionHelp, FunctionSet};
 pub use helm::{HelmTemplates, OutputMark, RenderedTemplate};
 pub use reads::RootReads;
 

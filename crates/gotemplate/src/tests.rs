@@ -181,3 +181,26 @@ fn a_time_that_would_be_now_is_an_error() {
     let error = render(r#"{{ dateInZone "2006" 0 "Europe/Vienna" }}"#).unwrap_err();
     assert!(error.message.contains("time zone `Europe/Vienna`"), "{error}");
 }
+
+/// Functions whose answer cannot be shown without a key or an error.
+const WITHOUT_EXAMPLE: [&str; 4] = ["buildCustomCert", "call", "decryptAES", "fail"];
+
+#[test]
+fn every_function_has_help_and_an_example_that_is_true() {
+    for name in FunctionSet::rules().names() {
+        let help = FunctionSet::help(name).unwrap_or_else(|| panic!("{name} has no help"));
+        assert!(!help.help.is_empty(), "{name}");
+        assert_eq!(help.example.is_empty(), WITHOUT_EXAMPLE.contains(&name), "{name}");
+        assert_eq!(render(&help.example).as_deref().ok(), Some(&*help.result), "{}", help.example);
+    }
+}
+
+#[test]
+fn help_names_as_many_arguments_as_functions_take() {
+    for name in FunctionSet::rules().names() {
+        let (least, is_variadic) = functions::arity(name).expect("a function");
+        let call = &FunctionSet::help(name).expect("help").call;
+        let named = call.split(' ').skip(1).count();
+        assert!(named >= least && (is_variadic || named == least), "`{call}` has {least} parameters");
+    }
+}

@@ -3,6 +3,8 @@
 #![cfg(feature = "lsp")]
 #![expect(clippy::expect_used, reason = "a test that cannot do its work has failed")]
 
+#[path = "editor/agreement.rs"]
+mod agreement;
 #[path = "editor/client.rs"]
 mod client;
 #[path = "editor/edits.rs"]
@@ -238,7 +240,53 @@ fn symbols_folds_lenses_and_tokens_cover_a_policy() {
     let ran = client.request("workspace/executeCommand", params);
     assert!(ran.str_at(&["title"]).starts_with("tested"), "{ran}");
     let lenses = client.ask("textDocument/codeLens", "rules/labels.yaml", 0, 0);
-    assert!(lenses.item(0).expect("one").str_at(&["command", "title"]).starts_with("tested"), "{lenses}");
+    let lenses = lenses.as_array().expect("a list").iter();
+    let titles: Vec<&str> = lenses.map(|lens| lens.str_at(&["command", "title"])).collect();
+    assert_eq!(titles, ["tested · run tests", "judge manifests", "trace"]);
+    client.stop();
+}
+
+#[test]
+fn a_trace_names_the_lines_of_files() {
+    let mut client = EditorClient::start("trace", FILES, pulling());
+    let second = POLICY.replace("name: labels", "name: second");
+    client.open("rules/labels.yaml", &format!("{POLICY}---\n{second}"));
+    let params = r#"{"command": "kubewright.trace", "arguments": ["second/team"]}"#;
+    let traced = client.request("workspace/executeCommand", params);
+    assert_eq!(traced.str_at(&["file"]), "manifests/pod.yaml", "{traced}");
+    let text = traced.str_at(&["text"]);
+    assert!(text.starts_with("kyverno/second/team  on Pod"), "{text}");
+    let line = format_args!("rules/labels.yaml:{}", POLICY.lines().count() + 1).to_string();
+    let first_line = text.match_indices("rules/labels.yaml:").map(|(at, _)| &text[at..at + line.len()]).min();
+    assert!(first_line >= Some(line.as_str()), "{text}");
+    let params = r#"{"command": "kubewright.trace", "arguments": ["none/team"]}"#;
+    let traced = client.request("workspace/executeCommand", params);
+    assert!(traced.str_at(&["text"]).starts_with("no object"), "{traced}");
+    client.stop();
+}
+
+#[test]
+fn flow_collections_are_described_and_completed() {
+    let mut client = EditorClient::start("flow", FILES, pulling());
+    let text = POLICY.replace(
+        "      any:\n      - resources:\n          kinds: [Pod]\n",
+        "      any: [{resources: {kinds: [Pod, ], nam: x}}]\n",
+    );
+    client.open("rules/labels.yaml", &text);
+    let column = |word: &str| {
+        let line = text.lines().nth(9).expect("the line");
+        u32::try_from(line.find(word).expect("the word")).expect("small")
+    };
+    let labels = |result: &Value| -> Vec<String> {
+        let items = result.as_array().expect("a list").iter();
+        items.map(|one| one.str_at(&["label"]).to_owned()).collect()
+    };
+    let field = client.ask("textDocument/hover", "rules/labels.yaml", 9, column("kinds") + 1);
+    assert!(field.str_at(&["contents", "value"]).contains("**kinds**"), "{field}");
+    let kinds = client.ask("textDocument/completion", "rules/labels.yaml", 9, column("], nam"));
+    assert!(labels(&kinds).contains(&"Deployment".to_owned()), "{kinds}");
+    let fields = labels(&client.ask("textDocument/completion", "rules/labels.yaml", 9, column("nam:") + 3));
+    assert!(fields.contains(&"names".to_owned()) && !fields.contains(&"kinds".to_owned()), "{fields:?}");
     client.stop();
 }
 

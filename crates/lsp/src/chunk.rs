@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::{DocumentRole, document_role, is_exception_document, list_documents};
 use kubewright_engine::{Diagnostic, Dialect, Rule};
+use kubewright_report::ObjectRow;
 use kubewright_value::yaml::{self, StreamChunk};
 use kubewright_value::{Document, Map, Source, Text, Value, json};
 
@@ -27,6 +28,8 @@ pub(crate) struct FileChunk {
     pub(crate) is_claimed: bool,
     /// Whether its text has problems, which are read with the file because they name lines.
     pub(crate) has_problems: bool,
+    /// What the rules of the project say about its objects; nothing before they were asked.
+    pub(crate) judged: Option<JudgedChunk>,
 }
 
 /// An object of a chunk.
@@ -50,7 +53,18 @@ pub(crate) struct CompiledPart {
     /// What is wrong with it.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The auxiliary documents beside which it was compiled.
-    pub(crate) auxiliaries: Vec<Value>,
+    pub(crate) auxiliaries: Arc<Vec<Document>>,
+    /// Which of all compilations this was.
+    pub(crate) number: u64,
+}
+
+/// What the rules of the project say about the objects of a chunk, with its own positions.
+#[derive(Debug)]
+pub(crate) struct JudgedChunk {
+    /// The number of the engine that judged.
+    pub(crate) engine_number: u64,
+    /// A row for each object.
+    pub(crate) rows: Vec<ObjectRow>,
 }
 
 impl FileChunk {
@@ -77,7 +91,15 @@ impl FileChunk {
             true => has_problems && is_meant_for(dialects, &outline, &source),
             false => parts.iter().any(is_rule),
         };
-        Self { source, lines_before: chunk.line.saturating_sub(1), parts, outline, is_claimed, has_problems }
+        Self {
+            source,
+            lines_before: chunk.line.saturating_sub(1),
+            parts,
+            outline,
+            is_claimed,
+            has_problems,
+            judged: None,
+        }
     }
 
     /// Returns the kind of its first object, as far as its lines say it.
@@ -96,7 +118,8 @@ impl FileChunk {
     }
 }
 
-fn read_text(source: &Arc<Source>) -> (Vec<Document>, bool) {
+/// Returns the documents of a text, and whether it has problems.
+pub(crate) fn read_text(source: &Arc<Source>) -> (Vec<Document>, bool) {
     if source.name.ends_with(".json") {
         return match json::read(source) {
             Ok(document) => (vec![document], false),

@@ -10,6 +10,7 @@ use crate::chunk::FileChunk;
 use crate::embedded::{EmbeddedLanguage, YamlExpression};
 use crate::functions::LanguageWord;
 use crate::hover::{ChunkPlace, api_version, schema_kind};
+use crate::outline::{FlowPlace, OutlineEntry};
 use crate::workspace::EditorWorkspace;
 
 /// The maximum number of items.
@@ -91,6 +92,11 @@ impl EditorWorkspace {
 
     fn field_items(&self, place: &ChunkPlace<'_>) -> Vec<CompletionItem> {
         let chunk = place.chunk;
+        match chunk.outline.flow_place(&chunk.source.text, place.line, place.byte) {
+            Some(FlowPlace::Key(path)) => return key_items(place, &path),
+            Some(FlowPlace::Value(path)) => return self.value_items(chunk, &path),
+            None => {}
+        }
         let before = place.text.get(..place.byte).unwrap_or(place.text);
         let entry = chunk.outline.entry_at(place.line).filter(|entry| entry.line == place.line);
         if let Some(entry) = entry.filter(|entry| !entry.key.is_empty() && place.byte > entry.key.end) {
@@ -111,11 +117,7 @@ impl EditorWorkspace {
             path = list_path(chunk, place.line, dash);
             path.push(Step::Index(0));
         }
-        let (version, kind) = (api_version(chunk), schema_kind(chunk));
-        let Some(field) = field_schema(version, kind, &path) else { return root_items(chunk, &path) };
-        let names = field.fields().into_iter();
-        let known: Vec<&str> = written_keys(chunk, &path, place.line);
-        names.filter(|name| !known.contains(name)).map(|name| key_item(&field, name)).collect()
+        key_items(place, &path)
     }
 
     /// Returns the values of the field at `path`.
@@ -202,8 +204,8 @@ const CONDITION_OPERATORS: [&str; 14] = [
 
 /// Returns the path of the list that an item with its dash at `column` of `line` belongs to.
 fn list_path(chunk: &FileChunk, line: u32, column: usize) -> Vec<Step> {
-    let before =
-        chunk.outline.entries.iter().rev().filter(|entry| entry.line < line && !entry.key.is_empty());
+    let is_before = |entry: &&OutlineEntry| entry.line < line && !entry.key.is_empty() && !entry.is_flow;
+    let before = chunk.outline.entries.iter().rev().filter(is_before);
     for entry in before {
         let is_parent = entry.key.start <= column && entry.value.is_empty();
         if is_parent {
@@ -219,10 +221,24 @@ fn list_path(chunk: &FileChunk, line: u32, column: usize) -> Vec<Step> {
     Vec::new()
 }
 
-/// Returns the keys that the mapping at `path` has in other lines.
-fn written_keys<'c>(chunk: &'c FileChunk, path: &[Step], line: u32) -> Vec<&'c str> {
-    let entries = chunk.outline.entries.iter();
-    let own = entries.filter(|entry| entry.line != line && entry.path.len() == path.len() + 1);
+/// Returns the fields of the mapping at `path` that it does not have yet.
+fn key_items(place: &ChunkPlace<'_>, path: &[Step]) -> Vec<CompletionItem> {
+    let chunk = place.chunk;
+    let (version, kind) = (api_version(chunk), schema_kind(chunk));
+    let Some(field) = field_schema(version, kind, path) else { return root_items(chunk, path) };
+    let names = field.fields().into_iter();
+    let known: Vec<&str> = written_keys(place, path);
+    names.filter(|name| !known.contains(name)).map(|name| key_item(&field, name)).collect()
+}
+
+/// Returns the keys that the mapping at `path` has at other places.
+fn written_keys<'c>(place: &ChunkPlace<'c>, path: &[Step]) -> Vec<&'c str> {
+    let entries = place.chunk.outline.entries.iter();
+    let is_here = |entry: &OutlineEntry| {
+        let is_key = (entry.key.start..=entry.key.end).contains(&place.byte);
+        entry.line == place.line && (is_key || !entry.is_flow)
+    };
+    let own = entries.filter(|entry| !is_here(entry) && entry.path.len() == path.len() + 1);
     let own = own.filter(|entry| entry.path.starts_with(path));
     own.filter_map(|entry| match entry.path.last() {
         Some(Step::Key(key)) => Some(key.as_str()),

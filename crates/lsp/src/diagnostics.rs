@@ -3,8 +3,9 @@
 use std::str::FromStr as _;
 
 use kubewright_engine::{Diagnostic, DiagnosticLevel, RuleStatus};
-use kubewright_report::{ObjectRow, OutcomeRow};
-use kubewright_value::Location;
+use kubewright_report::ignores::fits_rule;
+use kubewright_report::{ObjectRow, OutcomeRow, Severity};
+use kubewright_value::{Location, Position};
 use lsp_types::{
     CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, NumberOrString, Range, Uri,
 };
@@ -80,24 +81,29 @@ impl EditorWorkspace {
         Some(vec![DiagnosticRelatedInformation { location, message: "the other place".to_owned() }])
     }
 
-    /// Returns what an outcome says at its place in the manifest, with the place of the rule.
+    /// Returns what an outcome says at its place in the manifest, `position`, with the place of the rule.
     pub(crate) fn outcome_diagnostic(
         &self,
         file: &EditedFile,
         row: &ObjectRow,
         outcome: &OutcomeRow,
+        position: Position,
     ) -> Option<lsp_types::Diagnostic> {
+        let rule_severity = self.rule_severity(outcome);
         let severity = match outcome.status {
             RuleStatus::Fail | RuleStatus::Error if outcome.is_refusal => DiagnosticSeverity::ERROR,
+            RuleStatus::Fail | RuleStatus::Warn if rule_severity.is_some_and(|one| one <= Severity::Low) => {
+                DiagnosticSeverity::INFORMATION
+            }
             RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn => DiagnosticSeverity::WARNING,
             RuleStatus::Pass | RuleStatus::Skip => return None,
         };
-        let line = file.source.line(outcome.position.line).unwrap_or_default();
-        let rest = line.chars().skip(crate::encoding::to_usize(outcome.position.column).saturating_sub(1));
+        let line = file.source.line(position.line).unwrap_or_default();
+        let rest = line.chars().skip(crate::encoding::to_usize(position.column).saturating_sub(1));
         let length = crate::encoding::to_u32(rest.count()).max(1);
         let related = outcome.rule_location.as_ref().and_then(|location| self.rule_place(location));
         Some(lsp_types::Diagnostic {
-            range: self.unit.range(&file.source, outcome.position, length),
+            range: self.unit.range(&file.source, position, length),
             severity: Some(severity),
             code: Some(NumberOrString::String(outcome.rule.to_string())),
             source: Some(SOURCE.to_owned()),
@@ -107,9 +113,17 @@ impl EditorWorkspace {
                 "rule": outcome.rule.to_string(),
                 "object": row.subject,
                 "status": outcome.status.name(),
+                "severity": rule_severity.map(Severity::name),
             })),
             ..lsp_types::Diagnostic::default()
         })
+    }
+
+    /// Returns the severity of the rule of an outcome: that of the project, else the rule's own.
+    fn rule_severity(&self, outcome: &OutcomeRow) -> Option<Severity> {
+        let mut given = self.project.outline.severities.iter().rev();
+        let own = || Severity::named(&outcome.metadata.severity);
+        given.find(|(name, _)| fits_rule(&outcome.rule, name)).map(|(_, severity)| *severity).or_else(own)
     }
 
     fn rule_place(&self, location: &Location) -> Option<DiagnosticRelatedInformation> {
@@ -127,13 +141,13 @@ pub(crate) fn page_address(code: &str) -> Option<Uri> {
 }
 
 /// Returns the `FILE:LINE:COLUMN` in a message, of one of `names`.
-fn named_place<'n>(message: &str, names: &[&'n String]) -> Option<(&'n String, kubewright_value::Position)> {
+fn named_place<'n>(message: &str, names: &[&'n String]) -> Option<(&'n String, Position)> {
     names.iter().find_map(|name| {
         let at = message.find(&format!(" {name}:"))?;
         let rest = message.get(at + name.len() + 2..)?;
         let mut numbers = rest.split(|one: char| !one.is_ascii_digit()).take(2).map(str::parse);
         let (line, column) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-        Some((*name, kubewright_value::Position { line, column }))
+        Some((*name, Position { line, column }))
     })
 }
 

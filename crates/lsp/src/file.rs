@@ -18,15 +18,22 @@ pub(crate) struct EditedFile {
     pub(crate) version: Option<i32>,
     /// Its YAML documents.
     pub(crate) chunks: Vec<FileChunk>,
-    /// The problems of its text.
+    /// The problems of its text, in documents that a rule language claims.
     pub(crate) problems: Vec<Diagnostic>,
+    /// The problems of its text in other documents, which count if the file is one of the project's rules.
+    pub(crate) other_problems: Vec<Diagnostic>,
 }
 
 impl EditedFile {
     /// Reads a text.
     pub(crate) fn new(source: Arc<Source>, version: Option<i32>, dialects: &[Box<dyn Dialect>]) -> Self {
-        let mut file =
-            Self { source: Source::new("", ""), version, chunks: Vec::new(), problems: Vec::new() };
+        let mut file = Self {
+            source: Source::new("", ""),
+            version,
+            chunks: Vec::new(),
+            problems: Vec::new(),
+            other_problems: Vec::new(),
+        };
         file.replace(source, dialects);
         file
     }
@@ -57,7 +64,13 @@ impl EditedFile {
             chunks.push(same.unwrap_or_else(|| FileChunk::read(&source, piece, dialects)));
         }
         chunks.extend(tail.into_iter().rev());
-        self.problems = problems_of(&source, chunks.iter().zip(&pieces));
+        let (claimed, others): (Vec<_>, Vec<_>) = chunks
+            .iter()
+            .zip(&pieces)
+            .filter(|(chunk, _)| chunk.has_problems)
+            .partition(|(chunk, _)| chunk.is_claimed);
+        self.problems = problems_of(&source, claimed);
+        self.other_problems = problems_of(&source, others);
         (self.chunks, self.source) = (chunks, source);
     }
 
@@ -115,13 +128,10 @@ fn pieces_of(source: &Source) -> Vec<StreamChunk> {
     yaml::split(&source.text)
 }
 
-/// Returns the problems of the chunks that have some, with the lines of the file.
-fn problems_of<'c>(
-    source: &Arc<Source>,
-    chunks: impl Iterator<Item = (&'c FileChunk, &'c StreamChunk)>,
-) -> Vec<Diagnostic> {
+/// Returns the problems of chunks, with the lines of the file.
+fn problems_of(source: &Arc<Source>, chunks: Vec<(&FileChunk, &StreamChunk)>) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
-    for (_, piece) in chunks.filter(|(chunk, _)| chunk.has_problems && chunk.is_claimed) {
+    for (_, piece) in chunks {
         if source.name.ends_with(".json") {
             problems.extend(json::read(source).err().map(Diagnostic::from));
         } else {

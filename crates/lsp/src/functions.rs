@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use kubewright_cel::{CelEnvironment, library};
-use kubewright_gotemplate::FunctionSet;
+use kubewright_gotemplate::{FunctionHelp, FunctionSet};
 use kubewright_jmespath::JmesPathFunctions;
 
 use crate::embedded::EmbeddedLanguage;
@@ -107,11 +107,14 @@ static JMESPATH_WORDS: LazyLock<Vec<LanguageWord>> = LazyLock::new(|| {
 static TEMPLATE_WORDS: LazyLock<Vec<LanguageWord>> = LazyLock::new(|| {
     let names = FunctionSet::rules().names().into_iter();
     let mut words: Vec<LanguageWord> = names
-        .map(|name| LanguageWord {
-            name: name.to_owned(),
-            signature: name.to_owned(),
-            help: "a function of Go's templates and Sprig".to_owned(),
-            is_function: true,
+        .filter_map(|name| {
+            let FunctionHelp { call, help, .. } = FunctionSet::help(name)?;
+            Some(LanguageWord {
+                name: name.to_owned(),
+                signature: call.clone(),
+                help: help.clone(),
+                is_function: true,
+            })
         })
         .collect();
     words.extend(variables(TEMPLATE_VARIABLES));

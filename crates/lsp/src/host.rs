@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::{Diagnostic, Engine, RuleId};
-use kubewright_report::{CoveredRule, ObjectRow};
+use kubewright_engine::{Diagnostic, Engine, RuleId, RuleStatus};
+use kubewright_report::{CoveredRule, ObjectRow, Severity};
 use kubewright_value::Document;
 
 /// The command line behind the server. Nothing of it uses a network.
@@ -20,6 +20,9 @@ pub trait EditorHost {
 
     /// Returns fixes of the failure of one rule, the best first.
     fn fixes(&self, engine: &Engine, object: &Document, rule: &RuleId) -> Vec<ProposedFix>;
+
+    /// Returns what each rule did to an object, step by step.
+    fn trace(&self, engine: &Engine, object: &Document) -> Vec<TracedOutcome>;
 
     /// Returns what is wrong with a document that this program reads itself, such as a test file; nothing for others.
     fn check_own(&self, document: &Document) -> Option<Vec<Diagnostic>>;
@@ -51,8 +54,21 @@ pub struct ProjectOutline {
     pub tests: Vec<String>,
     /// The names of rules that are not run, with wildcards.
     pub skipped_rules: Vec<String>,
+    /// The severities of rules, by names with wildcards; a later one wins.
+    pub severities: Vec<(String, Severity)>,
     /// What is wrong with the project file.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What a rule did to an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedOutcome {
+    /// How it ended.
+    pub status: RuleStatus,
+    /// The object, as users know it.
+    pub object: String,
+    /// The steps, each in a line.
+    pub text: String,
 }
 
 /// A change of a text that makes a rule pass.

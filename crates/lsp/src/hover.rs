@@ -129,10 +129,7 @@ impl FileChunk {
 /// Returns the description of the field under the cursor.
 fn field_text(place: &ChunkPlace<'_>) -> Option<String> {
     let chunk = place.chunk;
-    let entry = chunk.outline.entry_at(place.line).filter(|entry| entry.line == place.line)?;
-    if !(entry.key.start..=entry.key.end).contains(&place.byte) || entry.key.is_empty() {
-        return None;
-    }
+    let entry = chunk.outline.key_at(place.line, place.byte)?;
     let (api_version, kind) = (api_version(chunk), schema_kind(chunk));
     let field = field_schema(api_version, kind, &entry.path)?;
     let name = place.text.get(entry.key.clone()).unwrap_or_default();

@@ -1,18 +1,24 @@
-//! Code lenses over rules: what tests reach, and commands that run and trace.
+//! Code lenses over rules: what tests reach, and commands that run them, judge and trace.
 
+use kubewright_engine::{Engine, RuleStatus};
 use kubewright_report::CoveredRule;
+use kubewright_report::ignores::fits_rule;
 use lsp_types::{CodeLens, Command};
 use serde_json::{Value as Json, json};
 
+use crate::host::TracedOutcome;
+use crate::manifests::{MAX_SEARCHED_FILES, judged_objects};
 use crate::names::NameOccurrence;
 use crate::workspace::EditorWorkspace;
 
 /// The commands that the server runs.
-pub(crate) const COMMANDS: [&str; 2] = [TEST_COMMAND, JUDGE_COMMAND];
+pub(crate) const COMMANDS: [&str; 3] = [TEST_COMMAND, JUDGE_COMMAND, TRACE_COMMAND];
 
 const TEST_COMMAND: &str = "kubewright.test";
 
 const JUDGE_COMMAND: &str = "kubewright.judge";
+
+const TRACE_COMMAND: &str = "kubewright.trace";
 
 impl EditorWorkspace {
     /// Returns a lens over each rule of a file.
@@ -37,9 +43,11 @@ impl EditorWorkspace {
                 None => one.policy.clone(),
             };
             let tested = self.tested.iter().find(|rule| is_rule(rule, &id));
-            for (title, command) in
-                [(tested_title(tested), TEST_COMMAND), ("judge manifests".to_owned(), JUDGE_COMMAND)]
-            {
+            for (title, command) in [
+                (tested_title(tested), TEST_COMMAND),
+                ("judge manifests".to_owned(), JUDGE_COMMAND),
+                ("trace".to_owned(), TRACE_COMMAND),
+            ] {
                 lenses.push(CodeLens {
                     range,
                     command: Some(Command {
@@ -65,6 +73,7 @@ impl EditorWorkspace {
                 json!({ "rule": id, "title": tested_title(rule) })
             }
             JUDGE_COMMAND => self.judge_all(&id),
+            TRACE_COMMAND => self.trace_rule(&id),
             _ => Json::Null,
         }
     }
@@ -75,7 +84,7 @@ impl EditorWorkspace {
         let names: Vec<String> = self.project.manifests.iter().cloned().collect();
         for name in names {
             for (_, row) in self.judge_file(&name) {
-                let own = row.outcomes.iter().filter(|outcome| outcome.rule.short() == id);
+                let own = row.outcomes.iter().filter(|outcome| fits_rule(&outcome.rule, id));
                 outcomes.extend(own.map(|outcome| {
                     json!({
                         "object": row.subject,
@@ -87,6 +96,44 @@ impl EditorWorkspace {
             }
         }
         json!({ "rule": id, "outcomes": outcomes })
+    }
+
+    /// Traces a rule on the object of the project's manifests that says most about it: the first that fails, else the
+    /// first that passes, else the first that it skips.
+    fn trace_rule(&mut self, id: &str) -> Json {
+        let engine = Engine::sharing(self.rules_called(id));
+        let mut best: Option<(String, TracedOutcome)> = None;
+        for name in self.project.manifests.iter().take(MAX_SEARCHED_FILES) {
+            let objects = judged_objects(self.documents_of(name));
+            for outcome in objects.flat_map(|object| self.host.trace(&engine, &object)) {
+                if best.as_ref().is_none_or(|(_, known)| weight(outcome.status) > weight(known.status)) {
+                    best = Some((name.clone(), outcome));
+                }
+            }
+            if best.as_ref().is_some_and(|(_, known)| known.status == RuleStatus::Fail) {
+                break;
+            }
+        }
+        match best {
+            Some((file, TracedOutcome { object, text, .. })) => {
+                json!({ "rule": id, "object": object, "file": file, "text": text })
+            }
+            None => json!({
+                "rule": id,
+                "text": format!("no object of the project's manifests is in the scope of {id}\n"),
+            }),
+        }
+    }
+}
+
+/// Returns how much an outcome says about a rule.
+fn weight(status: RuleStatus) -> u8 {
+    match status {
+        RuleStatus::Fail => 4,
+        RuleStatus::Error => 3,
+        RuleStatus::Warn => 2,
+        RuleStatus::Pass => 1,
+        RuleStatus::Skip => 0,
     }
 }
 

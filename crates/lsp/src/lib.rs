@@ -23,12 +23,13 @@ mod names;
 mod outline;
 mod project;
 mod protocol;
+mod refresh;
 mod rename;
 mod server;
 mod tokens;
 mod workspace;
 
-pub use host::{EditorHost, NewTest, ProjectOutline, ProposedFix};
+pub use host::{EditorHost, NewTest, ProjectOutline, ProposedFix, TracedOutcome};
 pub use server::{EditorServerError, serve_editor};
 
 // The example of the README is a test.

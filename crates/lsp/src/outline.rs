@@ -1,17 +1,23 @@
 //! The structure of a YAML text by its lines, which is known also while the text is being written and is no YAML.
 //!
-//! Block mappings, block sequences and scalars are understood; a flow collection is one value. Lines count from 0 and
-//! columns are bytes.
+//! Lines count from 0 and columns are bytes.
+
+mod flow;
 
 use std::ops::Range;
 
 use kubewright_value::Step;
+
+pub(crate) use flow::FlowPlace;
+use flow::{FlowRange, FlowReader};
 
 /// The entries of a text, in its order.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     /// Every key and every plain item of a list.
     pub(crate) entries: Vec<OutlineEntry>,
+    /// The flow collections that are in no other one.
+    flows: Vec<FlowRange>,
 }
 
 /// A key with its value, or a plain item of a list.
@@ -27,6 +33,8 @@ pub(crate) struct OutlineEntry {
     pub(crate) value: Vec<LinePiece>,
     /// The last line of the entry and everything below it.
     pub(crate) last_line: u32,
+    /// Whether it is inside of a flow collection.
+    pub(crate) is_flow: bool,
 }
 
 /// A part of a line.
@@ -49,20 +57,25 @@ struct OutlineReader<'t> {
     lines: Vec<&'t str>,
     levels: Vec<OutlineLevel>,
     entries: Vec<OutlineEntry>,
+    flows: Vec<FlowRange>,
 }
 
 impl Outline {
     /// Reads the lines of `text`.
     pub(crate) fn of(text: &str) -> Self {
-        let mut reader =
-            OutlineReader { lines: text.lines().collect(), levels: Vec::new(), entries: Vec::new() };
+        let mut reader = OutlineReader {
+            lines: text.lines().collect(),
+            levels: Vec::new(),
+            entries: Vec::new(),
+            flows: Vec::new(),
+        };
         let mut line = 0;
         while line < reader.lines.len() {
             line = reader.read_line(line);
         }
         let mut entries = reader.entries;
         close_entries(&mut entries);
-        Self { entries }
+        Self { entries, flows: reader.flows }
     }
 
     /// Returns the text of a top-level key; empty where there is none.
@@ -72,15 +85,28 @@ impl Outline {
         entry.value.first().map_or("", |piece| piece.text(text))
     }
 
-    /// Returns the entry that `line` belongs to: the last one that begins there or before it.
+    /// Returns the entry that `line` belongs to, outside of flow collections: the last one that begins there or before it.
     pub(crate) fn entry_at(&self, line: u32) -> Option<&OutlineEntry> {
         let count = self.entries.partition_point(|entry| entry.line <= line);
-        self.entries.get(count.checked_sub(1)?)
+        self.entries.get(..count)?.iter().rfind(|entry| !entry.is_flow)
+    }
+
+    /// Returns the entry whose key is at a byte of a line.
+    pub(crate) fn key_at(&self, line: u32, byte: usize) -> Option<&OutlineEntry> {
+        let first = self.entries.partition_point(|entry| entry.line < line);
+        let mut own = self.entries.get(first..)?.iter().take_while(|entry| entry.line == line);
+        own.find(|entry| !entry.key.is_empty() && (entry.key.start..=entry.key.end).contains(&byte))
+    }
+
+    /// Returns what may be written at a byte of a line of `text`; nothing for a place outside of flow collections.
+    pub(crate) fn flow_place(&self, text: &str, line: u32, byte: usize) -> Option<FlowPlace> {
+        let lines: Vec<&str> = text.lines().collect();
+        self.flows.iter().find_map(|flow| flow.place_at(&lines, line, byte))
     }
 
     /// Returns the way to the mapping in which a key at `column` of `line` would be.
     pub(crate) fn parent_path(&self, line: u32, column: usize) -> Vec<Step> {
-        let before = self.entries.iter().rev().filter(|entry| entry.line < line);
+        let before = self.entries.iter().rev().filter(|entry| entry.line < line && !entry.is_flow);
         let mut limit = column;
         for entry in before {
             if entry.key.is_empty() {
@@ -159,14 +185,43 @@ impl OutlineReader<'_> {
 
     /// Adds an entry whose value starts at `column`. Its scalar goes on in lines that are indented deeper than `parent`.
     fn push(&mut self, number: usize, key: Range<usize>, column: usize, parent: usize) -> usize {
+        if let Some(start) = self.flow_start(number, column) {
+            return self.push_flow(number, key, start, parent);
+        }
         let (value, next) = self.scalar(number, column, parent);
+        self.push_entry(number, key, value, next);
+        next
+    }
+
+    fn push_entry(&mut self, number: usize, key: Range<usize>, value: Vec<LinePiece>, next: usize) {
         self.entries.push(OutlineEntry {
             path: self.levels.iter().map(|level| level.step.clone()).collect(),
             line: crate::encoding::to_u32(number),
             key,
             value,
             last_line: crate::encoding::to_u32(next.saturating_sub(1)),
+            is_flow: false,
         });
+    }
+
+    /// Returns where the value at `column` is a flow collection. Two braces are an expression that lacks its quotes.
+    fn flow_start(&self, number: usize, column: usize) -> Option<usize> {
+        let rest = self.lines.get(number)?.get(column..)?;
+        let text = rest.trim_start();
+        let is_flow = text.starts_with('[') || (text.starts_with('{') && !text.starts_with("{{"));
+        is_flow.then(|| column + rest.len() - text.len())
+    }
+
+    /// Adds an entry whose value is a flow collection, and the entries in it.
+    fn push_flow(&mut self, number: usize, key: Range<usize>, start: usize, parent: usize) -> usize {
+        let path: Vec<Step> = self.levels.iter().map(|level| level.step.clone()).collect();
+        // The whole document may be one, as JSON is.
+        let parent = (!path.is_empty()).then_some(parent);
+        let (range, entries) = FlowReader::new(&self.lines, (number, start)).collection(&path, parent);
+        let next = crate::encoding::to_usize(range.last_line()) + 1;
+        self.push_entry(number, key, Vec::new(), next);
+        self.entries.extend(entries);
+        self.flows.push(range);
         next
     }
 

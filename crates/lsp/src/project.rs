@@ -14,6 +14,8 @@ pub(crate) struct ProjectFiles {
     pub(crate) outline: ProjectOutline,
     /// The files with rules and exceptions.
     pub(crate) rules: BTreeSet<String>,
+    /// The files with exceptions.
+    exceptions: BTreeSet<String>,
     /// The files with manifests.
     pub(crate) manifests: BTreeSet<String>,
     /// The test files.
@@ -28,6 +30,7 @@ impl ProjectFiles {
         let found_tests = if tests.is_empty() { Vec::new() } else { files::find_tests(tests, None).inputs };
         Self {
             rules: names(files::find_files(&rules).inputs),
+            exceptions: names(files::find_files(&outline.exceptions).inputs),
             manifests: names(files::find_files(&outline.resources).inputs),
             tests: names(found_tests),
             outline,
@@ -48,6 +51,12 @@ impl ProjectFiles {
     pub(crate) fn has_rules(&self, name: &str) -> bool {
         let paths = self.outline.rules.iter().chain(&self.outline.exceptions);
         self.rules.contains(name) || (is_document(name) && is_below(name, paths))
+    }
+
+    /// Returns whether exceptions in a file count. A project names its files with exceptions; without one, all do.
+    pub(crate) fn has_exceptions(&self, name: &str) -> bool {
+        let is_named = || is_document(name) && is_below(name, self.outline.exceptions.iter());
+        self.outline.file.is_empty() || self.exceptions.contains(name) || is_named()
     }
 
     /// Returns whether a file holds manifests of the project.

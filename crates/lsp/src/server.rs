@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use kubewright_value::Source;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
-use lsp_types::PublishDiagnosticsParams;
+use lsp_types::{Diagnostic, PublishDiagnosticsParams};
 use serde_json::{Value as Json, json};
 
 use crate::encoding::ColumnUnit;
@@ -58,7 +58,7 @@ pub(crate) struct EditorServer {
     /// Open files whose diagnostics may have changed; the edited one first.
     stale: VecDeque<String>,
     /// The diagnostics that the editor knows, by file.
-    sent: BTreeMap<String, (Option<i32>, Json)>,
+    sent: BTreeMap<String, (Option<i32>, Vec<Diagnostic>)>,
     /// Whether diagnostics are sent, and not asked for.
     is_pushing: bool,
     /// Whether tests run after a file is stored.
@@ -157,6 +157,7 @@ impl EditorServer {
         connection: &Connection,
         incoming: &Receiver<Message>,
     ) -> Result<Option<Message>, EditorServerError> {
+        let mut quiet_time = QUIET_TIME;
         loop {
             if let Some(message) = self.waiting.pop_front() {
                 return Ok(Some(message));
@@ -167,9 +168,13 @@ impl EditorServer {
                 self.publish(&name, connection)?;
             }
             let received = match (self.stale.is_empty(), self.is_pushing) {
-                (false, true) => match incoming.recv_timeout(QUIET_TIME) {
+                // After a pause the others follow each other, unless somebody goes on typing.
+                (false, true) => match incoming.recv_timeout(quiet_time) {
                     Ok(message) => Some(message),
-                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Timeout) => {
+                        quiet_time = Duration::ZERO;
+                        continue;
+                    }
                     Err(_) => None,
                 },
                 _ if self.has_saved => match incoming.recv_timeout(QUIET_TIME) {
@@ -363,10 +368,9 @@ impl EditorServer {
         let diagnostics = found.unwrap_or_default();
         let version = self.workspace.files.get(name).and_then(|file| file.version);
         let is_empty = diagnostics.is_empty();
-        let shown = to_json(&diagnostics);
-        let known = self.sent.insert(name.to_owned(), (version, shown.clone()));
+        let known = self.sent.insert(name.to_owned(), (version, diagnostics.clone()));
         let is_known = match known {
-            Some((earlier, diagnostics)) => earlier == version && diagnostics == shown,
+            Some((earlier, shown)) => earlier == version && diagnostics == shown,
             // A file that is not ours, or has no mistakes, needs no message at first.
             None => is_empty && version.is_some() && !self.workspace.is_answered(name),
         };
@@ -405,7 +409,7 @@ fn watch_request() -> Request {
     Request::new(RequestId::from(1), "client/registerCapability".to_owned(), params)
 }
 
-fn full_report(items: Vec<lsp_types::Diagnostic>) -> Json {
+fn full_report(items: Vec<Diagnostic>) -> Json {
     json!({ "kind": "full", "items": to_json(items) })
 }
 

@@ -7,20 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kubewright_dialects::{
-    DialectOptions, DocumentRole, all_dialects, check_all_exceptions, compile_document, duplicate_rules,
-    run_in_given_order,
-};
-use kubewright_engine::{Diagnostic, Dialect, Engine, Rule, RuleId};
+use kubewright_dialects::{all_dialects, run_in_given_order};
+use kubewright_engine::{Diagnostic, Dialect, Engine, Rule};
 use kubewright_report::CoveredRule;
 use kubewright_report::ignores::fits_rule;
 use kubewright_value::{Document, Location, Position, Source};
 
-use crate::chunk::{CompiledPart, FileChunk};
+use crate::chunk::FileChunk;
 use crate::encoding::ColumnUnit;
 use crate::file::EditedFile;
 use crate::host::EditorHost;
 use crate::project::{ProjectFiles, is_project_name, is_test_name};
+use crate::refresh::RuleResults;
 
 /// The state of the server.
 pub(crate) struct EditorWorkspace {
@@ -36,13 +34,13 @@ pub(crate) struct EditorWorkspace {
     pub(crate) files: BTreeMap<String, EditedFile>,
     /// What tests reach, as of their last run.
     pub(crate) tested: Vec<CoveredRule>,
-    dialects: Vec<Box<dyn Dialect>>,
+    pub(crate) dialects: Vec<Box<dyn Dialect>>,
     /// The exceptions that the dialects know.
-    exceptions: Vec<Document>,
-    /// The engine of the project's rules; nothing after a change.
+    pub(crate) exceptions: Vec<Document>,
+    /// What follows from the rules, and which files changed since.
+    pub(crate) results: RuleResults,
+    /// The engine of the project's rules; nothing after a change of them.
     engine: Option<Engine>,
-    /// Diagnostics about several documents of the project together, by file; nothing after a change.
-    together: Option<BTreeMap<String, Vec<Diagnostic>>>,
 }
 
 impl EditorWorkspace {
@@ -58,8 +56,8 @@ impl EditorWorkspace {
             tested: Vec::new(),
             dialects,
             exceptions: Vec::new(),
+            results: RuleResults::default(),
             engine: None,
-            together: None,
         }
     }
 
@@ -75,11 +73,15 @@ impl EditorWorkspace {
                 self.put(source, None);
             }
         }
-        self.forget_results();
+        // A file may belong to the project now, or no more.
+        self.results.edited = self.files.keys().cloned().collect();
+        self.results.forget_project();
+        self.forget_engine();
     }
 
     /// Replaces the text of a file.
     pub(crate) fn put(&mut self, source: Arc<Source>, version: Option<i32>) {
+        self.results.edited.insert(source.name.clone());
         match self.files.get_mut(&source.name) {
             Some(file) => {
                 file.version = version;
@@ -92,7 +94,6 @@ impl EditorWorkspace {
                 self.files.insert(name, EditedFile::new(source, version, &self.dialects));
             }
         }
-        self.forget_results();
     }
 
     /// Forgets the text that the editor had; a file of the project goes on with what is stored.
@@ -103,129 +104,26 @@ impl EditorWorkspace {
             Some(source) => self.put(source, None),
             None => {
                 self.files.remove(name);
-                self.forget_results();
+                self.results.edited.insert(name.to_owned());
             }
         }
     }
 
-    fn forget_results(&mut self) {
+    /// Forgets the engine and everything that it judged.
+    pub(crate) fn forget_engine(&mut self) {
         self.engine = None;
-        self.together = None;
+        self.results.engine_number += 1;
     }
 
     /// Returns whether the server answers about a file.
     pub(crate) fn is_answered(&self, name: &str) -> bool {
         let Some(file) = self.files.get(name) else { return false };
-        file.is_claimed() || self.project.has_manifests(name) || is_test_name(name) || is_project_name(name)
-    }
-
-    /// Brings everything up to date: dialects with the exceptions there are, and the rules of every document.
-    pub(crate) fn refresh(&mut self) {
-        if self.together.is_some() {
-            return;
-        }
-        self.refresh_exceptions();
-        let group: Vec<String> =
-            self.files.keys().filter(|name| self.project.has_rules(name)).cloned().collect();
-        let others: Vec<String> =
-            self.files.keys().filter(|name| !self.project.has_rules(name)).cloned().collect();
-        let mut together = BTreeMap::new();
-        self.refresh_group(&group, &mut together);
-        for name in others {
-            self.refresh_group(&[name], &mut together);
-        }
-        self.together = Some(together);
-    }
-
-    fn refresh_exceptions(&mut self) {
-        let files = self
-            .files
-            .values()
-            .filter(|file| self.project.has_rules(file.name()) || self.project.outline.exceptions.is_empty());
-        let exceptions: Vec<Document> = files
-            .flat_map(EditedFile::parts)
-            .filter(|part| part.is_exception)
-            .map(|part| part.document.clone())
-            .collect();
-        let is_same = exceptions.len() == self.exceptions.len()
-            && exceptions.iter().zip(&self.exceptions).all(|(one, other)| one.value == other.value);
-        if is_same {
-            return;
-        }
-        let options = DialectOptions { exceptions: exceptions.clone(), ..self.host.dialect_options() };
-        self.dialects = all_dialects(&options);
-        self.exceptions = exceptions;
-        for part in
-            self.files.values_mut().flat_map(|file| &mut file.chunks).flat_map(|chunk| &mut chunk.parts)
-        {
-            part.compiled = None;
-        }
-    }
-
-    /// Compiles the files that belong together, and finds what can only be said of them together.
-    fn refresh_group(&mut self, names: &[String], together: &mut BTreeMap<String, Vec<Diagnostic>>) {
-        let auxiliaries = self.auxiliaries(names);
-        self.compile_group(names, &auxiliaries);
-        let files: Vec<&EditedFile> = names.iter().filter_map(|name| self.files.get(name)).collect();
-        let ids: Vec<Arc<RuleId>> =
-            files.iter().flat_map(|file| file.rules()).map(|rule| Arc::clone(&rule.id)).collect();
-        let mut found = Vec::new();
-        for (position, documents) in &auxiliaries {
-            if let Some(dialect) = self.dialects.get(*position) {
-                found.extend(dialect.check_auxiliaries(documents, &ids));
-            }
-        }
-        let exceptions: Vec<Document> = files
-            .iter()
-            .flat_map(|file| file.parts())
-            .filter(|part| part.is_exception)
-            .map(|part| part.document.clone())
-            .collect();
-        // Without rules it is not known what an exception is about.
-        if !ids.is_empty() {
-            found.extend(check_all_exceptions(&exceptions, ids.iter().map(|id| &**id)));
-        }
-        found = found.into_iter().map(|diagnostic| in_file(&files, diagnostic)).collect();
-        let located = located_rules(&files);
-        let rules = located.iter().map(|(rule, location)| (&*rule.id, rule.action, location));
-        found.extend(duplicate_rules(rules));
-        for diagnostic in found {
-            together.entry(diagnostic.location.source.name.clone()).or_default().push(diagnostic);
-        }
-    }
-
-    /// Returns the auxiliary documents of the files, by dialect.
-    fn auxiliaries(&self, names: &[String]) -> BTreeMap<usize, Vec<Document>> {
-        let mut found: BTreeMap<usize, Vec<Document>> = BTreeMap::new();
-        for part in names.iter().filter_map(|name| self.files.get(name)).flat_map(EditedFile::parts) {
-            if let DocumentRole::Auxiliary(dialect) = part.role {
-                found.entry(dialect).or_default().push(part.document.clone());
-            }
-        }
-        found
-    }
-
-    fn compile_group(&mut self, names: &[String], auxiliaries: &BTreeMap<usize, Vec<Document>>) {
-        for name in names {
-            let Some(file) = self.files.get_mut(name) else { continue };
-            for part in file.chunks.iter_mut().flat_map(|chunk| &mut chunk.parts) {
-                let own = match part.role {
-                    DocumentRole::Rule(dialect) => auxiliaries.get(&dialect),
-                    DocumentRole::Attempt => None,
-                    _ => continue,
-                };
-                let own = own.map(Vec::as_slice).unwrap_or_default();
-                if part.compiled.as_ref().is_some_and(|compiled| compiled.is_beside(own)) {
-                    continue;
-                }
-                let loaded = compile_document(&self.dialects, &part.document, own);
-                part.compiled = Some(CompiledPart {
-                    rules: loaded.rules.into_iter().map(Arc::new).collect(),
-                    diagnostics: loaded.diagnostics,
-                    auxiliaries: own.iter().map(|document| document.value.clone()).collect(),
-                });
-            }
-        }
+        let is_broken_rule = || !file.other_problems.is_empty() && self.project.has_rules(name);
+        file.is_claimed()
+            || self.project.has_manifests(name)
+            || is_test_name(name)
+            || is_project_name(name)
+            || is_broken_rule()
     }
 
     /// Returns the diagnostics of a file, with the positions of the file, in the order of its lines.
@@ -233,6 +131,9 @@ impl EditorWorkspace {
         self.refresh();
         let Some(file) = self.files.get(name) else { return Vec::new() };
         let mut found = file.problems.clone();
+        if self.project.has_rules(name) {
+            found.extend(file.other_problems.iter().cloned());
+        }
         for chunk in &file.chunks {
             let compiled = chunk.parts.iter().filter_map(|part| part.compiled.as_ref());
             let own = compiled.flat_map(|compiled| &compiled.diagnostics).cloned();
@@ -242,8 +143,7 @@ impl EditorWorkspace {
                 found.extend(checked.flatten().map(|diagnostic| in_chunk(file, chunk, diagnostic)));
             }
         }
-        let together = self.together.as_ref().and_then(|together| together.get(name));
-        found.extend(together.into_iter().flatten().cloned());
+        found.extend(self.results.together_in(name).cloned());
         found.sort_by_key(|diagnostic| diagnostic.location.position);
         found
     }
@@ -291,30 +191,12 @@ impl EditorWorkspace {
     }
 }
 
-impl CompiledPart {
-    /// Returns whether it was compiled beside these auxiliary documents.
-    fn is_beside(&self, auxiliaries: &[Document]) -> bool {
-        self.auxiliaries.len() == auxiliaries.len()
-            && self.auxiliaries.iter().zip(auxiliaries).all(|(known, document)| *known == document.value)
-    }
-}
-
-fn located_rules<'f>(files: &[&'f EditedFile]) -> Vec<(&'f Arc<Rule>, Location)> {
-    let mut located = Vec::new();
-    for file in files {
-        for chunk in &file.chunks {
-            located.extend(chunk.rules().map(|rule| (rule, file_location(file, chunk, &rule.location))));
-        }
-    }
-    located
-}
-
 /// Returns the chunk of `file` that a location is in.
 fn chunk_of<'f>(file: &'f EditedFile, location: &Location) -> Option<&'f FileChunk> {
     file.chunks.iter().find(|chunk| Arc::ptr_eq(&chunk.source, &location.source))
 }
 
-fn file_location(file: &EditedFile, chunk: &FileChunk, location: &Location) -> Location {
+pub(crate) fn file_location(file: &EditedFile, chunk: &FileChunk, location: &Location) -> Location {
     let position = chunk.in_file(location.position);
     Location { source: Arc::clone(&file.source), position, length: location.length }
 }
@@ -327,7 +209,7 @@ fn in_chunk(file: &EditedFile, chunk: &FileChunk, diagnostic: Diagnostic) -> Dia
 }
 
 /// Returns a diagnostic about one of `files` with the position in the file.
-fn in_file(files: &[&EditedFile], diagnostic: Diagnostic) -> Diagnostic {
+pub(crate) fn in_file(files: &[&EditedFile], diagnostic: Diagnostic) -> Diagnostic {
     let mut own = files.iter().filter(|file| file.name() == diagnostic.location.source.name);
     let found = own.find_map(|file| Some((file, chunk_of(file, &diagnostic.location)?)));
     match found {

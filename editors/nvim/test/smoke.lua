@@ -19,6 +19,16 @@ end)
 local outcome = vim.diagnostic.get(0)[1]
 io.stdout:write('outcome: line ' .. (outcome.lnum + 1) .. ' ' .. outcome.message:gsub('\n.*', '') .. '\n')
 
+-- The command of a code lens opens a window with the trace.
+local client_id = next(vim.lsp.buf_get_clients and vim.lsp.buf_get_clients(0) or vim.lsp.get_clients({ bufnr = 0 }))
+local trace = { command = 'kubewright.trace', arguments = { 'labels/team' } }
+vim.lsp.commands['kubewright.trace'](trace, { client_id = client_id, bufnr = vim.api.nvim_get_current_buf() })
+wait('trace', function()
+  return #vim.api.nvim_list_wins() == 2
+end)
+io.stdout:write('trace: ' .. vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] .. '\n')
+vim.cmd('close')
+
 vim.cmd('edit ' .. rule)
 wait('mistake in the rule', function()
   return #vim.diagnostic.get(0) > 0

@@ -17,6 +17,14 @@ interface TestedRule {
   title: string;
 }
 
+/** What `kubewright.trace` answers. */
+interface TracedRule {
+  rule: string;
+  object?: string;
+  file?: string;
+  text: string;
+}
+
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel("kubewright");
   context.subscriptions.push(
@@ -69,6 +77,12 @@ function show(output: vscode.OutputChannel, name: string, answer: unknown): void
     for (const one of judged.outcomes) {
       output.appendLine(`  ${one.status}  ${one.object} (${one.file})  ${one.message}`);
     }
+    output.show(true);
+  }
+  if (name === "kubewright.trace" && answer) {
+    const traced = answer as TracedRule;
+    output.appendLine(traced.file ? `${traced.rule} on ${traced.object} (${traced.file})` : traced.rule);
+    output.appendLine(traced.text);
     output.show(true);
   }
 }

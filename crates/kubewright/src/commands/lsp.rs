@@ -7,12 +7,13 @@ use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Engine, RuleId};
 use kubewright_files as files;
 use kubewright_k8s::{Operation, UserInfo};
-use kubewright_lsp::{EditorHost, NewTest, ProjectOutline, ProposedFix, serve_editor};
+use kubewright_lsp::{EditorHost, NewTest, ProjectOutline, ProposedFix, TracedOutcome, serve_editor};
 use kubewright_report::{CoveredRule, ObjectRow};
 use kubewright_value::Document;
 
 use super::fix::ObjectFixer;
 use super::test::{check_test_document, run_coverage, scaffold};
+use super::trace::trace_text;
 use crate::arguments::{CliCommand, CommandLine, LspArguments, RuleOptions, SuppressionArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::fixtures::{FileWorld, FixtureValues, OldObjects};
@@ -105,6 +106,7 @@ impl EditorHost for ProjectHost {
             exceptions: project.exceptions.clone(),
             tests: project.tests.clone(),
             skipped_rules: project.skipped_rules.clone(),
+            severities: project.severities.clone(),
             diagnostics,
         }
     }
@@ -129,6 +131,17 @@ impl EditorHost for ProjectHost {
             ObjectFixer { reviewer, suppressions: &self.suppressions, choice: 0, has_mutations: false };
         let fixes = fixer.fixes_of(object, rule).into_iter();
         fixes.map(|(title, text)| ProposedFix { title, text }).collect()
+    }
+
+    fn trace(&self, engine: &Engine, object: &Document) -> Vec<TracedOutcome> {
+        let columns = Columns { all_outcomes: true, trace: true, ..Columns::default() };
+        let row = self.reviewer(engine, columns).review(object);
+        let traced = row.outcomes.iter().map(|outcome| TracedOutcome {
+            status: outcome.status,
+            object: row.subject.clone(),
+            text: trace_text(outcome, &row),
+        });
+        traced.collect()
     }
 
     fn check_own(&self, document: &Document) -> Option<Vec<Diagnostic>> {

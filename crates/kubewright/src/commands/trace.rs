@@ -390,6 +390,12 @@ impl RuleTraceWriter {
     }
 }
 
+/// Returns what a rule did to an object, as a tree without colours.
+#[cfg(feature = "lsp")]
+pub(super) fn trace_text(row: &OutcomeRow, report: &ObjectRow) -> String {
+    RuleTraceWriter::new(Paint::OFF).tree(row, report)
+}
+
 /// Returns `Kind/namespace/name` of a document.
 fn document_address(document: &Document, namespace: &str) -> String {
     let at = |path: &[&str]| document.value.str_at(path).to_owned();

@@ -43,8 +43,12 @@ const CLUSTER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Returns an example of a function of an expression language, and its result.
 #[cfg(feature = "lsp")]
 pub(super) fn function_example(language: &str, name: &str) -> Option<(String, String)> {
-    let examples = shipped::function_examples(language).into_iter();
-    examples.filter(|example| example.name == name).map(|example| (example.example, example.result)).next()
+    let examples = shipped::function_examples(language);
+    // Under a cursor is the last word of a name such as `base64.encode`.
+    let is_last_word = |example: &&shipped::FunctionExample| example.name.rsplit('.').next() == Some(name);
+    let own = examples.iter().find(|example| example.name == name);
+    own.or_else(|| examples.iter().find(is_last_word))
+        .map(|example| (example.example.clone(), example.result.clone()))
 }
 
 /// Runs the command.

@@ -19,6 +19,8 @@ pub(crate) struct EditorClient {
     versions: BTreeMap<String, i64>,
     /// The diagnostics that the server has sent, by file.
     pub(crate) published: BTreeMap<String, Value>,
+    /// The versions that they are of.
+    published_versions: BTreeMap<String, i64>,
     /// What the server said that it can do.
     pub(crate) capabilities: Value,
     /// Answers that were not waited for yet.
@@ -63,6 +65,7 @@ impl EditorClient {
             next_id: 1,
             versions: BTreeMap::new(),
             published: BTreeMap::new(),
+            published_versions: BTreeMap::new(),
             capabilities: Value::Null,
             answers: BTreeMap::new(),
         };
@@ -101,8 +104,8 @@ impl EditorClient {
         self.notify("textDocument/didOpen", &params.to_string());
     }
 
-    /// Replaces the text between two places, each a line and a column.
-    pub(crate) fn edit(&mut self, name: &str, range: [u32; 4], text: &str) {
+    /// Replaces the text between two places, each a line and a column, and returns the version of the text.
+    pub(crate) fn edit(&mut self, name: &str, range: [u32; 4], text: &str) -> i64 {
         let version = self.versions.entry(name.to_owned()).or_default();
         *version += 1;
         let version = *version;
@@ -116,6 +119,7 @@ impl EditorClient {
             self.uri(name)
         );
         self.notify("textDocument/didChange", &params);
+        version
     }
 
     /// Sends a request about a place of a file, and returns its result.
@@ -147,6 +151,15 @@ impl EditorClient {
             if let Some(known) = self.published.get(&uri).map(shown).filter(|known| fits(known)) {
                 return known;
             }
+            let message = self.read();
+            self.note(&message);
+        }
+    }
+
+    /// Waits for the diagnostics of a version of a file.
+    pub(crate) fn wait_for_version(&mut self, name: &str, version: i64) {
+        let uri = self.uri(name);
+        while self.published_versions.get(&uri) != Some(&version) {
             let message = self.read();
             self.note(&message);
         }
@@ -205,6 +218,8 @@ impl EditorClient {
         if message.str_at(&["method"]) == "textDocument/publishDiagnostics" {
             let uri = message.str_at(&["params", "uri"]).to_owned();
             let found = message.at(&["params", "diagnostics"]).cloned().unwrap_or_default();
+            let version = message.at(&["params", "version"]).and_then(Value::as_i64);
+            self.published_versions.extend(version.map(|version| (uri.clone(), version)));
             self.published.insert(uri, found);
         }
     }

@@ -1,7 +1,7 @@
 //! Recorded and generated edits: after any of them, the server says what a server says that opens the text.
 
 use super::client::{ClientOptions, EditorClient};
-use super::{EXCEPTION, FILES, POLICY, pulling};
+use super::{EXCEPTION, FILES, POD, POLICY, pulling};
 
 /// Small steps of a well-known generator, so that a failure can be repeated.
 struct Dice(u64);
@@ -46,20 +46,27 @@ fn place(text: &str, offset: usize) -> [u32; 2] {
 fn after_random_edits_the_state_is_that_of_a_fresh_open() {
     let start = format!("{POLICY}---\n{}---\n{EXCEPTION}", POLICY.replace("name: labels", "name: second"));
     let mut client = EditorClient::start("edits", FILES, pulling());
+    let mut manifest = format!("{POD}---\n{}---\n{POD}", POD.replace("name: web", "name: shop"));
     client.open("rules/labels.yaml", &start);
-    client.open("manifests/pod.yaml", super::POD);
+    client.open("manifests/pod.yaml", &manifest);
     let mut text = start;
     let mut dice = Dice(23);
     for round in 0..12 {
-        for _ in 0..25 {
+        for number in 0..25 {
             let (range, new) = random_edit(&mut dice, &mut text);
             client.edit("rules/labels.yaml", range, new);
+            // Few edits, so that there are objects to judge.
+            if number % 12 == 0 {
+                let (range, new) = random_edit(&mut dice, &mut manifest);
+                client.edit("manifests/pod.yaml", range, new);
+                client.pull("manifests/pod.yaml");
+            }
         }
         let mut fresh = EditorClient::start(&format!("edits-fresh-{round}"), FILES, pulling());
         fresh.open("rules/labels.yaml", &text);
-        fresh.open("manifests/pod.yaml", super::POD);
+        fresh.open("manifests/pod.yaml", &manifest);
         for name in ["rules/labels.yaml", "manifests/pod.yaml"] {
-            assert_eq!(client.pull(name), fresh.pull(name), "round {round} of {name}:\n{text}");
+            assert_eq!(client.pull(name), fresh.pull(name), "round {round} of {name}:\n{text}\n{manifest}");
         }
         for method in
             ["textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full"]
@@ -100,5 +107,43 @@ fn diagnostics_are_sent_for_the_last_of_many_edits() {
     }
     let wanted = format!("unknown field `{}validate`", "x".repeat(50));
     client.wait_for("rules/labels.yaml", |found| found.iter().any(|one| one.contains(&wanted)));
+    client.stop();
+}
+
+#[test]
+fn edits_of_single_files_are_those_of_the_whole_project() {
+    let second = POLICY.replace("name: labels", "name: second").replace("message: the", "message: a");
+    let trait_text = "apiVersion: openchoreo.dev/v1alpha1\nkind: Trait\nmetadata: {name: a}\nspec: {}\n";
+    let mut files = FILES.to_vec();
+    files.extend([("rules/second.yaml", second.as_str()), ("rules/trait.yaml", trait_text)]);
+    let mut client = EditorClient::start("project", &files, pulling());
+    let mut texts: Vec<(&str, String)> = files
+        .iter()
+        .filter(|(name, _)| name.starts_with("rules/") || name.starts_with("manifests/"))
+        .map(|(name, text)| (*name, (*text).to_owned()))
+        .collect();
+    for (name, text) in &texts {
+        client.open(name, text);
+    }
+    let mut dice = Dice(7);
+    for round in 0..8 {
+        for _ in 0..6 {
+            let chosen = dice.roll(texts.len());
+            let (name, text) = texts.get_mut(chosen).expect("a file");
+            let (range, new) = random_edit(&mut dice, text);
+            client.edit(name, range, new);
+            // What is kept between two questions must not be older than the last edit.
+            let asked = texts.get(dice.roll(texts.len())).expect("a file").0;
+            client.pull(asked);
+        }
+        let mut fresh = EditorClient::start(&format!("project-fresh-{round}"), &files, pulling());
+        for (name, text) in &texts {
+            fresh.open(name, text);
+        }
+        for (name, text) in &texts {
+            assert_eq!(client.pull(name), fresh.pull(name), "round {round} of {name}:\n{text}");
+        }
+        fresh.stop();
+    }
     client.stop();
 }

@@ -39,8 +39,13 @@ fn neovim_shows_diagnostics_and_applies_an_action() {
         .expect("Neovim");
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    for wanted in ["outcome: line ", "mistake: unknown field `anny`", "action: replace `anny` by `any`", "ok"]
-    {
+    for wanted in [
+        "outcome: line ",
+        "trace: kyverno/labels/team  on Pod",
+        "mistake: unknown field `anny`",
+        "action: replace `anny` by `any`",
+        "ok",
+    ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
 }

@@ -88,25 +88,9 @@ fn plain_error(message: &str) -> Value {
 /// When there is no such language.
 pub(super) fn answer_functions(request: &PageRequest) -> Result<Value, PageContent> {
     let language = request.parameters.first().map(String::as_str).unwrap_or_default();
-    let functions = match language {
-        "cel" => cel_functions(),
-        "jmespath" => jmespath_functions(),
-        "gotemplate" => FunctionSet::rules()
-            .names()
-            .iter()
-            .map(|name| ((*name).to_owned(), (*name).to_owned(), ""))
-            .collect(),
-        "jsonpath" => JSONPATH_PARTS
-            .iter()
-            .map(|(name, call, help)| ((*name).to_owned(), (*call).to_owned(), *help))
-            .collect(),
-        _ => {
-            return Err(PageContent::error(
-                404,
-                &format!("there is no expression language `{language}`"),
-                None,
-            ));
-        }
+    let Some(functions) = functions_of(language) else {
+        let message = format!("there is no expression language `{language}`");
+        return Err(PageContent::error(404, &message, None));
     };
     let examples = function_examples(language);
     let value = |(name, signature, help): (String, String, &'static str)| {
@@ -127,6 +111,20 @@ pub(super) fn answer_functions(request: &PageRequest) -> Result<Value, PageConte
 /// A function: its name, how it is called, and what it does.
 type FunctionRow = (String, String, &'static str);
 
+/// Returns the functions of a language; nothing for a language that there is not.
+pub(super) fn functions_of(language: &str) -> Option<Vec<FunctionRow>> {
+    Some(match language {
+        "cel" => cel_functions(),
+        "jmespath" => jmespath_functions(),
+        "gotemplate" => template_functions(),
+        "jsonpath" => JSONPATH_PARTS
+            .iter()
+            .map(|(name, call, help)| ((*name).to_owned(), (*call).to_owned(), *help))
+            .collect(),
+        _ => return None,
+    })
+}
+
 fn cel_functions() -> Vec<FunctionRow> {
     let environment = CelEnvironment::policy();
     let overloads = environment.functions();
@@ -134,6 +132,14 @@ fn cel_functions() -> Vec<FunctionRow> {
         .iter()
         .map(|overload| (overload.name().to_owned(), overload.signature(), overload.help_line()))
         .collect()
+}
+
+fn template_functions() -> Vec<FunctionRow> {
+    let row = |name: &'static str| {
+        let help = FunctionSet::help(name)?;
+        Some((name.to_owned(), help.call.clone(), help.help.as_str()))
+    };
+    FunctionSet::rules().names().into_iter().filter_map(row).collect()
 }
 
 fn jmespath_functions() -> Vec<FunctionRow> {

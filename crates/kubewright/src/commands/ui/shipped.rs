@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use flate2::read::DeflateDecoder;
 use kubewright_files as files;
+use kubewright_gotemplate::{FunctionHelp, FunctionSet};
 use kubewright_patterns::shipped::shipped_patterns;
 use kubewright_ui::{PageContent, PageRequest};
 use kubewright_value::{Map, Value, json, yaml};
@@ -279,8 +280,7 @@ pub(super) struct FunctionExample {
 /// Returns the examples of the functions of `language`.
 pub(super) fn function_examples(language: &str) -> Vec<FunctionExample> {
     if language == "gotemplate" {
-        let lines = packed_text("template-functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
-        return lines.filter_map(|line| template_example(&line)).collect();
+        return FunctionSet::rules().names().into_iter().filter_map(template_example).collect();
     }
     let lines = packed_text("functions.jsonl").lines().filter_map(|line| json::parse(line).ok());
     let own = lines.filter(|line| line.str_at(&["language"]) == language);
@@ -292,13 +292,14 @@ pub(super) fn function_examples(language: &str) -> Vec<FunctionExample> {
     .collect()
 }
 
-/// Returns the example of a template function, which is its first word.
-fn template_example(line: &Value) -> Option<FunctionExample> {
-    let template = line.str_at(&["template"]);
-    let words = template.strip_prefix("{{")?.strip_suffix("}}")?.trim();
-    let name = words.split([' ', '(']).next().filter(|name| !name.is_empty())?;
-    let result = line.get("output")?.as_str()?;
-    Some(FunctionExample { name: name.to_owned(), example: template.to_owned(), result: result.to_owned() })
+fn template_example(name: &str) -> Option<FunctionExample> {
+    let FunctionHelp { example, result, .. } = FunctionSet::help(name)?;
+    let is_shown = !example.is_empty();
+    is_shown.then(|| FunctionExample {
+        name: name.to_owned(),
+        example: example.clone(),
+        result: result.clone(),
+    })
 }
 
 #[cfg(test)]

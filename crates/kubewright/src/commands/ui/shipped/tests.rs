@@ -1,7 +1,7 @@
 use kubewright_patterns::shipped::shipped_patterns;
 
 use super::super::body::TextRole;
-use super::super::expressions::{EXPRESSION_LANGUAGES, evaluate};
+use super::super::expressions::{EXPRESSION_LANGUAGES, evaluate, functions_of};
 use super::{EXAMPLES, FILES, PACKED, function_examples};
 
 #[test]
@@ -36,6 +36,32 @@ fn examples_of_functions_result_in_what_they_say() {
         for example in function_examples(language) {
             let found = evaluate(language, &example.example, "{}").expect("arguments").result();
             assert_eq!(found, example.result, "{language} {}", example.example);
+        }
+    }
+}
+
+/// What needs a cluster, a registry, a network, a certificate or a clock has no example.
+const WITHOUT_EXAMPLE: [&str; 9] = [
+    "buildCustomCert",
+    "call",
+    "decryptAES",
+    "fail",
+    "random",
+    "time.now",
+    "time_now",
+    "time_now_utc",
+    "x509",
+];
+
+#[test]
+fn every_function_has_a_signature_a_description_and_an_example() {
+    for language in ["cel", "jmespath", "gotemplate"] {
+        for (name, signature, description) in functions_of(language).expect("a language") {
+            assert!(!description.is_empty(), "{language} {name}");
+            let is_asked = [".Context.", "authorization."].iter().any(|part| signature.contains(part));
+            let is_left_out = WITHOUT_EXAMPLE.iter().any(|left_out| name.starts_with(left_out));
+            let has_example = function_examples(language).iter().any(|example| example.name == name);
+            assert!(has_example || is_asked || is_left_out, "{language} {signature} has no example");
         }
     }
 }
