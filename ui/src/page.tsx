@@ -10,7 +10,8 @@ import { Impact } from "./Impact";
 import { Panel, type PanelName } from "./panels";
 import { Reports } from "./Reports";
 import { Try } from "./Try";
-import { judge, keptDraft, load, session, unsaved } from "./session";
+import { keepEdits } from "./edits";
+import { judge, keepTexts, keptDraft, load, openProject, session, unsaved } from "./session";
 import { checked, decode } from "./share";
 import { useStore } from "./store";
 import "./style.css";
@@ -55,6 +56,7 @@ const Page = () => {
         {view === "try" && <button onClick={() => setPanel({ kind: "share" })}>share</button>}
         <ThemeButton />
       </header>
+      {view === "try" && <KeptEdits />}
       {view === "try" && <Try openPanel={setPanel} />}
       {view === "expressions" && <Expressions />}
       {view === "graph" && <Graph />}
@@ -64,6 +66,21 @@ const Page = () => {
       {isMenuOpen && <Examples close={() => setIsMenuOpen(false)} />}
       {panel && <Panel panel={panel} close={() => setPanel(null)} />}
     </>
+  );
+};
+
+/// Says that edits were kept over a reload, and offers to drop them.
+const KeptEdits = () => {
+  const restored = useStore(session, (value) => value.restored);
+  const isAtRisk = useStore(session, (value) => value.isAtRisk);
+  if (restored.length === 0 && !isAtRisk) return null;
+  return (
+    <p class="notice" role="status">
+      {isAtRisk && <span class="caution">⚠ These edits are too long to be kept over a reload.</span>}
+      {restored.length > 0 && <span>Edits that are not on disk were kept over the reload: {restored.join(", ")}</span>}
+      {restored.length > 0 && <button onClick={() => { void dropEdits(); }}>drop the edits</button>}
+      {restored.length > 0 && <button onClick={() => session.set({ restored: [] })}>keep them</button>}
+    </p>
   );
 };
 
@@ -101,14 +118,24 @@ const openFragment = async (fragment: string): Promise<boolean> => {
   return false;
 };
 
+const readProject = async (about: About): Promise<void> => {
+  const project = await get<{ name: string; files: TextFile[] }>("project");
+  openProject(project.name, about.project?.folder ?? "", project.files);
+};
+
+const dropEdits = async (): Promise<void> => {
+  const { about, folder } = session.get();
+  if (!about) return;
+  keepEdits(folder, []);
+  await readProject(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));
+};
+
 const openFirst = async (about: About | null): Promise<void> => {
   // In the controller nothing is judged but what is in the cluster.
   if (about?.features.try === false) return;
   if (await openFragment(location.hash.slice(1))) return;
   if (about?.features.project) {
-    const project = await get<{ name: string; files: TextFile[] }>("project");
-    session.set({ saved: new Map(project.files.map((file) => [file.name, file.text])) });
-    load(project.name, project.files);
+    await readProject(about);
     return;
   }
   if (about?.features.shared) {
@@ -123,6 +150,10 @@ const openFirst = async (about: About | null): Promise<void> => {
   } else await judge();
 };
 
+// What was typed within the last pause is kept, too.
+window.addEventListener("pagehide", keepTexts);
+// A browser asks before it leaves a page whose edits would be lost.
+window.addEventListener("beforeunload", (event) => { if (session.get().isAtRisk) event.preventDefault(); });
 try {
   const theme = sessionStorage.getItem(THEME_KEY);
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
