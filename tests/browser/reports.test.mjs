@@ -1,4 +1,4 @@
-// The views of a cluster, on answers as the server gives them. The answers of a real control plane are tested in crates/kubewright/tests.
+// The views of a cluster, on answers as the server gives them. The answers of a real control plane are tested in cluster.test.mjs.
 import assert from "node:assert/strict";
 import { closePage, judged, openPage } from "./driver.mjs";
 import { hostileTexts } from "./hostile.test.mjs";
@@ -11,8 +11,8 @@ const row = (at, result = "fail") => ({
 });
 
 /// A page whose server is in a cluster: the routes of the cluster answer as told here, and the others really.
-const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6 }, (_, at) => row(at)), why } = {}) => {
-  const page = await openPage(browser, address);
+export const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6 }, (_, at) => row(at)), why, scheme = "light" } = {}) => {
+  const page = await openPage(browser, address, { scheme });
   await judged(page);
   const asked = [];
   const answer = (path, value) => page.route(`**/api/v1/${path}`, (route) => {
@@ -35,7 +35,7 @@ const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6
 };
 
 /// What `/why` answers: that of `/try` about one object, with its texts.
-const whyAnswer = async (address) => {
+export const whyAnswer = async (address) => {
   const files = [{ name: "rules.yaml", role: "rules", text: policy }, { name: "objects.yaml", role: "objects", text: pod }];
   const answer = await fetch(`${address}api/v1/try`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ files }) });
   return { ...await answer.json(), files, differs: [{ rule: "label", report: "pass", now: "fail" }] };
