@@ -19,7 +19,8 @@ export const openCluster = async ({ browser, address }, { rows = Array.from({ le
     asked.push(decodeURIComponent(new URL(route.request().url()).search));
     void route.fulfill({ json: typeof value === "function" ? value(route) : value });
   });
-  await answer("about", { version: "0", mode: "cluster", features: { try: true, graph: true, reports: true, impact: true }, project: null, cluster: { context: "test", server: "" }, limits: {} });
+  const about = { version: "0", mode: "cluster", features: { try: true, graph: true, reports: true, impact: true }, project: null, cluster: { context: "test", server: "" }, limits: {} };
+  await answer("start", { about, title: "", files: [], request: {}, answer: null });
   await answer("reports?*", {
     summary: { namespaces: [{ namespace: "shop", ...counts(3, 9) }, { namespace: "web", ...counts(3, 4) }], total: counts(6, 13) },
     rows, total: rows.length, version: "1", facets: { policy: [["team", 6]], severity: [["high", 6]], kind: [["Pod", 6]], result: [["fail", 6]], source: [["kubewright", 6]], owner: [["payments", 3], ["web", 3]] },

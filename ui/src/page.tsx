@@ -1,7 +1,7 @@
 // The frame of the page: tabs, the theme, and what a link asks for.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type About, type Example, type TextFile, get, messageOf } from "./api";
+import { type About, type Example, type Start, type TextFile, get, messageOf } from "./api";
 import { Coverage } from "./Coverage";
 import { Examples } from "./Examples";
 import { Expressions } from "./Expressions";
@@ -11,7 +11,7 @@ import { Panel, type PanelName } from "./panels";
 import { Reports } from "./Reports";
 import { Try } from "./Try";
 import { keepEdits } from "./edits";
-import { judge, keepTexts, keptDraft, load, openProject, session, unsaved } from "./session";
+import { keepTexts, keptDraft, load, openProject, session, unsaved } from "./session";
 import { checked, decode } from "./share";
 import { useStore } from "./store";
 import "./style.css";
@@ -84,6 +84,7 @@ const KeptEdits = () => {
   );
 };
 
+const MAX_BLANK_MILLIS = 30;
 const THEME_KEY = "kubewright.theme";
 
 const ThemeButton = () => {
@@ -130,24 +131,30 @@ const dropEdits = async (): Promise<void> => {
   await readProject(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));
 };
 
-const openFirst = async (about: About | null): Promise<void> => {
+const openFirst = async (start: Start): Promise<void> => {
+  const { about, files } = start;
   // In the controller nothing is judged but what is in the cluster.
-  if (about?.features.try === false) return;
+  if (about.features.try === false) return;
   if (await openFragment(location.hash.slice(1))) return;
-  if (about?.features.project) {
-    await readProject(about);
-    return;
-  }
-  if (about?.features.shared) {
-    const shared = checked(await get<unknown>("shared"));
-    load(shared.title ?? "", shared.files, shared.request);
-    return;
+  if (about.features.project) return openProject(start.title, about.project?.folder ?? "", files);
+  if (about.features.shared) {
+    const shared = checked(start);
+    return load(shared.title ?? "", shared.files, shared.request, start.answer);
   }
   const draft = keptDraft();
-  if (draft) {
-    const kept = checked(draft);
-    load(kept.title ?? "", kept.files, kept.request);
-  } else await judge();
+  const kept = draft ? checked(draft) : null;
+  if (kept) load(kept.title ?? "", kept.files, kept.request);
+  else load("", files, {}, start.answer);
+};
+
+const open = async (): Promise<void> => {
+  try {
+    const start = await get<Start>("start");
+    session.set({ about: start.about });
+    await openFirst(start);
+  } catch (error) {
+    session.set({ failure: messageOf(error), judged: session.get().judged + 1 });
+  }
 };
 
 // What was typed within the last pause is kept, too.
@@ -158,7 +165,7 @@ try {
   const theme = sessionStorage.getItem(THEME_KEY);
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
 } catch { /* The theme is that of the system. */ }
+// The answer is mostly there before this script. Then the page is drawn once, and otherwise without it.
+const opened = open();
+await Promise.race([opened, new Promise((done) => { window.setTimeout(done, MAX_BLANK_MILLIS); })]);
 render(<Page />, document.getElementById("page")!);
-const about = await get<About>("about").catch(() => null);
-session.set({ about });
-await openFirst(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));

@@ -2,7 +2,6 @@
 import { type About, type ReviewRequest, type Role, type TextFile, type TryAnswer, messageOf, post } from "./api";
 import { editsOf, keepEdits, keptEdits, withEdits } from "./edits";
 import { Store } from "./store";
-import { startFiles } from "./start";
 
 export const JUDGE_PAUSE_MILLIS = 150;
 const DRAFT_KEY = "kubewright.draft";
@@ -43,7 +42,7 @@ export interface Session {
 }
 
 export const session = new Store<Session>({
-  about: null, title: "", saved: new Map(), folder: "", restored: [], isAtRisk: false, files: startFiles, request: {}, loaded: 0, answer: null, judged: 0,
+  about: null, title: "", saved: new Map(), folder: "", restored: [], isAtRisk: false, files: [], request: {}, loaded: 0, answer: null, judged: 0,
   isPending: false, failure: "", cause: null, pointed: null, cursor: null,
 });
 
@@ -85,11 +84,12 @@ export const changeRequest = (change: ReviewRequest): void => {
   judgeSoon();
 };
 
-/// Replaces everything, as an example or a link does, and judges at once.
-export const load = (title: string, files: TextFile[], request: ReviewRequest = {}): void => {
+/// Replaces everything, as an example or a link does, and judges at once unless the answer is known.
+export const load = (title: string, files: TextFile[], request: ReviewRequest = {}, known: TryAnswer | null = null): void => {
   const { loaded } = session.get();
   session.set({ title, files, request, folder: "", restored: [], isAtRisk: false, loaded: loaded + 1, answer: null, cause: null, pointed: null, cursor: null, failure: "" });
-  void judge();
+  if (known) show(known);
+  else void judge();
 };
 
 /// Shows the files of a project, with the edits that were made before a reload.
@@ -119,12 +119,16 @@ export const judge = async (): Promise<void> => {
   session.set({ isPending: true });
   try {
     const answer = await post<TryAnswer>("try", requestBody(), mine.signal);
-    if (running === mine) session.set({ answer, judged: session.get().judged + 1, isPending: false, failure: "", cause: null, pointed: null });
+    if (running === mine) show(answer);
   } catch (error) {
     if (running === mine) session.set({ isPending: false, failure: messageOf(error), judged: session.get().judged + 1 });
   }
-  requestAnimationFrame(() => { window.setTimeout(tellFirst); });
   keepTexts();
+};
+
+const show = (answer: TryAnswer): void => {
+  session.set({ answer, judged: session.get().judged + 1, isPending: false, failure: "", cause: null, pointed: null });
+  requestAnimationFrame(() => { window.setTimeout(tellFirst); });
 };
 
 /// Keeps the texts in the tab: all of them, or the edits of a project.

@@ -10,10 +10,9 @@ use std::sync::LazyLock;
 use flate2::read::DeflateDecoder;
 use kubewright_files as files;
 use kubewright_patterns::shipped::shipped_patterns;
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageContent, PageRequest, TextRole};
 use kubewright_value::{Map, Value, json, yaml};
 
-use super::body::TextRole;
 use crate::commands::explain::page_first_sentence;
 use crate::output::yaml_text;
 
