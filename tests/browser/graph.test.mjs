@@ -9,7 +9,7 @@ import { hostileTexts } from "./hostile.test.mjs";
 const MAX_STEP_MILLIS = 50;
 const MAX_FIRST_PICTURE_MILLIS = 8_000;
 // A build without optimization would not answer within the time that an answer has.
-const DUMP_OBJECTS = isLong ? 20_000 : 3_000;
+const DUMP_OBJECTS = isLong ? 20_000 : 1_500;
 
 /// About `count` objects: a Service, a StatefulSet with two Pods, a ConfigMap and a Secret for each application.
 const cluster = (count) => JSON.stringify({ apiVersion: "v1", kind: "List", items: clusterObjects(count) });
@@ -137,7 +137,8 @@ export const graphCases = {
     const [zoom, pan] = [await longestFrame(page, "zoom"), await longestFrame(page, "pan")];
     console.log(`   ${counts}: first picture after ${first.toFixed(0)} ms, a step of zoom ${zoom.toFixed(0)} ms, of pan ${pan.toFixed(0)} ms (p95)`);
     assert.ok(first < MAX_FIRST_PICTURE_MILLIS * slack, `${first} ms`);
-    await page.fill(".side input[type=search]", "app-7");
+    // Where there are very many applications, those of some namespaces are one box; the last ones are not.
+    await page.fill(".side input[type=search]", "application team-9/app-110");
     await page.press(".side input[type=search]", "Enter");
     await page.click(".card >> text=open the application");
     await page.waitForFunction((before) => document.querySelector(".map-counts").textContent !== before, counts, { timeout: 60_000 });
