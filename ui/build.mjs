@@ -5,7 +5,7 @@
 // compressors differ between versions of Node.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -27,25 +27,29 @@ const pictureTheme = {
   },
 };
 
+/// The script of the page, that of its editors, which the page loads second, its styles and its icon. Scripts name each other, so the
+/// bundler puts the hashes into the names.
 const bundle = async () => {
   const { outputFiles } = await build({
-    entryPoints: [join(here, "src/page.tsx")],
+    entryPoints: [join(here, "src/page.tsx")], absWorkingDir: here, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]", splitting: true,
     bundle: true, minify: true, write: false, outdir: dist, format: "esm", target: "es2023", charset: "utf8", legalComments: "none",
     jsx: "automatic", jsxImportSource: "preact", plugins: [pictureTheme], logLevel: "warning",
   });
   const icon = readFileSync(join(here, "src/icon.svg"));
-  const found = outputFiles.map((file) => ({ stem: "page", extension: file.path.split(".").pop(), bytes: Buffer.from(file.contents) }));
-  found.push({ stem: "icon", extension: "svg", bytes: icon });
-  const assets = found.map((asset) => {
-    const hash = createHash("sha256").update(asset.bytes).digest("hex").slice(0, 12);
-    return { ...asset, name: `${asset.stem}-${hash}.${asset.extension}` };
-  });
-  return assets.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const hash = createHash("sha256").update(icon).digest("hex").slice(0, 12);
+  const found = outputFiles.map((file) => ({ name: basename(file.path), bytes: Buffer.from(file.contents) }));
+  found.push({ name: `icon-${hash}.svg`, bytes: icon });
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
 const indexOf = (assets) => {
   let text = readFileSync(join(here, "src/index.html"), "utf8");
-  for (const asset of assets) text = text.replaceAll(`assets/${asset.stem}.${asset.extension}`, `assets/${asset.name}`);
+  for (const { name } of assets) {
+    const [, stem, extension] = /^(\w+)-\w+\.(\w+)$/.exec(name);
+    const mark = `assets/${stem}.${extension}`;
+    if (!text.includes(mark)) throw new Error(`index.html does not name ${mark}, so it would be found late`);
+    text = text.replaceAll(mark, `assets/${name}`);
+  }
   return text;
 };
 

@@ -17,6 +17,7 @@ mod kyverno;
 mod list_splitter;
 mod manifests;
 mod modrule;
+mod page_body;
 mod patch;
 mod pathpatch;
 mod pattern_compile;
@@ -72,5 +73,6 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     pattern_detect::TARGET,
     graph::TARGET,
     api_path::TARGET,
+    page_body::TARGET,
     review::TARGET,
 ];

@@ -57,11 +57,11 @@ export const closePage = async (page) => {
   await page.context().close();
 };
 
-/// Waits until the outcome of the current texts is shown, and returns its summary.
+/// Waits until the outcome of the current texts is shown and the editors are there, and returns the summary of the outcome.
 export const judged = async (page, before = 0) => {
   await page.waitForFunction((count) => {
     const column = document.querySelector(".column.outcome");
-    return column && Number(column.dataset.judged) > count && column.dataset.pending === "false";
+    return column && Number(column.dataset.judged) > count && column.dataset.pending === "false" && !document.querySelector(".editor-text");
   }, before, { timeout: 60_000 });
   return page.$eval(".outcome .summary", (summary) => summary.textContent);
 };

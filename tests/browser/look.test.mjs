@@ -1,17 +1,19 @@
 // How the page looks and how it is reached: screenshots, axe, the keyboard alone, 200 % zoom, reduced motion.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { closePage, fragmentOf, judged, objects, openPage, rules } from "./driver.mjs";
+import { closePage, fragmentOf, judged, objects, openPage, rules, startServer } from "./driver.mjs";
+import { openCluster, whyAnswer } from "./reports.test.mjs";
 import { pod, policy } from "./try.test.mjs";
+import { projectOf } from "./views.test.mjs";
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), "../../target/browser");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /// What axe finds on the page as it is now, at the levels that WCAG 2.2 AA asks for.
-const problemsOf = async (page) => {
+export const problemsOf = async (page) => {
   // The policy of the page lets no other script in, so axe comes through the debugger.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
@@ -42,11 +44,55 @@ export const lookCases = {
           await page.waitForSelector(ready);
           await page.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`), fullPage: width < 900 });
           assert.equal(await isScrolledSideways(page), false, `${name} at ${width}`);
-          if (width === 1400 || scheme === "light") assert.deepEqual(await problemsOf(page), [], `${name} at ${width} in ${scheme}`);
+          assert.deepEqual(await problemsOf(page), [], `${name} at ${width} in ${scheme}`);
           await closePage(page);
         }
       }
     }
+  },
+  async "axe finds nothing serious in Reports, a row and Impact, in light and dark"(given) {
+    for (const scheme of ["light", "dark"]) {
+      const page = await openCluster(given, { scheme, why: await whyAnswer(given.address) });
+      await page.waitForSelector(".report-top .grid");
+      await page.click("summary:has-text('refused admission')");
+      await page.screenshot({ path: join(folder, `reports-1400-${scheme}.png`) });
+      assert.deepEqual(await problemsOf(page), [], `Reports in ${scheme}`);
+      await page.click(".rows-table button >> nth=0");
+      await page.waitForSelector("dialog .code-line.line-cause");
+      await page.waitForTimeout(150);
+      await page.screenshot({ path: join(folder, `reports-row-1400-${scheme}.png`) });
+      assert.deepEqual(await problemsOf(page), [], `a row in ${scheme}`);
+      await page.keyboard.press("Escape");
+      await page.click("nav >> text=Impact");
+      await page.click("text=what would change in the cluster");
+      await page.waitForSelector(".impact .row.s-fail");
+      await page.waitForSelector(".impact .cm-content");
+      await page.screenshot({ path: join(folder, `impact-1400-${scheme}.png`) });
+      assert.deepEqual(await problemsOf(page), [], `Impact in ${scheme}`);
+      await closePage(page);
+    }
+  },
+  async "axe finds nothing serious in Coverage and in a project with kept edits, in light and dark"({ browser }) {
+    const project = projectOf("probes", "known-teams");
+    const server = await startServer(project);
+    for (const scheme of ["light", "dark"]) {
+      const page = await openPage(browser, server.address, { scheme });
+      await judged(page);
+      await page.click(".column.rule .cm-content");
+      await page.keyboard.type("# an edit");
+      await page.reload();
+      await page.waitForSelector(".notice");
+      await judged(page);
+      assert.deepEqual(await problemsOf(page), [], `a project in ${scheme}`);
+      await page.click("nav >> text=Coverage");
+      await page.click("text=run the tests");
+      await page.waitForSelector(".coverage .count.s-pass", { timeout: 60_000 });
+      await page.screenshot({ path: join(folder, `coverage-1400-${scheme}.png`) });
+      assert.deepEqual(await problemsOf(page), [], `Coverage in ${scheme}`);
+      await closePage(page);
+    }
+    server.stop();
+    rmSync(project, { recursive: true });
   },
   async "axe finds nothing serious in panels"({ browser, address }) {
     const page = await openPage(browser, address, { fragment: fragmentOf([rules(policy.replace("pattern:", "patern:")), objects(pod)]) });

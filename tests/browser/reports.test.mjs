@@ -1,4 +1,4 @@
-// The views of a cluster, on answers as the server gives them. The answers of a real control plane are tested in crates/kubewright/tests.
+// The views of a cluster, on answers as the server gives them. The answers of a real control plane are tested in cluster.test.mjs.
 import assert from "node:assert/strict";
 import { closePage, judged, openPage } from "./driver.mjs";
 import { hostileTexts } from "./hostile.test.mjs";
@@ -11,15 +11,16 @@ const row = (at, result = "fail") => ({
 });
 
 /// A page whose server is in a cluster: the routes of the cluster answer as told here, and the others really.
-const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6 }, (_, at) => row(at)), why } = {}) => {
-  const page = await openPage(browser, address);
+export const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6 }, (_, at) => row(at)), why, scheme = "light" } = {}) => {
+  const page = await openPage(browser, address, { scheme });
   await judged(page);
   const asked = [];
   const answer = (path, value) => page.route(`**/api/v1/${path}`, (route) => {
     asked.push(decodeURIComponent(new URL(route.request().url()).search));
     void route.fulfill({ json: typeof value === "function" ? value(route) : value });
   });
-  await answer("about", { version: "0", mode: "cluster", features: { try: true, graph: true, reports: true, impact: true }, project: null, cluster: { context: "test", server: "" }, limits: {} });
+  const about = { version: "0", mode: "cluster", features: { try: true, graph: true, reports: true, impact: true }, project: null, cluster: { context: "test", server: "" }, limits: {} };
+  await answer("start", { about, title: "", files: [], request: {}, answer: null });
   await answer("reports?*", {
     summary: { namespaces: [{ namespace: "shop", ...counts(3, 9) }, { namespace: "web", ...counts(3, 4) }], total: counts(6, 13) },
     rows, total: rows.length, version: "1", facets: { policy: [["team", 6]], severity: [["high", 6]], kind: [["Pod", 6]], result: [["fail", 6]], source: [["kubewright", 6]], owner: [["payments", 3], ["web", 3]] },
@@ -35,7 +36,7 @@ const openCluster = async ({ browser, address }, { rows = Array.from({ length: 6
 };
 
 /// What `/why` answers: that of `/try` about one object, with its texts.
-const whyAnswer = async (address) => {
+export const whyAnswer = async (address) => {
   const files = [{ name: "rules.yaml", role: "rules", text: policy }, { name: "objects.yaml", role: "objects", text: pod }];
   const answer = await fetch(`${address}api/v1/try`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ files }) });
   return { ...await answer.json(), files, differs: [{ rule: "label", report: "pass", now: "fail" }] };

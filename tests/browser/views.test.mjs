@@ -10,7 +10,7 @@ import { pod, policy } from "./try.test.mjs";
 const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
 /// A project with the Kyverno examples of these names, as a copy that may be written.
-const projectOf = (...names) => {
+export const projectOf = (...names) => {
   const folder = mkdtempSync(join(tmpdir(), "kubewright-project-"));
   for (const name of names) cpSync(join(repository, "examples/kyverno", name), join(folder, name), { recursive: true });
   writeFileSync(join(folder, "kubewright.yaml"), `rules: [${names.map((name) => `${name}/policy.yaml`).join(", ")}]\nresources: [${names.map((name) => `${name}/resources.yaml`).join(", ")}]\n`);
@@ -79,6 +79,49 @@ export const viewCases = {
     assert.match(readFileSync(file, "utf8"), /# note\n/);
     writeFileSync(file, "# changed by another program\n");
     await write();
+    await page.waitForSelector("dialog .failure");
+    assert.equal(readFileSync(file, "utf8"), "# changed by another program\n");
+    page.wrong = page.wrong.filter((line) => !/ 409 /.test(line));
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
+  async "keeps unsaved edits of a project over a reload, and drops them when asked"({ browser }) {
+    const folder = projectOf("probes");
+    const file = join(folder, "probes/policy.yaml");
+    const before = readFileSync(file, "utf8");
+    const server = await startServer(folder, "--save");
+    const page = await openPage(browser, server.address);
+    await judged(page);
+    const firstLine = () => page.textContent(".column.rule .cm-line >> nth=0");
+    const edit = async (text) => {
+      await page.click(".column.rule .cm-line >> nth=0");
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.type(text);
+    };
+    assert.equal(await page.locator(".notice").count(), 0);
+    await edit("# kept ");
+    await page.reload();
+    await page.waitForSelector(".notice");
+    assert.match(await page.textContent(".notice"), /kept over the reload: probes\/policy\.yaml/);
+    await judged(page);
+    assert.match(await firstLine(), /^# kept /);
+    await page.click(".notice button:text-is('drop the edits')");
+    await page.waitForFunction((text) => document.querySelector(".column.rule .cm-line")?.textContent === text, before.split("\n")[0]);
+    assert.equal(await page.locator(".notice").count(), 0);
+    await page.reload();
+    await judged(page);
+    assert.equal(await page.locator(".notice").count(), 0);
+    assert.equal(await page.textContent("header button:text-is('saved')"), "saved");
+
+    // A file that changed on disk since it was edited is not overwritten by an edit that was kept.
+    await edit("# kept ");
+    await page.waitForSelector("header button:text-is('save 1')");
+    writeFileSync(file, "# changed by another program\n");
+    await page.reload();
+    await judged(page);
+    await page.click("header button:has-text('save 1')");
+    await page.click("dialog button:has-text('write 1 file')");
     await page.waitForSelector("dialog .failure");
     assert.equal(readFileSync(file, "utf8"), "# changed by another program\n");
     page.wrong = page.wrong.filter((line) => !/ 409 /.test(line));

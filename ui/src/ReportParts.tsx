@@ -46,8 +46,16 @@ export const timeText = (seconds: string | number | null): string => {
 
 interface BlockedRow { time: string; count?: number; object: { kind: string; namespace: string; name: string }; user?: string; rule: string; message: string }
 
+const BLOCKED_PAUSE_MILLIS = 15_000;
+
 export const Blocked = ({ version }: { version: string }) => {
-  const { value } = useAnswer((signal) => get<{ rows: BlockedRow[] }>("blocked", signal), [version]);
+  // A refused request changes no report, so nothing tells of it.
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const timer = window.setInterval(() => setRound((last) => last + 1), BLOCKED_PAUSE_MILLIS);
+    return () => window.clearInterval(timer);
+  }, []);
+  const { value } = useAnswer((signal) => get<{ rows: BlockedRow[] }>("blocked", signal), [version, round]);
   if (!value || value.rows.length === 0) return null;
   return (
     <details class="pad"><summary>{value.rows.length === 1 ? "1 refused admission" : `${value.rows.length} refused admissions`} of late</summary>

@@ -78,7 +78,8 @@ const marksOf = (file: TextFile, side: "rule" | "object", cause: PlacePair | nul
   return marks;
 };
 
-/// The lines of branches that no object reached: each with what is indented below it, but for lines that were reached.
+/// The lines of rules and branches that no object reached: each with what is indented below it, but for lines that were reached. A rule
+/// that is a document of its own goes to the end of the document.
 const unreached = (file: TextFile, coverage: { file: string; line: number; reached: boolean }[]): number[] => {
   const mine = coverage.filter((one) => one.file === file.name);
   const reached = new Set(mine.filter((one) => one.reached).map((one) => one.line));
@@ -88,7 +89,8 @@ const unreached = (file: TextFile, coverage: { file: string; line: number; reach
   for (const { line } of mine.filter((one) => !one.reached)) {
     found.add(line);
     const own = indent(lines[line - 1] ?? "");
-    for (let at = line; at < lines.length && lines[at]!.trim() !== "" && indent(lines[at]!) > own; at += 1) if (!reached.has(at + 1)) found.add(at + 1);
+    const isPart = (text: string): boolean => text.trim() !== "" && (own === 0 ? !text.startsWith("---") : indent(text) > own);
+    for (let at = line; at < lines.length && isPart(lines[at]!); at += 1) if (!reached.has(at + 1)) found.add(at + 1);
   }
   return [...found].sort((one, other) => one - other);
 };

@@ -78,6 +78,9 @@ export interface TryAnswer {
   differs?: { rule: string; report: string; now: string }[];
 }
 
+/// All that the page shows first.
+export interface Start { about: About; title: string; files: TextFile[]; request: ReviewRequest; answer: TryAnswer | null }
+
 export interface ExampleRow { id: string; language: string; title: string; description: string; words: string }
 export interface Example { id: string; title: string; description: string; files: TextFile[]; request?: ReviewRequest }
 

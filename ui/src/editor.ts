@@ -157,6 +157,8 @@ const extensions = (options: EditorOptions): Extension => [
 export const editorState = (text: string, options: EditorOptions): EditorState =>
   EditorState.create({ doc: text, extensions: extensions(options) });
 
+export const openEditor = (parent: HTMLElement, state: EditorState): EditorView => new EditorView({ parent, state });
+
 /// Scrolls a line into the middle of its editor, without moving the focus, if it is not in view.
 export const reveal = (view: EditorView, lineNumber: number): void => {
   if (lineNumber < 1 || lineNumber > view.state.doc.lines) return;

@@ -1,7 +1,7 @@
 // The frame of the page: tabs, the theme, and what a link asks for.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type About, type Example, type TextFile, get, messageOf } from "./api";
+import { type About, type Example, type Start, type TextFile, get, messageOf } from "./api";
 import { Coverage } from "./Coverage";
 import { Examples } from "./Examples";
 import { Expressions } from "./Expressions";
@@ -10,7 +10,8 @@ import { Impact } from "./Impact";
 import { Panel, type PanelName } from "./panels";
 import { Reports } from "./Reports";
 import { Try } from "./Try";
-import { judge, keptDraft, load, session, unsaved } from "./session";
+import { keepEdits } from "./edits";
+import { keepTexts, keptDraft, load, openProject, session, unsaved } from "./session";
 import { checked, decode } from "./share";
 import { useStore } from "./store";
 import "./style.css";
@@ -55,6 +56,7 @@ const Page = () => {
         {view === "try" && <button onClick={() => setPanel({ kind: "share" })}>share</button>}
         <ThemeButton />
       </header>
+      {view === "try" && <KeptEdits />}
       {view === "try" && <Try openPanel={setPanel} />}
       {view === "expressions" && <Expressions />}
       {view === "graph" && <Graph />}
@@ -67,6 +69,22 @@ const Page = () => {
   );
 };
 
+/// Says that edits were kept over a reload, and offers to drop them.
+const KeptEdits = () => {
+  const restored = useStore(session, (value) => value.restored);
+  const isAtRisk = useStore(session, (value) => value.isAtRisk);
+  if (restored.length === 0 && !isAtRisk) return null;
+  return (
+    <p class="notice" role="status">
+      {isAtRisk && <span class="caution">⚠ These edits are too long to be kept over a reload.</span>}
+      {restored.length > 0 && <span>Edits that are not on disk were kept over the reload: {restored.join(", ")}</span>}
+      {restored.length > 0 && <button onClick={() => { void dropEdits(); }}>drop the edits</button>}
+      {restored.length > 0 && <button onClick={() => session.set({ restored: [] })}>keep them</button>}
+    </p>
+  );
+};
+
+const MAX_BLANK_MILLIS = 30;
 const THEME_KEY = "kubewright.theme";
 
 const ThemeButton = () => {
@@ -101,33 +119,53 @@ const openFragment = async (fragment: string): Promise<boolean> => {
   return false;
 };
 
-const openFirst = async (about: About | null): Promise<void> => {
-  // In the controller nothing is judged but what is in the cluster.
-  if (about?.features.try === false) return;
-  if (await openFragment(location.hash.slice(1))) return;
-  if (about?.features.project) {
-    const project = await get<{ name: string; files: TextFile[] }>("project");
-    session.set({ saved: new Map(project.files.map((file) => [file.name, file.text])) });
-    load(project.name, project.files);
-    return;
-  }
-  if (about?.features.shared) {
-    const shared = checked(await get<unknown>("shared"));
-    load(shared.title ?? "", shared.files, shared.request);
-    return;
-  }
-  const draft = keptDraft();
-  if (draft) {
-    const kept = checked(draft);
-    load(kept.title ?? "", kept.files, kept.request);
-  } else await judge();
+const readProject = async (about: About): Promise<void> => {
+  const project = await get<{ name: string; files: TextFile[] }>("project");
+  openProject(project.name, about.project?.folder ?? "", project.files);
 };
 
+const dropEdits = async (): Promise<void> => {
+  const { about, folder } = session.get();
+  if (!about) return;
+  keepEdits(folder, []);
+  await readProject(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));
+};
+
+const openFirst = async (start: Start): Promise<void> => {
+  const { about, files } = start;
+  // In the controller nothing is judged but what is in the cluster.
+  if (about.features.try === false) return;
+  if (await openFragment(location.hash.slice(1))) return;
+  if (about.features.project) return openProject(start.title, about.project?.folder ?? "", files);
+  if (about.features.shared) {
+    const shared = checked(start);
+    return load(shared.title ?? "", shared.files, shared.request, start.answer);
+  }
+  const draft = keptDraft();
+  const kept = draft ? checked(draft) : null;
+  if (kept) load(kept.title ?? "", kept.files, kept.request);
+  else load("", files, {}, start.answer);
+};
+
+const open = async (): Promise<void> => {
+  try {
+    const start = await get<Start>("start");
+    session.set({ about: start.about });
+    await openFirst(start);
+  } catch (error) {
+    session.set({ failure: messageOf(error), judged: session.get().judged + 1 });
+  }
+};
+
+// What was typed within the last pause is kept, too.
+window.addEventListener("pagehide", keepTexts);
+// A browser asks before it leaves a page whose edits would be lost.
+window.addEventListener("beforeunload", (event) => { if (session.get().isAtRisk) event.preventDefault(); });
 try {
   const theme = sessionStorage.getItem(THEME_KEY);
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
 } catch { /* The theme is that of the system. */ }
+// The answer is mostly there before this script. Then the page is drawn once, and otherwise without it.
+const opened = open();
+await Promise.race([opened, new Promise((done) => { window.setTimeout(done, MAX_BLANK_MILLIS); })]);
 render(<Page />, document.getElementById("page")!);
-const about = await get<About>("about").catch(() => null);
-session.set({ about });
-await openFirst(about).catch((error: unknown) => session.set({ failure: messageOf(error) }));

@@ -4,7 +4,7 @@ import { get, messageOf, post } from "./api";
 import { DiffView } from "./DiffView";
 import { CopyButton, Drawer, TextBlock, download } from "./Drawer";
 import { Markdown } from "./Markdown";
-import { edit, requestBody, session, unsaved } from "./session";
+import { edit, keepTexts, requestBody, session, unsaved } from "./session";
 import { LONG_LINK_BYTES, MAX_LINK_BYTES, encode } from "./share";
 
 export type PanelName = { kind: "explain"; code: string } | { kind: "convert" | "test" | "fix" | "json" | "diff" | "share" | "save" };
@@ -141,7 +141,8 @@ const Save = ({ close }: { close: () => void }) => {
       const { saved } = session.get();
       const body = await Promise.all(files.map(async ({ name, text }) => ({ name, text, was: await hexOf(saved.get(name) ?? "") })));
       await post("project/save", { files: body });
-      session.set({ saved: new Map([...saved, ...files.map((file): [string, string] => [file.name, file.text])]) });
+      session.set({ saved: new Map([...saved, ...files.map((file): [string, string] => [file.name, file.text])]), restored: [] });
+      keepTexts();
       close();
     } catch (error) {
       setFailure(messageOf(error));

@@ -1,7 +1,7 @@
 // The texts of the Try view and what the engine says about them: each change is judged after a pause.
 import { type About, type ReviewRequest, type Role, type TextFile, type TryAnswer, messageOf, post } from "./api";
+import { editsOf, keepEdits, keptEdits, withEdits } from "./edits";
 import { Store } from "./store";
-import { startFiles } from "./start";
 
 export const JUDGE_PAUSE_MILLIS = 150;
 const DRAFT_KEY = "kubewright.draft";
@@ -20,6 +20,12 @@ export interface Session {
   title: string;
   /// The texts of the files of the project as they are on disk.
   saved: Map<string, string>;
+  /// The folder of the project whose files are shown; empty for anything else.
+  folder: string;
+  /// The files whose edits were kept over a reload.
+  restored: string[];
+  /// Whether a reload would lose edits.
+  isAtRisk: boolean;
   files: TextFile[];
   request: ReviewRequest;
   /// Counts up when all texts are replaced, so that editors load them again.
@@ -36,7 +42,7 @@ export interface Session {
 }
 
 export const session = new Store<Session>({
-  about: null, title: "", saved: new Map(), files: startFiles, request: {}, loaded: 0, answer: null, judged: 0,
+  about: null, title: "", saved: new Map(), folder: "", restored: [], isAtRisk: false, files: [], request: {}, loaded: 0, answer: null, judged: 0,
   isPending: false, failure: "", cause: null, pointed: null, cursor: null,
 });
 
@@ -56,6 +62,11 @@ export const textOf = (files: TextFile[], name: string): string => files.find((f
 /// The files of the project that were edited.
 export const unsaved = ({ files, saved }: Session): TextFile[] => files.filter((file) => saved.has(file.name) && saved.get(file.name) !== file.text);
 
+const MAX_FIRST_WAIT_MILLIS = 300;
+let tellFirst: () => void;
+/// Done when the first answer has been drawn, or after a while if it is late.
+export const judgedOnce = new Promise<void>((done) => { tellFirst = done; window.setTimeout(done, MAX_FIRST_WAIT_MILLIS); });
+
 let timer = 0;
 let running: AbortController | null = null;
 
@@ -73,11 +84,20 @@ export const changeRequest = (change: ReviewRequest): void => {
   judgeSoon();
 };
 
-/// Replaces everything, as an example or a link does, and judges at once.
-export const load = (title: string, files: TextFile[], request: ReviewRequest = {}): void => {
+/// Replaces everything, as an example or a link does, and judges at once unless the answer is known.
+export const load = (title: string, files: TextFile[], request: ReviewRequest = {}, known: TryAnswer | null = null): void => {
   const { loaded } = session.get();
-  session.set({ title, files, request, loaded: loaded + 1, answer: null, cause: null, pointed: null, cursor: null, failure: "" });
-  void judge();
+  session.set({ title, files, request, folder: "", restored: [], isAtRisk: false, loaded: loaded + 1, answer: null, cause: null, pointed: null, cursor: null, failure: "" });
+  if (known) show(known);
+  else void judge();
+};
+
+/// Shows the files of a project, with the edits that were made before a reload.
+export const openProject = (name: string, folder: string, read: TextFile[]): void => {
+  const edits = keptEdits(folder);
+  const { files, saved } = withEdits(read, edits);
+  load(name, files);
+  session.set({ saved, folder, restored: edits.map((edit) => edit.name) });
 };
 
 const judgeSoon = (): void => {
@@ -99,15 +119,22 @@ export const judge = async (): Promise<void> => {
   session.set({ isPending: true });
   try {
     const answer = await post<TryAnswer>("try", requestBody(), mine.signal);
-    if (running === mine) session.set({ answer, judged: session.get().judged + 1, isPending: false, failure: "", cause: null, pointed: null });
+    if (running === mine) show(answer);
   } catch (error) {
     if (running === mine) session.set({ isPending: false, failure: messageOf(error), judged: session.get().judged + 1 });
   }
-  keepDraft();
+  keepTexts();
 };
 
-const keepDraft = (): void => {
-  const { title, files, request } = session.get();
+const show = (answer: TryAnswer): void => {
+  session.set({ answer, judged: session.get().judged + 1, isPending: false, failure: "", cause: null, pointed: null });
+  requestAnimationFrame(() => { window.setTimeout(tellFirst); });
+};
+
+/// Keeps the texts in the tab: all of them, or the edits of a project.
+export const keepTexts = (): void => {
+  const { title, files, request, folder, saved } = session.get();
+  if (folder !== "") return session.set({ isAtRisk: !keepEdits(folder, editsOf(files, saved)) });
   const draft = JSON.stringify({ title, files, request });
   try {
     if (draft.length <= MAX_DRAFT_CHARACTERS) sessionStorage.setItem(DRAFT_KEY, draft);

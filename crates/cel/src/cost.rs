@@ -53,10 +53,10 @@ impl CelCost {
     /// The default cost limit of an expression.
     pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
-    /// Returns a zero cost with the given limit.
+    /// Returns a zero cost with the given limit, and the deadline of this thread if it has one.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self {
+        let cost = Self {
             used: 0,
             limit,
             available: limit,
@@ -68,14 +68,15 @@ impl CelCost {
             next_cost_check: limit,
             next_work_check: 0,
             is_interrupted: false,
-        }
+        };
+        cost.with_deadline(Deadline::of_this_thread())
     }
 
-    /// Interrupts the evaluation soon after `deadline`, as if a limit were reached.
+    /// Interrupts the evaluation soon after `deadline`, if there is one, as if a limit were reached.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Deadline>) -> Self {
-        self.deadline = deadline;
         if deadline.is_some() {
+            self.deadline = deadline;
             self.plan_clock_check();
         }
         self

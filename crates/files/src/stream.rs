@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use kubewright_engine::Diagnostic;
-use kubewright_value::{Document, Source};
+use kubewright_value::{Deadline, Document, Source};
 
 use crate::objects::{each_object, each_object_of_item};
 use crate::read::{SourcePart, open_input, read_part};
@@ -69,14 +69,15 @@ fn stream_parts<T: Send>(
 ) -> io::Result<Vec<Diagnostic>> {
     let queue = Mutex::new(BatchQueue::new(inputs));
     let workers = workers::worker_count();
-    let memory = memory::current_memory();
+    let (memory, deadline) = (memory::current_memory(), Deadline::of_this_thread());
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(MAX_QUEUED_BATCHES);
         for _ in 0..workers {
             let (queue, work, sender, memory) = (&queue, &work, sender.clone(), memory.clone());
             let builder = thread::Builder::new().stack_size(workers::STACK_BYTES);
             builder.spawn_scoped(scope, move || {
-                memory::with_memory(memory, || run_worker(queue, wanted, work, &sender));
+                let run = || memory::with_memory(memory, || run_worker(queue, wanted, work, &sender));
+                Deadline::limit(deadline, run);
             })?;
         }
         drop(sender);

@@ -4,6 +4,7 @@ use std::io;
 use std::thread;
 
 use crate::memory;
+use kubewright_value::Deadline;
 use kubewright_value::workers::{WorkQueue, in_item_order};
 
 /// Room for objects and rules that nest as deep as the readers allow.
@@ -21,8 +22,8 @@ pub fn worker_count() -> usize {
 /// When no thread can be started.
 pub fn run_on_workers<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
     let queue = WorkQueue::new(items);
-    let memory = memory::current_memory();
-    let drain = || memory::with_memory(memory.clone(), || queue.drain(&work));
+    let (memory, deadline) = (memory::current_memory(), Deadline::of_this_thread());
+    let drain = || Deadline::limit(deadline, || memory::with_memory(memory.clone(), || queue.drain(&work)));
     let done = thread::scope(|scope| {
         let mut threads = Vec::new();
         for _ in 0..worker_count().min(items.len()) {

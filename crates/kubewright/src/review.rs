@@ -157,6 +157,11 @@ impl Reviewer<'_> {
     }
 }
 
+/// Returns whether whoever asked this thread has stopped waiting, so that nothing more need be done.
+pub(crate) fn is_late() -> bool {
+    Deadline::of_this_thread().is_some_and(|deadline| deadline.has_passed())
+}
+
 /// Returns the step that could not be evaluated because of a part of the object: the innermost of the first error.
 fn blamed_step(steps: &[TraceNode]) -> Option<&TraceNode> {
     let failed = steps.iter().find(|step| step.verdict == TraceVerdict::Error)?;

@@ -2,16 +2,18 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "page/laptop.rs"]
+mod laptop;
 #[expect(dead_code, reason = "other tests use the rest of it")]
 #[path = "scanning/stage.rs"]
 mod stage;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use kubewright_value::{Value, json};
+use laptop::{LaptopPage, free_address};
 use stage::{POLICY, Stage};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -50,7 +52,8 @@ fn a_laptop_tries_rules_against_the_cluster() {
     stage.apply(
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: teams, namespace: shop}, data: {wanted: web}}",
     );
-    let page = LaptopPage::start(&stage);
+    let laptop = LaptopPage::start(&stage.cluster.kubeconfig());
+    let page = Page(laptop.address.clone());
     let rule = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: team-of-map}\nspec:\n  \
         validationFailureAction: Enforce\n  rules:\n  - name: team\n    match: {any: [{resources: {kinds: [Service]}}]}\n    \
         context: [{name: teams, configMap: {name: teams, namespace: shop}}]\n    \
@@ -63,16 +66,16 @@ fn a_laptop_tries_rules_against_the_cluster() {
         };
         format!(r#"{{"files": [{}]}}"#, files.iter().map(file).collect::<Vec<_>>().join(", "))
     };
-    let tried = page.page.post("/api/v1/try", &files(&[("rules", rule), ("objects", service)]));
+    let tried = page.post("/api/v1/try", &files(&[("rules", rule), ("objects", service)]));
     assert!(tried.to_string().contains("wanted web"), "the ConfigMap of the cluster is read: {tried}");
-    let impact = page.page.post("/api/v1/impact", &files(&[("rules", rule)]));
+    let impact = page.post("/api/v1/impact", &files(&[("rules", rule)]));
     let said = impact.to_string();
     assert!(said.contains("web-0") && said.contains("refused"), "{impact}");
-    assert!(page.page.json("/api/v1/blocked").get("rows").is_some());
-    let why = page.page.json("/api/v1/why?apiVersion=v1&kind=Service&namespace=shop&name=web-0");
+    assert!(page.json("/api/v1/blocked").get("rows").is_some());
+    let why = page.json("/api/v1/why?apiVersion=v1&kind=Service&namespace=shop&name=web-0");
     let differs = why.get("differs").and_then(Value::as_array).expect("a list");
     assert_eq!(differs.len(), 1, "no scanner wrote a report: {why}");
-    check_secrets(&page.page);
+    check_secrets(&page);
 }
 
 /// Three Services, two without a team, one that selects nothing, a Secret, and a rule.
@@ -214,11 +217,6 @@ fn rows(answer: &Value, keys: &[&str]) -> Vec<String> {
     rows.iter().map(|row| row.str_at(keys).to_owned()).collect()
 }
 
-fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").to_string()
-}
-
 /// A page by its address.
 struct Page(String);
 
@@ -267,31 +265,4 @@ fn split(answer: &str) -> (String, String) {
 fn read_json(path: &str, (head, body): &(String, String)) -> Value {
     assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
     json::parse(body).unwrap_or_else(|error| panic!("{path}: {error}: {head}\n{body}"))
-}
-
-/// `kubewright ui --cluster` as a process, which is killed when this is dropped.
-struct LaptopPage {
-    child: Child,
-    page: Page,
-}
-
-impl LaptopPage {
-    fn start(stage: &Stage) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .args(["ui", "--cluster", "--no-open", "--kubeconfig"])
-            .arg(stage.cluster.kubeconfig())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-        let address = line.trim().trim_start_matches("listening on http://").trim_end_matches('/');
-        Self { page: Page(address.to_owned()), child }
-    }
-}
-
-impl Drop for LaptopPage {
-    fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait());
-    }
 }

@@ -7,6 +7,7 @@
 mod answers;
 mod api;
 mod assets;
+mod body;
 mod check;
 mod events;
 mod headers;
@@ -16,6 +17,7 @@ mod server;
 mod slow;
 
 pub use api::{PageAnswer, PageApi, PageContent, PageMethod, PageRequest, PageRoute};
+pub use body::{PageBody, PageText, TEXT_ROLES, TextRole, bad_request, read_object};
 pub use events::{PageEvent, PageEventSender, page_events};
 pub use server::{PageSettings, run_page, spawn_page};
 

@@ -3,7 +3,10 @@
 //! Counted, not timed, so that the same input stops at the same place every time.
 //! The languages charge it as they go; the engine makes one for each evaluation.
 //!
-//! A caller who cannot wait may add a deadline. It decides nothing: an evaluation that it interrupted has no result.
+//! A caller who cannot wait may add a deadline, to one budget or to all that some work makes. It decides nothing: an
+//! evaluation that it interrupted has no result.
+
+use std::cell::Cell;
 
 use thiserror::Error;
 
@@ -24,6 +27,35 @@ impl Deadline {
     #[must_use]
     pub fn has_passed(&self) -> bool {
         (self.now)() >= self.at
+    }
+
+    /// Returns the deadline of the work that this thread does, if it has one.
+    #[must_use]
+    pub fn of_this_thread() -> Option<Self> {
+        OF_THREAD.get()
+    }
+
+    /// Does `work`. Every budget that it makes on this thread is interrupted soon after `deadline`, which leaves its
+    /// result unusable: look at [`Deadline::has_passed`] before you use it. Threads that share the work ask for
+    /// [`Deadline::of_this_thread`] and set it as well.
+    pub fn limit<T>(deadline: Option<Self>, work: impl FnOnce() -> T) -> T {
+        let _restored = ThreadDeadline { before: OF_THREAD.replace(deadline) };
+        work()
+    }
+}
+
+thread_local! {
+    static OF_THREAD: Cell<Option<Deadline>> = const { Cell::new(None) };
+}
+
+/// Restores the deadline of this thread, also when the work panics.
+struct ThreadDeadline {
+    before: Option<Deadline>,
+}
+
+impl Drop for ThreadDeadline {
+    fn drop(&mut self) {
+        OF_THREAD.set(self.before);
     }
 }
 
@@ -77,10 +109,10 @@ pub enum Exhausted {
 }
 
 impl Budget {
-    /// Returns a budget with all of `limits` left.
+    /// Returns a budget with all of `limits` left, and the deadline of this thread if it has one.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self {
+        let budget = Self {
             limits,
             steps: limits.steps,
             bytes: limits.bytes,
@@ -89,17 +121,27 @@ impl Budget {
             deadline: None,
             next_clock_check: 0,
             is_interrupted: false,
+        };
+        match Deadline::of_this_thread() {
+            None => budget,
+            own => budget.within_thread_deadline(own),
         }
     }
 
-    /// Returns this budget, which is interrupted soon after `deadline`.
+    /// Returns this budget, whose first step looks at the clock: much work has many small budgets.
+    #[cold]
+    fn within_thread_deadline(mut self, deadline: Option<Deadline>) -> Self {
+        (self.deadline, self.next_clock_check) = (deadline, u64::MAX);
+        self
+    }
+
+    /// Returns this budget, which is interrupted soon after `deadline`, if there is one.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Deadline>) -> Self {
-        self.deadline = deadline;
-        self.next_clock_check = match deadline {
-            Some(_) => self.steps.saturating_sub(STEPS_PER_CLOCK_CHECK),
-            None => 0,
-        };
+        if deadline.is_some() {
+            self.deadline = deadline;
+            self.next_clock_check = self.steps.saturating_sub(STEPS_PER_CLOCK_CHECK);
+        }
         self
     }
 
@@ -248,6 +290,19 @@ mod tests {
         assert_eq!(budget.enter(), Err(Exhausted::Depth(1)));
         budget.leave();
         assert_eq!(budget.enter(), Ok(()));
+    }
+
+    #[test]
+    fn budgets_of_limited_work_are_interrupted_on_all_its_threads() {
+        let over = Deadline { at: 1, now: || 1 };
+        let step = || Budget::default().step(1);
+        assert_eq!(step(), Ok(()));
+        assert_eq!(Deadline::limit(Some(over), step), Err(Exhausted::Deadline));
+        let ahead = Deadline { at: 2, now: || 1 };
+        assert_eq!(Deadline::limit(Some(ahead), step), Ok(()));
+        let shared = || crate::workers::map_in_parallel(&[1, 2, 3], 2, |_| step());
+        assert_eq!(Deadline::limit(Some(over), shared), vec![Err(Exhausted::Deadline); 3]);
+        assert_eq!(step(), Ok(()), "the deadline ends with the work");
     }
 
     #[test]

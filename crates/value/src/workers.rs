@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::Deadline;
+
 /// A list from which several threads take items until it is empty.
 #[derive(Debug)]
 pub struct WorkQueue<'i, I> {
@@ -46,9 +48,10 @@ pub fn map_in_parallel<I: Sync, T: Send>(
     if threads <= 1 {
         return items.iter().map(work).collect();
     }
-    let queue = WorkQueue::new(items);
+    let (queue, deadline) = (WorkQueue::new(items), Deadline::of_this_thread());
+    let drain = || Deadline::limit(deadline, || queue.drain(&work));
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| queue.drain(&work))).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(drain)).collect();
         let mut done = Vec::with_capacity(items.len());
         for worker in workers {
             match worker.join() {

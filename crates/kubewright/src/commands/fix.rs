@@ -21,6 +21,7 @@ use kubewright_value::{Document, Source};
 use crate::arguments::{FixArguments, SuppressionArguments};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Columns, Paint, ReportWriter, print_stderr, standard_output, visible};
+use crate::review::is_late;
 use crate::rule_inputs::{RuleInputs, print_diagnostics};
 use crate::suppressions::Suppressions;
 pub(super) use object::ObjectFixer;
@@ -126,7 +127,7 @@ pub(super) fn find_fixes(arguments: &FixArguments) -> Result<FoundFixes, Command
         choice: arguments.choice.saturating_sub(1),
         has_mutations: !arguments.no_mutations,
     };
-    for object in &objects {
+    for object in objects.iter().take_while(|_| !is_late()) {
         reports.extend(fixer.fix(object, &mut texts));
     }
     Ok(FoundFixes { reports, texts, diagnostics: inputs.diagnostics })

@@ -31,6 +31,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
     ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, print_stderr, standard_output,
 };
+use crate::review::is_late;
 use crate::rule_inputs::print_diagnostics;
 use crate::rules;
 use coverage::Coverage;
@@ -216,7 +217,8 @@ fn run_own_format(document: &Document, input: &Input, arguments: &TestArguments,
         RuleTestRun::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
     let mut traits = TraitTestRun::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
     let mut patterns = PatternTestRun::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
-    let results = file.cases.iter().map(|case| match case {
+    let cases = file.cases.iter().take_while(|_| !is_late());
+    let results = cases.map(|case| match case {
         AnyCase::Rules(case) => bench.run(case),
         AnyCase::Traits(case) => traits.run(case),
         AnyCase::Pattern(case) => patterns.run(case),

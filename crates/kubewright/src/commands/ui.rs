@@ -6,11 +6,11 @@
 mod about;
 mod answers;
 mod attempt;
-mod body;
 mod checks;
 mod cluster;
 mod commands;
 mod compiled;
+mod deadline;
 mod expressions;
 mod graph;
 mod kept;
@@ -20,6 +20,7 @@ mod project_files;
 mod reference;
 mod sets;
 mod shipped;
+mod start;
 mod traced;
 mod workspace;
 

@@ -150,7 +150,7 @@ fn is_about_cluster(operation: &Value) -> bool {
 #[test]
 fn answers_are_what_the_document_says() {
     let page = Page::start(&[]);
-    for path in ["/about", "/examples"] {
+    for path in ["/start", "/about", "/examples"] {
         check(&page.get(path), "get", path);
     }
     for id in [

@@ -11,7 +11,7 @@ use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Source, Step, Value, yaml};
 
 use super::{FixReport, FixedTexts, judged_document};
-use crate::review::Reviewer;
+use crate::review::{Reviewer, is_late};
 use crate::suppressions::Suppressions;
 
 /// How many fixes of one failure are looked for.
@@ -54,7 +54,7 @@ impl ObjectFixer<'_> {
         if let Some(object) = object.as_mut().filter(|_| changes) {
             reports.extend(self.make_mutations(object, &row, texts));
         }
-        for outcome in row.outcomes.iter().filter(is_failed) {
+        for outcome in row.outcomes.iter().filter(is_failed).take_while(|_| !is_late()) {
             let fixes = object.as_ref().map(|object| self.fixes(object, outcome)).unwrap_or_default();
             let mut report = failure_report(&row, outcome);
             let chosen = fixes.get(self.choice).or(fixes.first());

@@ -19,6 +19,7 @@ use kubewright_value::Document;
 
 use super::coverage::Coverage;
 use super::library::FileCache;
+use crate::review::is_late;
 use crate::rules;
 pub(in crate::commands) use cases::{RowCases, with_cases};
 use chain::DecisionChain;
@@ -94,7 +95,7 @@ pub(super) fn run_kyverno_test(
     let chain = DecisionChain::new(&policies, &world, user.as_ref());
     let mut bench = KyvernoTestRun::new(&policies, &objects, chain, setup.has_coverage);
     let mut results = Vec::new();
-    for row in &file.rows {
+    for row in file.rows.iter().take_while(|_| !is_late()) {
         let expected = ExpectedObjects::read(&row.expected_files, setup, problems);
         results.extend(bench.run(row, expected.as_ref()));
     }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use kubewright_files::{self as files, Input, TEST_FILES};
 use kubewright_patterns::shipped::shipped_patterns;
-use kubewright_ui::MAX_PAGE_REQUEST_BYTES;
+use kubewright_ui::{MAX_PAGE_REQUEST_BYTES, TextRole};
 use kubewright_value::{Map, Value, yaml};
 
-use super::body::TextRole;
 use super::cluster::{self, ClusterPage};
 use super::project_files::read_shared;
 use crate::arguments::UiArguments;

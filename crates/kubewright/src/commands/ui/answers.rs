@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use kubewright_ui::{PageAnswer, PageApi, PageContent, PageMethod, PageRequest, PageRoute};
+use kubewright_ui::{
+    PageAnswer, PageApi, PageBody, PageContent, PageMethod, PageRequest, PageRoute, read_object,
+};
 use kubewright_value::{Value, json};
 
 use super::about::{self, PageState};
-use super::body::{PageBody, read_object};
 use super::cluster::ClusterPage;
 use super::compiled::CompiledCache;
-use super::{attempt, checks, expressions, graph, project_files, reference, shipped};
+use super::deadline::answer_in_time;
+use super::{attempt, checks, expressions, graph, project_files, reference, shipped, start};
 
 /// Answers one request.
 type Handler = Box<dyn Fn(&PageRequest) -> PageAnswer + Send + Sync>;
@@ -33,10 +35,13 @@ impl PageAnswers {
         answers.get("/functions/{language}", expressions::answer_functions);
         answers.get("/schema/{kind}", reference::answer_schema);
         answers.get("/openapi.json", |_| reference::answer_openapi());
-        let (own, compiled) = (Arc::clone(&state), CompiledCache::default());
-        answers.post("/try", move |body, request| {
+        let kept = Arc::new(CompiledCache::default());
+        let (own, compiled) = (Arc::clone(&state), Arc::clone(&kept));
+        answers.get("/start", move |_| start::answer_start(&own, &compiled));
+        let (own, compiled) = (Arc::clone(&state), kept);
+        answers.post("/try", move |body, _| {
             let live = own.cluster.as_ref().map(|page| page.live_world()).transpose()?;
-            attempt::answer_try(&compiled, body, request, live)
+            attempt::answer_try(&compiled, body, live)
         });
         answers.post("/lint", checks::answer_lint);
         answers.post("/convert", checks::answer_convert);
@@ -55,6 +60,9 @@ impl PageAnswers {
     pub(in crate::commands) fn read_only(page: &Arc<ClusterPage>) -> Self {
         let state = PageState { cluster: Some(Arc::clone(page)), is_read_only: true, ..PageState::default() };
         let mut answers = Self { routes: Vec::new(), handlers: Vec::new() };
+        let state = Arc::new(state);
+        let own = Arc::clone(&state);
+        answers.get("/start", move |_| Ok(start::read_only_start(&own)));
         answers.get("/about", move |_| Ok(about::about_value(&state)));
         answers.get("/explain/{code}", reference::answer_explain);
         page.add_to(&mut answers);
@@ -151,7 +159,7 @@ impl PageApi for PageAnswers {
     fn answer(&self, request: &PageRequest) -> PageAnswer {
         let at = self.routes.iter().position(|route| *route == request.route);
         match at.and_then(|at| self.handlers.get(at)) {
-            Some(handler) => handler(request),
+            Some(handler) => answer_in_time(request.deadline, || handler(request)),
             None => PageContent::error(404, "there is nothing here", None).into(),
         }
     }

@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::LazyLock;
 use std::time::Instant;
 
-use kubewright_engine::{Diagnostic, Rule, TraceNode};
+use kubewright_engine::{Diagnostic, Rule, RuleId, TraceNode};
 use kubewright_files as files;
 use kubewright_report::render::{object_difference, object_row_value, totals_value};
 use kubewright_report::{ObjectRow, OutcomeCounts, Totals};
-use kubewright_ui::{PageContent, PageRequest};
-use kubewright_value::{Deadline, Document, Map, Value};
+use kubewright_ui::{PageBody, PageContent};
+use kubewright_value::{Document, Location, Map, Value};
 
-use super::body::PageBody;
 use super::commands::{CommandRun, parse_command};
 use super::compiled::CompiledCache;
+use super::deadline::check_time;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
 use super::{large, sets};
@@ -23,7 +22,6 @@ use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
 use crate::failure::CommandFailure;
 use crate::fixtures::LiveWorld;
 use crate::output::{Columns, Paint, yaml_text};
-use crate::review::Reviewer;
 use crate::rule_inputs::RuleInputs;
 use crate::rules;
 
@@ -34,7 +32,6 @@ use crate::rules;
 pub(super) fn answer_try(
     compiled: &CompiledCache,
     body: &PageBody,
-    request: &PageRequest,
     live: Option<Arc<dyn LiveWorld>>,
 ) -> Result<Value, PageContent> {
     let started = Instant::now();
@@ -44,7 +41,8 @@ pub(super) fn answer_try(
         let loaded = compiled.load(&space, &arguments)?;
         Ok(RuleInputs::open_with(loaded, &arguments.objects)?.with_live(live))
     };
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, request.deadline, open));
+    let (run, judged) = CommandRun::of(&space, || judge(&arguments, open));
+    check_time()?;
     let mut judged = judged.unwrap_or_default();
     let rendered = sets::render_traits(&space, body)?;
     let found = sets::find_patterns(&space)?;
@@ -151,16 +149,13 @@ struct Judged {
 
 fn judge(
     arguments: &ApplyArguments,
-    deadline: Instant,
     open: impl FnOnce() -> Result<RuleInputs, CommandFailure>,
 ) -> Result<Judged, CommandFailure> {
     if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
         return Ok(checked_only(arguments));
     }
     let inputs = open()?;
-    let reviewer =
-        |columns| Reviewer { deadline: Some(engine_deadline(deadline)), ..inputs.reviewer(columns) };
-    let judging = reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
+    let judging = inputs.reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
     let (mut objects, mut documents, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
     let problems = files::stream_objects(
         &inputs.manifests,
@@ -174,13 +169,16 @@ fn judge(
         },
     )?;
     // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
-    let tracing = reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
+    let tracing = inputs.reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
     let chosen: Vec<&Document> =
         large::traced_objects(&objects).into_iter().filter_map(|at| documents.get(at)).collect();
     let is_partly_traced = chosen.len() < objects.len();
-    let rows = files::workers::run_on_workers(&chosen, |document| {
-        (tracing.review(document), out_of_scope_rules(&tracing, document))
-    })?;
+    // Why rules do not apply is no evaluation that the deadline interrupts.
+    let trace = |document: &&Document| {
+        let is_in_time = check_time().is_ok();
+        is_in_time.then(|| (tracing.review(document), out_of_scope_rules(&tracing, document)))
+    };
+    let rows: Vec<_> = files::workers::run_on_workers(&chosen, trace)?.into_iter().flatten().collect();
     let rules = inputs.engine.rules();
     let mut coverage = coverage_values(rules.iter().map(|rule| &**rule), &rows);
     if is_partly_traced {
@@ -203,20 +201,6 @@ fn checked_only(arguments: &ApplyArguments) -> Judged {
     Judged { diagnostics, summary: totals_value(&totals), ..Judged::default() }
 }
 
-static CLOCK_START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Returns `deadline` for the engine, which knows no clock.
-pub(super) fn engine_deadline(deadline: Instant) -> Deadline {
-    fn milliseconds(since: std::time::Duration) -> u64 {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    }
-    let start = *CLOCK_START;
-    Deadline {
-        at: milliseconds(deadline.saturating_duration_since(start)),
-        now: || milliseconds(CLOCK_START.elapsed()),
-    }
-}
-
 /// Returns the row of an object as `apply -o json` does, with what changed as text.
 fn object_value(row: &ObjectRow) -> Value {
     let mut value = object_row_value(row);
@@ -229,16 +213,19 @@ fn object_value(row: &ObjectRow) -> Value {
     value
 }
 
-/// Returns the lines of rules that have a condition, and whether an object reached each.
+/// Returns the first line of each rule and the lines that have a condition, and whether an object reached each. A rule is
+/// reached when an object is in its scope.
 fn coverage_values<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     rows: &[(ObjectRow, Vec<OutOfScopeRule>)],
 ) -> Vec<Value> {
     let mut lines: BTreeMap<(String, u32), bool> = BTreeMap::new();
+    let judged: HashSet<&RuleId> =
+        rows.iter().flat_map(|(row, _)| &row.outcomes).map(|outcome| &*outcome.rule).collect();
     for rule in rules {
+        *lines.entry(line_of(&rule.location)).or_insert(false) |= judged.contains(&*rule.id);
         for branch in rule.program.branches() {
-            let place = &branch.location;
-            lines.entry((place.source.name.clone(), place.position.line)).or_insert(false);
+            lines.entry(line_of(&branch.location)).or_insert(false);
         }
     }
     let traces =
@@ -251,9 +238,13 @@ fn coverage_values<'r>(
     lines.into_iter().map(value).collect()
 }
 
+fn line_of(place: &Location) -> (String, u32) {
+    (place.source.name.clone(), place.position.line)
+}
+
 fn mark_reached(node: &TraceNode, lines: &mut BTreeMap<(String, u32), bool>) {
     if let Some(place) = node.location.as_ref().filter(|_| is_looked_at(node)) {
-        lines.insert((place.source.name.clone(), place.position.line), true);
+        lines.insert(line_of(place), true);
     }
     node.children.iter().for_each(|child| mark_reached(child, lines));
 }

@@ -3,12 +3,12 @@
 use kubewright_engine::{DecisionSettings, Diagnostic};
 use kubewright_files as files;
 use kubewright_report::render::hunks;
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageBody, PageContent, PageRequest, TextRole};
 use kubewright_value::{Map, Value};
 
-use super::attempt::{apply_arguments, engine_deadline, object_words};
-use super::body::{PageBody, TextRole};
+use super::attempt::{apply_arguments, object_words};
 use super::commands::{CommandRun, flagged, parse_command, run_words};
+use super::deadline::check_time;
 use super::traced::diagnostic_values;
 use super::workspace::{PageWorkspace, restored};
 use crate::arguments::{ApplyArguments, CliCommand, ConvertArguments, LintArguments};
@@ -46,6 +46,7 @@ pub(super) fn lint_diagnostics(space: &PageWorkspace) -> Result<Vec<Diagnostic>,
     if space.programs().next().is_none() {
         return Ok(Vec::new());
     }
+    check_time()?;
     let arguments = lint_arguments(space)?;
     let (run, checked) = CommandRun::of(space, || Ok(check_rules(&arguments)));
     let mut diagnostics = run.diagnostics;
@@ -74,7 +75,7 @@ pub(super) fn wrong_command(name: &str) -> PageContent {
 ///
 /// # Errors
 /// When the body is not what the API describes.
-pub(super) fn answer_convert(body: &PageBody, request: &PageRequest) -> Result<Value, PageContent> {
+pub(super) fn answer_convert(body: &PageBody, _request: &PageRequest) -> Result<Value, PageContent> {
     let space = PageWorkspace::new(&body.files);
     let to = Some(body.text_at(&["to"])).filter(|to| !to.is_empty()).unwrap_or("auto");
     let mut words = vec!["convert".to_owned(), format!("--to={to}")];
@@ -87,13 +88,10 @@ pub(super) fn answer_convert(body: &PageBody, request: &PageRequest) -> Result<V
         return Ok(convert_answer("", Vec::new(), Value::Null, &[]));
     }
     let run = run_words(&space, &words)?;
+    check_time()?;
     let CliCommand::Convert(arguments) = parse_command(&words)? else { return Err(wrong_command("convert")) };
     let objects = apply_arguments(&space, body)?;
-    let settings = DecisionSettings {
-        is_as_written: true,
-        deadline: Some(engine_deadline(request.deadline)),
-        ..DecisionSettings::default()
-    };
+    let settings = DecisionSettings { is_as_written: true, ..DecisionSettings::default() };
     let (_, proof) = CommandRun::of(&space, || prove(&arguments, &objects, &settings));
     let mut notes: Vec<String> = run.notes.lines().map(str::to_owned).collect();
     notes.extend(run.failure_text());
@@ -130,6 +128,10 @@ fn prove(
     let dialects = kubewright_dialects::all_dialects(&options);
     let (mut cases, mut details) = (0, Vec::new());
     for one in &converted {
+        // Whoever waited for it is gone.
+        if check_time().is_err() {
+            break;
+        }
         for (written, text) in one.conversion.written.iter().zip(&one.texts) {
             let pair = ConversionPair::new(&dialects, &one.document, written, text);
             let (judged, differences) = pair.compare(&requests, reviewer.world, settings);

@@ -5,6 +5,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_ui::PageContent;
 use kubewright_value::{Value, json};
 
+use super::deadline::check_time;
 use super::workspace::PageWorkspace;
 use crate::arguments::{CliCommand, CommandLine};
 use crate::commands::run_complete;
@@ -64,8 +65,10 @@ impl CommandRun {
 /// Runs the command that `words` are on the files of `space`.
 ///
 /// # Errors
-/// When they are not the words of a command.
+/// When they are not the words of a command, or the time of the request is over.
 pub(super) fn run_words(space: &PageWorkspace, words: &[String]) -> Result<CommandRun, PageContent> {
+    // An answer may be made of several commands.
+    check_time()?;
     let command = parse_command(words)?;
     Ok(CommandRun::of(space, || run_complete(command, ColorChoice::Never)).0)
 }

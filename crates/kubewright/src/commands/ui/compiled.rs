@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_value::Source;
 
+use super::deadline::check_time;
 use super::workspace::PageWorkspace;
 use crate::arguments::ApplyArguments;
 use crate::failure::CommandFailure;
@@ -55,6 +56,10 @@ impl CompiledCache {
         }
         // Not under the lock: other requests need not wait for these rules.
         let loaded = LoadedEngine::load(&arguments.rules, &arguments.objects)?;
+        // Rules that were not compiled to their end are not kept.
+        if check_time().is_err() {
+            return Ok(loaded);
+        }
         let set = CompiledSet {
             texts,
             namespace: namespace.cloned(),

@@ -3,10 +3,9 @@
 use kubewright_cel::CelEnvironment;
 use kubewright_gotemplate::FunctionSet;
 use kubewright_jmespath::JmesPathFunctions;
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageBody, PageContent, PageRequest, PageText, TextRole, bad_request};
 use kubewright_value::{Map, Value, json};
 
-use super::body::{PageBody, PageText, TextRole, bad_request};
 use super::commands::{CommandRun, run_words};
 use super::shipped::function_examples;
 use super::workspace::PageWorkspace;

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use kubewright_files::{self as files, ObjectFilter};
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageBody, PageContent, PageRequest, PageText};
 use kubewright_value::{Document, Value};
 
 use super::answers::PageAnswers;
-use super::body::{PageBody, PageText};
+use super::deadline::check_time;
 use super::kept::Kept;
 use super::workspace::PageWorkspace;
 use crate::commands::graph::{GraphFindings, GraphRequest, detect_answer, graph_answer};
@@ -40,15 +40,14 @@ pub(super) fn add_graph_routes(answers: &mut PageAnswers, files: Option<&Path>) 
     answers.post("/graph", move |body, _| {
         let options = body.value.get("options").unwrap_or(&Value::Null);
         let request = GraphRequest::read(options, "objects").map_err(|wrong| bad_option(&wrong))?;
-        last.of(body).answer(&request)
+        last.of(body)?.answer(&request)
     });
     answers.post("/detect", |body, _| answer_detect(body));
     let Some(path) = files.map(|path| path.to_string_lossy().into_owned()) else { return };
     let kept = Kept::new(FILES_AGE);
     answers.get("/graph", move |request| {
         let asked = read_graph_query(request, &path)?;
-        let graph = kept.get(|| KeptGraph::read(&path)).map_err(|failure| refused(&failure))?;
-        graph.answer(&asked)
+        kept.get(|| KeptGraph::read(&path))?.answer(&asked)
     });
 }
 
@@ -76,17 +75,28 @@ impl KeptGraph {
     }
 
     /// Reads the objects of a file or a folder.
-    fn read(path: &str) -> Result<Self, CommandFailure> {
+    fn read(path: &str) -> Result<Self, PageContent> {
         let resources = [path.to_owned()];
         let inputs =
-            PatternInputs::read(PatternSources { resources: &resources, ..PatternSources::default() })?;
+            PatternInputs::read(PatternSources { resources: &resources, ..PatternSources::default() });
+        let inputs = inputs.map_err(|failure| refused(&failure))?;
+        check_time()?;
         Ok(Self::new(inputs, Vec::new()))
+    }
+
+    /// Returns what patterns find, which is kept if there was time for all of them.
+    fn findings(&self) -> Result<&GraphFindings, PageContent> {
+        if let Some(found) = self.found.get() {
+            return Ok(found);
+        }
+        let found = GraphFindings::find(&self.inputs);
+        check_time()?;
+        Ok(self.found.get_or_init(|| found))
     }
 
     /// Returns the picture that `request` asks for.
     pub(super) fn answer(&self, request: &GraphRequest) -> Result<Value, PageContent> {
-        let found =
-            request.has_findings.then(|| self.found.get_or_init(|| GraphFindings::find(&self.inputs)));
+        let found = request.has_findings.then(|| self.findings()).transpose()?;
         let mut answer = graph_answer(&self.inputs, found, request).map_err(|failure| refused(&failure))?;
         if let Some(notes) = answer.as_object_mut().and_then(|map| map.get_mut("notes")) {
             let own = notes.as_array().unwrap_or_default().iter().cloned();
@@ -98,15 +108,16 @@ impl KeptGraph {
 
 impl LastGraph {
     /// Returns the graph of the texts of `body`.
-    fn of(&self, body: &PageBody) -> Arc<KeptGraph> {
+    fn of(&self, body: &PageBody) -> Result<Arc<KeptGraph>, PageContent> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, graph)) = kept.filter(|(files, _)| *files == body.files) {
-            return graph;
+            return Ok(graph);
         }
         let graph = Arc::new(KeptGraph::new(read_inputs(body), Vec::new()));
+        check_time()?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((body.files.clone(), Arc::clone(&graph)));
-        graph
+        Ok(graph)
     }
 }
 

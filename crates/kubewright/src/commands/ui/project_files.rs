@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use kubewright_files::{self as files, Input};
 use kubewright_report::render::masked_secret;
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageBody, PageContent, PageRequest, PageText, TextRole, bad_request};
 use kubewright_value::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::about::{PageProject, PageState};
-use super::body::{PageBody, PageText, TextRole, bad_request};
 use super::commands::{CommandRun, run_words};
 use super::traced::diagnostic_values;
 use super::workspace::PageWorkspace;

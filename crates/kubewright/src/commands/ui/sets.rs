@@ -1,10 +1,9 @@
 //! Traits and patterns, which are about sets of objects: `render`, `detect`, `trace` and `graph` on the files of a request.
 
 use kubewright_engine::Diagnostic;
-use kubewright_ui::PageContent;
+use kubewright_ui::{PageBody, PageContent};
 use kubewright_value::{Map, Value};
 
-use super::body::PageBody;
 use super::commands::{CommandRun, flagged, run_words};
 use super::workspace::PageWorkspace;
 

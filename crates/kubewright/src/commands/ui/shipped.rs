@@ -11,10 +11,9 @@ use flate2::read::DeflateDecoder;
 use kubewright_files as files;
 use kubewright_gotemplate::{FunctionHelp, FunctionSet};
 use kubewright_patterns::shipped::shipped_patterns;
-use kubewright_ui::{PageContent, PageRequest};
+use kubewright_ui::{PageContent, PageRequest, TextRole};
 use kubewright_value::{Map, Value, json, yaml};
 
-use super::body::TextRole;
 use crate::commands::explain::page_first_sentence;
 use crate::output::yaml_text;
 

@@ -13,8 +13,8 @@ use kubewright_graph::References;
 use kubewright_traits::is_trait_resource;
 use kubewright_value::{Document, Source, yaml};
 
-use super::body::{PageText, TextRole};
 use crate::commands::render::library::is_trait;
+use kubewright_ui::{PageText, TextRole};
 
 /// Files in memory by what they are for.
 #[derive(Debug, Default)]

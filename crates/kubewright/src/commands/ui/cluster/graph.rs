@@ -7,6 +7,7 @@ use kubewright_k8s::ApiPath;
 use kubewright_ui::{PageContent, PageRequest};
 use kubewright_value::{Document, Value};
 
+use super::super::deadline::check_time;
 use super::super::graph::{KeptGraph, read_graph_query, refused};
 use super::ClusterPage;
 use super::masking::masked;
@@ -43,7 +44,9 @@ fn read_graph(cluster: &ScanCluster, namespace: Option<&str>) -> Result<KeptGrap
             break;
         }
     }
-    Ok(KeptGraph::new(PatternInputs::of(Vec::new(), &objects), notes))
+    let inputs = PatternInputs::of(Vec::new(), &objects);
+    check_time()?;
+    Ok(KeptGraph::new(inputs, notes))
 }
 
 async fn list_into(cluster: &ScanCluster, path: &ApiPath, objects: &mut Vec<Document>) -> Result<(), Error> {

@@ -1,9 +1,8 @@
 //! `/impact`: what rules of the user would newly refuse, warn of and change in the cluster.
 
-use kubewright_ui::PageContent;
+use kubewright_ui::{PageBody, PageContent};
 use kubewright_value::{Value, json};
 
-use super::super::body::PageBody;
 use super::super::commands::{CommandRun, parse_command};
 use super::super::graph::refused;
 use super::super::workspace::PageWorkspace;

@@ -80,10 +80,11 @@ impl ClusterPage {
         Ok(self.all_reports()?.version.clone())
     }
 
-    /// Returns all reports.
+    /// Returns all reports. Whoever was told that they changed gets those that did.
     pub(super) fn all_reports(&self) -> Result<Arc<ClusterReports>, PageContent> {
         let cluster = self.cluster()?;
-        self.reports.get(|| Ok(ClusterReports::read(&cluster, &self.settings.namespace)))
+        let version = || self.view.as_ref().map_or(0, |view| *view.report_version.borrow());
+        self.reports.get_version(version, || Ok(ClusterReports::read(&cluster, &self.settings.namespace)))
     }
 
     /// Reads the Events about refused admissions, where no scan of this process follows them.

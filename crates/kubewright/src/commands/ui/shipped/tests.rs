@@ -1,8 +1,8 @@
 use kubewright_patterns::shipped::shipped_patterns;
 
-use super::super::body::TextRole;
 use super::super::expressions::{EXPRESSION_LANGUAGES, evaluate, functions_of};
 use super::{EXAMPLES, FILES, PACKED, function_examples};
+use kubewright_ui::TextRole;
 
 #[test]
 fn every_folder_with_a_test_is_an_example() {

@@ -1,6 +1,6 @@
-use super::super::body::{PageText, TextRole};
 use super::PageWorkspace;
 use kubewright_files as files;
+use kubewright_ui::{PageText, TextRole};
 
 const RULE: &str = "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {name: a}\n";
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n";

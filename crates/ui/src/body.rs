@@ -1,7 +1,8 @@
 //! The body of a request: texts with their roles, and options.
 
-use kubewright_ui::PageContent;
 use kubewright_value::{Value, json};
+
+use crate::PageContent;
 
 /// The maximum number of files of a request.
 const MAX_FILES: usize = 500;
@@ -11,38 +12,47 @@ const MAX_BODY_NODES: usize = 100_000;
 
 /// The body of a request.
 #[derive(Debug, Default)]
-pub(super) struct PageBody {
+pub struct PageBody {
     /// The texts.
-    pub(super) files: Vec<PageText>,
+    pub files: Vec<PageText>,
     /// All of the body, for the options of one route.
-    pub(super) value: Value,
+    pub value: Value,
 }
 
 /// A text of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PageText {
+pub struct PageText {
     /// What answers call it.
-    pub(super) name: String,
+    pub name: String,
     /// What it is for.
-    pub(super) role: TextRole,
-    pub(super) text: String,
+    pub role: TextRole,
+    /// The text itself.
+    pub text: String,
 }
 
 /// What a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextRole {
+pub enum TextRole {
+    /// Rules, traits and patterns.
     Rules,
+    /// Objects that are judged.
     Objects,
+    /// Exceptions from rules.
     Exceptions,
+    /// What rules look up.
     World,
+    /// Objects before an update.
     Old,
+    /// Parameters of traits, or values of variables.
     Parameters,
+    /// Who makes the request.
     User,
+    /// A test file.
     Test,
 }
 
 /// The roles by their names.
-pub(super) const TEXT_ROLES: [(&str, TextRole); 8] = [
+pub const TEXT_ROLES: [(&str, TextRole); 8] = [
     ("rules", TextRole::Rules),
     ("objects", TextRole::Objects),
     ("exceptions", TextRole::Exceptions),
@@ -55,7 +65,8 @@ pub(super) const TEXT_ROLES: [(&str, TextRole); 8] = [
 
 impl TextRole {
     /// Returns its name.
-    pub(super) fn name(self) -> &'static str {
+    #[must_use]
+    pub fn name(self) -> &'static str {
         TEXT_ROLES.iter().find(|(_, role)| *role == self).map(|(name, _)| *name).unwrap_or_default()
     }
 }
@@ -65,8 +76,15 @@ impl PageBody {
     ///
     /// # Errors
     /// When it is not what the API describes.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, PageContent> {
-        let value = read_object(bytes)?;
+    pub fn read(bytes: &[u8]) -> Result<Self, PageContent> {
+        Self::of_value(read_object(bytes)?)
+    }
+
+    /// Returns the body that a JSON object is.
+    ///
+    /// # Errors
+    /// When it is not what the API describes.
+    pub fn of_value(value: Value) -> Result<Self, PageContent> {
         let files = match value.get("files") {
             None | Some(Value::Null) => Vec::new(),
             Some(list) => read_files(list)?,
@@ -75,12 +93,13 @@ impl PageBody {
     }
 
     /// Returns the text at `path`; empty where there is none.
-    pub(super) fn text_at(&self, path: &[&str]) -> &str {
+    #[must_use]
+    pub fn text_at(&self, path: &[&str]) -> &str {
         self.value.str_at(path)
     }
 
     /// Returns the texts with `role`.
-    pub(super) fn with_role(&self, role: TextRole) -> impl Iterator<Item = &PageText> {
+    pub fn with_role(&self, role: TextRole) -> impl Iterator<Item = &PageText> {
         self.files.iter().filter(move |file| file.role == role)
     }
 }
@@ -89,7 +108,7 @@ impl PageBody {
 ///
 /// # Errors
 /// When it is not.
-pub(super) fn read_object(bytes: &[u8]) -> Result<Value, PageContent> {
+pub fn read_object(bytes: &[u8]) -> Result<Value, PageContent> {
     let text = std::str::from_utf8(bytes).map_err(|_| bad_request("the body is not UTF-8"))?;
     let value = json::parse_within(text, MAX_BODY_NODES)
         .map_err(|error| bad_request(&format!("the body is not JSON: {error}")))?;
@@ -126,7 +145,8 @@ fn read_file(value: &Value) -> Result<PageText, PageContent> {
 }
 
 /// Returns the answer to a request that cannot be read.
-pub(super) fn bad_request(message: &str) -> PageContent {
+#[must_use]
+pub fn bad_request(message: &str) -> PageContent {
     PageContent::error(400, message, None)
 }
 
