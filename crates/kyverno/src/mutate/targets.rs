@@ -70,7 +70,7 @@ impl Mutation {
             let found = match target.find(context) {
                 Ok(found) => found,
                 Err(error) => {
-                    effects.push(Err(error));
+                    effects.push(Err(target.placed(error)));
                     continue;
                 }
             };
@@ -113,6 +113,15 @@ impl Mutation {
 }
 
 impl MutationTarget {
+    /// Returns `error` at the place of the entry, unless it has one.
+    fn placed(&self, mut error: EvalError) -> EvalError {
+        let reason = error.reason.get_or_insert_default();
+        if reason.at.is_empty() {
+            reason.at.clone_from(&self.path);
+        }
+        error
+    }
+
     /// Returns the objects that the entry names.
     fn find(&self, context: &mut VariableContext<'_>) -> Result<Vec<FoundTarget>, EvalError> {
         let query = self.query(context)?;
