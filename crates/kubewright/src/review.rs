@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use kubewright_engine::{
-    Decision, DecisionSettings, Engine, EvalErrorKind, EvaluationMode, OutcomeReason, RuleOutcome,
-    RuleStatus, TraceNode, TraceVerdict,
+    Decision, DecisionSettings, Engine, EvaluationMode, OutcomeReason, RuleOutcome, RuleStatus, TraceNode,
+    TraceVerdict,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
@@ -107,19 +107,6 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Adds how a rule gets the answer that it lacks, where it does not say so itself.
-    fn explain_queries(decision: &mut Decision) {
-        for outcome in &mut decision.outcomes {
-            if let Some(EvalErrorKind::Query(_)) = &outcome.error {
-                let reason = outcome.reason.get_or_insert_default();
-                if reason.help.is_empty() {
-                    reason.help =
-                        "give it with `--world FILE`, or look it up with `--world cluster:`".to_owned();
-                }
-            }
-        }
-    }
-
     /// Decides on `document` and returns its row, with what the outputs need.
     pub(crate) fn review(&self, document: &Document) -> ObjectRow {
         self.review_by(document, |_| true)
@@ -136,7 +123,6 @@ impl Reviewer<'_> {
         let mut decision = self.decide(&request);
         decision.outcomes.retain(is_wanted);
         self.explain_errors(&request, &mut decision);
-        Self::explain_queries(&mut decision);
         let is_patched = decision.outcomes.iter().any(is_patch);
         let changed = is_patched.then(|| {
             let object = std::mem::take(&mut decision.object);

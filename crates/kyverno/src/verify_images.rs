@@ -142,6 +142,7 @@ impl ImageChecks {
             let RecordKey { policy, rule } = key;
             let message = format!("skipping image reference image {name}, policy {policy} ruleName {rule}");
             round.skip(&name, message);
+            notes.say(|| skipped_note(entry, image, &name));
             return Ok(());
         }
         if image.is_unchanged(context)
