@@ -6,9 +6,9 @@ use std::sync::Arc;
 use kubewright_cel::Inputs;
 use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
-    RuleProgram, RuleScope,
+    RuleProgram, RuleScope, ScopePlaces,
 };
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Location, Step, Text, Value};
 
 use super::evaluate::{PolicyEngine, PolicyProgram};
 use super::matching::ConstraintsMatcher;
@@ -20,7 +20,7 @@ use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Params, Wording,
 };
 use kubewright_dialect_kit::description::policy_text;
-use kubewright_dialect_kit::fields::Located;
+use kubewright_dialect_kit::fields::{Located, child_path};
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::CompactSort as _;
@@ -195,7 +195,7 @@ impl PolicyDraft {
                 .map(|diagnostic| format!("the policy is not valid: {}", diagnostic.message).into()),
         };
         Rule {
-            scope,
+            scope: self.located_scope(scope),
             id,
             action: RuleAction::Validate,
             phase: AdmissionPhase::Validating,
@@ -221,6 +221,34 @@ impl PolicyDraft {
         }
     }
 
+    /// Returns `scope` with the places of the policy that say it.
+    pub(crate) fn located_scope(&self, scope: RuleScope) -> RuleScope {
+        let document = &self.document;
+        let rules = self.policy.constraints.iter().flat_map(|constraints| &constraints.rules);
+        let first = rules.into_iter().next().map(|rule| &rule.path);
+        let of_rule = |key: &str| first.map(|path| document.locate(&child_path(path, key)));
+        let home = ["metadata", "namespace"].map(Step::from);
+        let places = ScopePlaces {
+            kinds: of_rule("resources"),
+            operations: of_rule("operations"),
+            namespaces: self
+                .policy
+                .namespace
+                .as_ref()
+                .map(|_| (Text::new_static("that of its policy"), document.locate(&home))),
+            pod_controllers: self.pod_controllers(),
+        };
+        RuleScope { places, ..scope }
+    }
+
+    /// Returns the controllers that the policy limits autogen to.
+    fn pod_controllers(&self) -> Option<(Text, Location)> {
+        let keys = ["spec", "autogen", "podControllers", "controllers"];
+        let list = self.document.value.at(&keys)?.as_array()?;
+        let names: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+        Some((names.join(",").into(), self.document.locate(&keys.map(Step::from))))
+    }
+
     /// Returns the rule of `program`, which asks for writes and judges nothing.
     pub(crate) fn background_rule(
         &self,
@@ -230,7 +258,7 @@ impl PolicyDraft {
     ) -> Rule {
         let policy = &self.policy;
         Rule {
-            scope,
+            scope: self.located_scope(scope),
             id: self.id(Text::default()),
             action,
             phase: AdmissionPhase::Validating,

@@ -243,7 +243,7 @@ impl ConstraintsMatcher {
             None => NamespaceScope::Any,
         };
         let kinds = matched_kinds(&self.rules).map_or(KindScope::Any, KindScope::Named);
-        RuleScope { kinds, namespaces, operations, payloads: false }
+        RuleScope { kinds, namespaces, operations, ..RuleScope::default() }
     }
 }
 

@@ -17,7 +17,7 @@ use kubewright_engine::{Applies, DecisionCache, Effect, EvalError, Evaluation, R
 use kubewright_k8s::{AdmissionRequest, PodTemplatePath};
 use kubewright_patch::diff_values;
 use kubewright_patch::structured::StructuredMergeOptions;
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use crate::evaluate::{exception_effect, is_admission_policy, located_branches, skip_effect, with_notes};
 use crate::matching::{ConstraintsMatcher, applies_within};
@@ -188,7 +188,11 @@ impl MutationProgram {
         let cache = DecisionCache::default();
         let Evaluation { world, budget, tracer, .. } = evaluation;
         let mut inner = Evaluation::new(&pod_request, *world, budget, tracer, &cache);
-        let Some(changed) = self.mutated(&pod, allowed, &mut inner, notes)? else { return Ok(None) };
+        let mark = notes.mark();
+        let changed = self.mutated(&pod, allowed, &mut inner, notes);
+        let below: Vec<Step> = path.keys().iter().map(|key| Step::from(*key)).collect();
+        notes.rebase_subjects_since(mark, &below);
+        let Some(changed) = changed? else { return Ok(None) };
         let mut result = object.clone();
         let place = path.keys().iter().try_fold(&mut result, |here, key| here.as_object_mut()?.get_mut(key));
         if let Some(place) = place {

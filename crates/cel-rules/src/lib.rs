@@ -198,13 +198,6 @@ impl NamedCondition {
         &self.name
     }
 
-    /// Returns it without its place, which is none of the policy's.
-    #[must_use]
-    pub fn of_another_document(mut self) -> Self {
-        self.expression.path.clear();
-        self
-    }
-
     /// Returns the same for `to`, where it was written for Pods.
     #[must_use]
     pub fn rebased(&self, to: PodTemplatePath) -> Self {

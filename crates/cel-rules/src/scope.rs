@@ -181,12 +181,22 @@ impl<'a> ExpressionScope<'a> {
     ) -> Result<Val<'a>, ExpressionFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(expression);
-        let is_explained = self.note_reasons(expression, &result);
+        self.close_note(expression, what, &result);
+        result.map_err(|error| self.stopped(expression, &error))
+    }
+
+    /// Ends the note of `expression`, with why its result is what it is.
+    fn close_note(
+        &'a self,
+        expression: &'a CelExpression,
+        what: impl FnOnce() -> String,
+        result: &Result<Val<'a>, cel::CelError>,
+    ) {
+        let is_explained = self.note_reasons(expression, result);
         self.notes.borrow_mut().close(|| {
-            let note = expression_note(expression, what(), &result);
+            let note = expression_note(expression, what(), result);
             if is_explained { TraceNote { help: String::new(), ..note } } else { note }
         });
-        result.map_err(|error| self.stopped(expression, &error))
     }
 
     /// Evaluates `expression`; an error has no words about the expression.
@@ -197,7 +207,7 @@ impl<'a> ExpressionScope<'a> {
     ) -> Result<Val<'a>, EvalError> {
         self.notes.borrow_mut().open();
         let result = self.run(expression);
-        self.notes.borrow_mut().close(|| expression_note(expression, what(), &result));
+        self.close_note(expression, what, &result);
         result.map_err(|error| match error.kind {
             CelErrorKind::Host(number) => {
                 let unanswered = self.unanswered.borrow().get(number as usize).cloned();

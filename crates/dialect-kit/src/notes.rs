@@ -1,7 +1,7 @@
 //! Notes of an evaluation, for traces and coverage. They are collected only on request, and up to a limit.
 
 use kubewright_engine::{TraceVerdict, Tracer};
-use kubewright_value::{Location, Step, bounded};
+use kubewright_value::{Document, Location, Step, bounded};
 
 /// Collects [`TraceNote`]s when a trace was requested.
 #[derive(Debug, Default)]
@@ -121,10 +121,17 @@ impl TraceNotes {
         group.iter_mut().for_each(|note| note.subject_below(path));
     }
 
-    /// Places every note since `mark` that has no place elsewhere at `location`.
-    pub fn place_elsewhere(&mut self, mark: usize, location: &Location) {
+    /// Prefixes `path` to the part of the object that the notes since `mark` are about.
+    pub fn rebase_subjects_since(&mut self, mark: usize, path: &[Step]) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
-        group.iter_mut().skip(mark).for_each(|note| note.elsewhere_at(location));
+        group.iter_mut().skip(mark).for_each(|note| note.subject_below(path));
+    }
+
+    /// Places every note since `mark` in `document`, in place of that of the rule; a note without a path is placed at
+    /// `otherwise`.
+    pub fn place_elsewhere(&mut self, mark: usize, document: &Document, otherwise: &Location) {
+        let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
+        group.iter_mut().skip(mark).for_each(|note| note.elsewhere_in(document, otherwise));
     }
 
     /// Returns how many notes the open group has.
@@ -161,9 +168,10 @@ impl TraceNote {
         self.children.iter_mut().for_each(|child| child.subject_below(path));
     }
 
-    fn elsewhere_at(&mut self, location: &Location) {
-        self.elsewhere.get_or_insert_with(|| location.clone());
-        self.children.iter_mut().for_each(|child| child.elsewhere_at(location));
+    fn elsewhere_in(&mut self, document: &Document, otherwise: &Location) {
+        let place = if self.at.is_empty() { otherwise.clone() } else { document.locate(&self.at) };
+        self.elsewhere.get_or_insert(place);
+        self.children.iter_mut().for_each(|child| child.elsewhere_in(document, otherwise));
     }
 
     fn below(&mut self, path: &[Step]) {

@@ -413,6 +413,7 @@ impl<'a> DecisionRun<'a> {
                 Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
         }
         let effects = match effect {
+            Ok(Effect::ReportedLater) => return Vec::new(),
             Ok(Effect::NotReported(_)) if !self.settings.is_traced => {
                 self.unreported += 1;
                 return Vec::new();
@@ -478,6 +479,7 @@ impl<'a> DecisionRun<'a> {
                 RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
             Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
+            Ok(Effect::ReportedLater) => rule_outcome(rule, RuleStatus::Skip, Text::default()),
             Ok(Effect::Settled { message, applied, reference }) => RuleOutcome {
                 settled: Some(applied),
                 references: reference.into_iter().collect(),

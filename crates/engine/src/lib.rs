@@ -44,7 +44,7 @@ pub use rule::{
     Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule,
     RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart, object_reference,
 };
-pub use scope::{KindScope, NamespaceScope, RuleScope};
+pub use scope::{KindScope, NamespaceScope, RuleScope, ScopePlaces};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, TraceVerdict, Tracer};
 pub use world::{

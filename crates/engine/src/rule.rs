@@ -466,6 +466,8 @@ pub enum Effect {
     },
     /// The rule applies, and there is nothing to report.
     NotReported(Text),
+    /// The rule applies, and another rule of the same name, for a later phase, reports on it.
+    ReportedLater,
     /// The object violates the rule.
     Fail {
         /// Whether the request is refused because of it.

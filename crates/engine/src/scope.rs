@@ -3,7 +3,7 @@
 //! A scope is what the index is built from. It may be wider than the rule, never narrower.
 
 use kubewright_k8s::{AdmissionRequest, Operations};
-use kubewright_value::Text;
+use kubewright_value::{Location, Text};
 
 /// The kinds, namespaces and operations a rule can be about.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,21 @@ pub struct RuleScope {
     pub operations: Operations,
     /// Whether the rule is also about documents that are of no kind.
     pub payloads: bool,
+    /// Where the rule file says so.
+    pub places: ScopePlaces,
+}
+
+/// Where a rule file says what a scope is. It decides nothing, and tells why an object is out of the scope.
+#[derive(Debug, Clone, Default)]
+pub struct ScopePlaces {
+    /// The place of the kinds, which may be written as resources.
+    pub kinds: Option<Location>,
+    /// The place of the operations.
+    pub operations: Option<Location>,
+    /// Why these are the namespaces, such as `that of its policy`, which may be empty, and the place.
+    pub namespaces: Option<(Text, Location)>,
+    /// The controllers that a rule about Pods is limited to, as they are written, and their place.
+    pub pod_controllers: Option<(Text, Location)>,
 }
 
 /// The kinds a rule can be about.

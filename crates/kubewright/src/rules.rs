@@ -10,7 +10,7 @@ use kubewright_engine::{
 };
 use kubewright_files as files;
 use kubewright_graph::References;
-use kubewright_k8s::{AdmissionRequest, BUILT_IN_KINDS};
+use kubewright_k8s::{AdmissionRequest, BUILT_IN_KINDS, Operation, WorkloadKind};
 use kubewright_modrule::ModRuleOptions;
 use kubewright_report::Severity;
 use kubewright_report::ignores::fits_rule;
@@ -285,36 +285,71 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
 
 /// Returns why the scope of `rule` leaves out `request`.
 pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> String {
-    let scope = &rule.scope;
+    let (scope, places) = (&rule.scope, &rule.scope.places);
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)
     {
-        let names: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-        let misspelt =
-            kinds.iter().find_map(|kind| misspelt_kind(kind, &request.kind.kind).map(|near| (kind, near)));
-        let place = written_at(rule, misspelt.as_ref().map(|(kind, _)| *kind).or(kinds.first()));
-        let near = misspelt.map_or_else(String::new, |(_, near)| format!("; {}", did_you_mean(near)));
-        return format!("it is about kind {} only{place}{near}", names.join(", "));
+        return other_kind_reason(rule, kinds, request);
     }
     if !scope.operations.contains(request.operation) {
-        return format!("it is not about the operation {} ({})", request.operation, rule.location);
+        let place = places.operations.as_ref().unwrap_or(&rule.location);
+        return format!("it is about {} only ({place})", scope.operations);
     }
-    match &scope.namespaces {
-        NamespaceScope::Named(names) => {
-            let names: Vec<String> = names
-                .iter()
-                .map(|name| {
-                    if name.is_empty() {
-                        "objects without a namespace".to_owned()
-                    } else {
-                        format!("namespace `{name}`")
-                    }
-                })
-                .collect();
-            format!("it is about {} only ({})", names.join(" and "), rule.location)
+    match (&scope.namespaces, &places.namespaces) {
+        (NamespaceScope::Named(names), Some((why, place))) => {
+            let why = if why.is_empty() { String::new() } else { format!(", {why}") };
+            format!("it is about {} only{why} ({place})", listed_namespaces(names))
         }
-        NamespaceScope::Any => format!("it is about other objects ({})", rule.location),
+        (NamespaceScope::Named(names), None) => {
+            format!("it is about {} only ({})", listed_namespaces(names), rule.location)
+        }
+        (NamespaceScope::Any, _) => format!("it is about other objects ({})", rule.location),
     }
+}
+
+/// Returns how to try `rule`, whose scope leaves out `request`, on the same object; empty where no argument does it.
+pub(crate) fn out_of_scope_help(rule: &Rule, request: &AdmissionRequest) -> String {
+    let scope = &rule.scope;
+    let is_kind = match &scope.kinds {
+        KindScope::Named(kinds) => kinds.contains(&request.kind.kind),
+        KindScope::Any => true,
+    };
+    let other = Operation::ALL.into_iter().find(|one| scope.operations.contains(*one));
+    match other {
+        Some(other) if is_kind && !scope.operations.contains(request.operation) => {
+            format!("`--operation {other}` tries it")
+        }
+        _ => String::new(),
+    }
+}
+
+fn other_kind_reason(rule: &Rule, kinds: &[Text], request: &AdmissionRequest) -> String {
+    let is_about_pods = kinds.iter().any(|kind| kind == "Pod" || WorkloadKind::named(kind).is_some());
+    if let Some((controllers, place)) = &rule.scope.places.pod_controllers
+        && is_about_pods
+        && WorkloadKind::named(&request.kind.kind).is_some()
+    {
+        let names: Vec<&str> =
+            controllers.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        return match names.as_slice() {
+            [] | ["none"] => format!("it is about kind `Pod` only: autogen is off ({place})"),
+            names => format!("autogen is limited to {} ({place})", names.join(", ")),
+        };
+    }
+    let names: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+    let misspelt =
+        kinds.iter().find_map(|kind| misspelt_kind(kind, &request.kind.kind).map(|near| (kind, near)));
+    let place = written_at(rule, misspelt.as_ref().map(|(kind, _)| *kind).or(kinds.first()));
+    let near = misspelt.map_or_else(String::new, |(_, near)| format!("; {}", did_you_mean(near)));
+    format!("it is about kind {} only{place}{near}", names.join(", "))
+}
+
+fn listed_namespaces(names: &[Text]) -> String {
+    let one = |name: &Text| match name.as_str() {
+        "" => "objects without a namespace".to_owned(),
+        name => format!("namespace `{name}`"),
+    };
+    names.iter().map(one).collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns the path in the object of what puts it out of the scope of `rule`.
@@ -338,7 +373,8 @@ fn misspelt_kind(kind: &str, of_object: &str) -> Option<String> {
 /// The lines of a rule in which a kind is looked for.
 const MAX_RULE_LINES: u32 = 200;
 
-/// Returns ` (FILE:LINE:COLUMN)` of the first line of a rule that has `kind` in it; empty where none has.
+/// Returns ` (FILE:LINE:COLUMN)` of the first line of a rule that has `kind` in it, or else of its resources; empty where
+/// there are none.
 fn written_at(rule: &Rule, kind: Option<&Text>) -> String {
     let (source, start) = (&rule.location.source, rule.location.position.line);
     let Some(kind) = kind else { return String::new() };
@@ -348,7 +384,7 @@ fn written_at(rule: &Rule, kind: Option<&Text>) -> String {
     };
     match (start..start.saturating_add(MAX_RULE_LINES)).find_map(find) {
         Some((line, column)) => format!(" ({}:{line}:{column})", source.name),
-        None => String::new(),
+        None => rule.scope.places.kinds.as_ref().map_or_else(String::new, |place| format!(" ({place})")),
     }
 }
 

@@ -82,6 +82,11 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     generated
 }
 
+/// Returns the annotation that limits the controllers that rules about Pods are rewritten for.
+pub(super) fn autogen_limit(policy: &PolicySource) -> Option<&Located<Text>> {
+    policy.annotations.autogen_controllers.as_ref().filter(|_| off_for_all(policy).is_none())
+}
+
 /// Returns hints for the author: rules that see Pods but not their controllers, and the annotation.
 pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Vec<Diagnostic> {
     let mut warnings = check_autogen_annotation(document, policy);

@@ -14,7 +14,7 @@ use kubewright_engine::{
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
-use super::autogen::AutogenRule;
+use super::autogen::{AutogenRule, autogen_limit};
 use super::cluster::autogen_status::{autogen_status, rule_counts};
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
@@ -308,7 +308,10 @@ impl PolicyCompiler<'_> {
         path: &[Step],
         properties: Vec<(Text, Text)>,
     ) -> kubewright_engine::Rule {
-        let (id, scope) = (Arc::clone(&judge.id), judge.matcher.scope());
+        let id = Arc::clone(&judge.id);
+        let mut scope = judge.matcher.scope_in(&self.document);
+        scope.places.pod_controllers =
+            autogen_limit(self.policy).map(|limit| (limit.value.clone(), self.document.locate(&limit.path)));
         let action = match &judge.body.check {
             ValidateCheck::Mutate(mutation) if mutation.targets.is_empty() => RuleAction::Mutate,
             ValidateCheck::Mutate(_) => RuleAction::Generate,

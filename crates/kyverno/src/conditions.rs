@@ -337,6 +337,10 @@ impl CompiledCondition {
         let outcome = outcome.map_err(|unresolved| unresolved.below(&self.at));
         notes.say(|| {
             let (cause, help) = outcome.as_ref().err().map(Unresolved::cause).unwrap_or_default();
+            let help = match (&outcome, context.empty_list_help(&self.key.template)) {
+                (Ok(false), listed) => listed,
+                _ => help.to_owned(),
+            };
             let subject = match &outcome {
                 Ok(_) => self
                     .looked_at()
@@ -353,7 +357,7 @@ impl CompiledCondition {
                     Err(_) => String::new(),
                 },
                 subject,
-                help: help.to_owned(),
+                help,
                 ..TraceNote::new(self.written.what.clone(), looked(&outcome), self.at.clone())
             }
         });

@@ -15,11 +15,12 @@ use kubewright_engine::{
 };
 use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_value::suggest::nearest_misspelling;
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;
 use super::tainted::Tainted;
-use super::template::{CompiledQuery, QueryAlternatives, VariableQuery};
+use super::template::{CompiledQuery, QueryAlternatives, VariableQuery, VariableTemplate};
 use given::ValueOverrides;
 pub(super) use sourced::{Sourced, Unresolved};
 
@@ -47,6 +48,8 @@ pub(super) struct VariableContext<'a> {
     view: Option<ContextView>,
     /// How many bytes all entries are that were loaded.
     loaded: usize,
+    /// The entries that list objects and found none, with what they ask for.
+    empty_lists: Vec<(Text, String)>,
 }
 
 struct ContextScope {
@@ -115,6 +118,7 @@ impl<'a> VariableContext<'a> {
             declared: Vec::new(),
             view: None,
             loaded: 0,
+            empty_lists: Vec::new(),
         }
     }
 
@@ -318,6 +322,41 @@ impl<'a> VariableContext<'a> {
     ) -> Result<Sourced, Unresolved> {
         let found = evaluate_jmespath(expression, &value.value, self.budget)?;
         Ok(Sourced { is_foreign: value.is_foreign, ..Sourced::foreign(found) })
+    }
+
+    /// Returns that a variable of `template` lists objects and none was given; empty where that is not so.
+    pub(super) fn empty_list_help(&self, template: &VariableTemplate) -> String {
+        let reads = |name: &Text| {
+            let variables = template.variables();
+            let mut roots = variables.iter().filter_map(|variable| variable.roots());
+            roots.any(|roots| roots.names.contains(name))
+        };
+        let found = self.empty_lists.iter().find(|(name, _)| reads(name));
+        found.map_or_else(String::new, |(name, asked)| {
+            format!(
+                "`{name}` is the answer to {asked}, and no such object is given: `--world FILE` gives some"
+            )
+        })
+    }
+
+    /// Returns the key that is probably meant by the first one of the path `text` that is not there.
+    pub(super) fn nearest_key(&mut self, text: &str) -> Option<String> {
+        let first = text.split('.').next()?;
+        if self.declared.iter().any(|declared| declared.entry.name() == first) {
+            return None;
+        }
+        let root = self.root(self.view().scope);
+        let mut value = &root;
+        for key in text.split('.') {
+            match value.get(key) {
+                Some(found) => value = found,
+                None => {
+                    let known = value.as_object()?.keys().map(Text::as_str);
+                    return nearest_misspelling(key, known).map(str::to_owned);
+                }
+            }
+        }
+        None
     }
 
     fn view(&self) -> ContextView {

@@ -22,7 +22,7 @@ use super::conditions::ConditionSet;
 use super::context::{CompiledContextEntry, Unresolved, VariableContext, overlaid};
 use super::manifests::ManifestCheck;
 use super::matching::{MatchExclude, Overrides};
-use super::message::RuleMessage;
+use super::message::{RuleMessage, ViolationMessage};
 use super::mutate::Mutation;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
@@ -99,8 +99,9 @@ pub(super) struct FailureActions {
 pub(super) struct CompiledException {
     pub(super) key: Text,
     pub(super) location: Location,
+    pub(super) document: Arc<Document>,
     pub(super) matcher: MatchExclude,
-    pub(super) conditions: Option<ConditionSet>,
+    pub(super) conditions: Option<Rooted<ConditionSet>>,
     /// The exclusions from the Pod Security Standards; without any, the whole rule is skipped.
     pub(super) pod_security: Vec<CompiledExclusion>,
 }
@@ -427,7 +428,9 @@ impl ValidateRule {
         notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let Some(conditions) = conditions else {
-            return CheckVerdict::Fail(RuleViolation::new(self.message.denied(None, context)));
+            let message = self.message.denied(None, context);
+            let reason = context.wants_reason.then(|| denied_reason(&message));
+            return CheckVerdict::Fail(RuleViolation { reason, ..RuleViolation::new(message.text) });
         };
         let (mark, path) = (notes.mark(), &conditions.path);
         notes.open();
@@ -449,16 +452,14 @@ impl ValidateRule {
                     _ => PathOrigin::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                let reason = context
-                    .wants_reason
-                    .then(|| Box::new(OutcomeReason { text: message.clone(), ..OutcomeReason::default() }));
+                let reason = context.wants_reason.then(|| denied_reason(&message));
                 CheckVerdict::Fail(RuleViolation {
                     template,
                     path,
                     from,
                     at,
                     reason,
-                    ..RuleViolation::new(message)
+                    ..RuleViolation::new(message.text)
                 })
             }
         }
@@ -486,7 +487,7 @@ impl ValidateRule {
             let is_about = matches!(reason, Ok(None));
             let is_whole = exception.pod_security.is_empty() && exception.conditions.is_none();
             notes.close(|| trace::exception_note(&exception.key, is_about, is_whole));
-            notes.place_elsewhere(mark, &exception.location);
+            notes.place_elsewhere(mark, &exception.document, &exception.location);
             reason?;
             if is_about {
                 found.push(exception);
@@ -495,19 +496,22 @@ impl ValidateRule {
         Ok(found)
     }
 
+    /// Returns `error` with the location of its place in the document, where that is known.
+    fn placed(&self, error: EvalError) -> EvalError {
+        let at = error.reason.as_ref().map(|reason| reason.at.as_slice()).unwrap_or_default();
+        let location = (!at.is_empty()).then(|| self.document.locate(at));
+        match location {
+            Some(location) => error.at(location),
+            None => error,
+        }
+    }
+
     fn effect(&self, verdict: CheckVerdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         Ok(match verdict {
             CheckVerdict::Pass(message) => Effect::Pass(message),
             CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
             CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
-            CheckVerdict::Error(error) => {
-                let at = error.reason.as_ref().map(|reason| reason.at.as_slice()).unwrap_or_default();
-                let location = (!at.is_empty()).then(|| self.document.locate(at));
-                return Err(match location {
-                    Some(location) => error.at(location),
-                    None => error,
-                });
-            }
+            CheckVerdict::Error(error) => return Err(self.placed(error)),
             CheckVerdict::Fail(RuleViolation { message, template, path, at, properties, reason, .. }) => {
                 evaluation.properties.extend(properties);
                 evaluation.reason = reason;
@@ -635,13 +639,25 @@ pub(super) fn matching_exceptions<'e>(
     for exception in about {
         let is_met = match &exception.conditions {
             None => true,
-            Some(conditions) => conditions.evaluate(context, notes).is_ok_and(|verdict| verdict.holds),
+            Some(conditions) => {
+                let mark = notes.mark();
+                let is_met = conditions.value.evaluate(context, notes).is_ok_and(|verdict| verdict.holds);
+                notes.rebase(mark, &conditions.path);
+                notes.place_elsewhere(mark, &exception.document, &exception.location);
+                is_met
+            }
         };
         if is_met {
             found.push(*exception);
         }
     }
     found
+}
+
+/// Returns a denial in plain words.
+fn denied_reason(message: &ViolationMessage) -> Box<OutcomeReason> {
+    let (text, help) = (message.text.clone(), message.help.clone());
+    Box::new(OutcomeReason { text, help, ..OutcomeReason::default() })
 }
 
 /// Returns that `exceptions` are why the rule is skipped.

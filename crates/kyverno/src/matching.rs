@@ -7,9 +7,11 @@ mod clause;
 pub mod kind;
 mod overrides;
 
-use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, RuleScope, TraceVerdict};
+use kubewright_engine::{
+    EvalError, Evaluation, KindScope, NamespaceScope, RuleScope, ScopePlaces, TraceVerdict,
+};
 use kubewright_k8s::{Operation, Operations};
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use super::source::{self, Match};
 use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
@@ -129,7 +131,32 @@ impl MatchExclude {
             None if is_about_namespaces => NamespaceScope::Any,
             None => self.matching.namespaces(),
         };
-        RuleScope { kinds, namespaces, operations: self.matching.operations(), payloads: false }
+        let operations = self.matching.operations();
+        RuleScope { kinds, namespaces, operations, ..RuleScope::default() }
+    }
+
+    /// Returns the index scope of the rule, which is written in `document`, with its places.
+    pub(super) fn scope_in(&self, document: &Document) -> RuleScope {
+        let place = |is_it: fn(&ClauseTest) -> bool| {
+            let mut clauses = self.matching.entries.iter().flat_map(|entry| &entry.clauses);
+            clauses.find(|clause| is_it(&clause.test)).map(|clause| document.locate(&clause.path))
+        };
+        let namespaces = match self.home {
+            Some(_) => {
+                let home = ["metadata", "namespace"].map(Step::from);
+                Some((Text::new_static("that of its policy"), document.locate(&home)))
+            }
+            None => {
+                place(|test| matches!(test, ClauseTest::Namespaces(_))).map(|place| (Text::default(), place))
+            }
+        };
+        let places = ScopePlaces {
+            kinds: place(|test| matches!(test, ClauseTest::Kinds(_))),
+            operations: place(|test| matches!(test, ClauseTest::Operations(_))),
+            namespaces,
+            pod_controllers: None,
+        };
+        RuleScope { places, ..self.scope() }
     }
 }
 

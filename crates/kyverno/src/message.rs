@@ -3,7 +3,7 @@
 use kubewright_value::Text;
 
 use super::conditions;
-use super::context::VariableContext;
+use super::context::{Unresolved, VariableContext};
 use super::template::VariableTemplate;
 
 /// The message of a rule.
@@ -27,6 +27,30 @@ pub(super) enum PatternOutcome<'a> {
     Each(&'a [String]),
 }
 
+/// The message of a violation.
+pub(super) struct ViolationMessage {
+    /// In Kyverno's words.
+    pub(super) text: String,
+    /// The author's part of it, as it is written where a variable has no value; may be empty.
+    pub(super) plain: Text,
+    /// Which variable has no value; empty where all have.
+    pub(super) help: String,
+}
+
+impl ViolationMessage {
+    fn new(text: String, plain: Text) -> Self {
+        Self { text, plain, help: String::new() }
+    }
+}
+
+/// Returns which variable of a message has no value, and what to do about it.
+fn unresolved_help(unresolved: &Unresolved) -> String {
+    match unresolved.cause() {
+        (cause, "") => cause.to_owned(),
+        (cause, help) => format!("{cause}; {help}"),
+    }
+}
+
 impl RuleMessage {
     pub(super) fn new(rule: Text, written: Text, template: VariableTemplate) -> Self {
         let passed = format!("validation rule '{rule}' passed.").into();
@@ -47,12 +71,12 @@ impl RuleMessage {
         }
     }
 
-    /// Returns the message for an object that violates a pattern, and the author's part of it, which may be empty.
+    /// Returns the message for an object that violates a pattern.
     pub(super) fn violated(
         &self,
         outcome: &PatternOutcome<'_>,
         context: &mut VariableContext<'_>,
-    ) -> (String, Text) {
+    ) -> ViolationMessage {
         let rule = &self.rule;
         let what = match outcome {
             PatternOutcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
@@ -60,20 +84,26 @@ impl RuleMessage {
             PatternOutcome::Each(failures) => failures.join(" "),
         };
         if self.written.is_empty() {
-            return (format!("validation error: {what}"), Text::default());
+            return ViolationMessage::new(format!("validation error: {what}"), Text::default());
         }
-        if let Ok(text) = self.template.resolve_text(context) {
-            let stop = if text.ends_with('.') { "" } else { "." };
-            return (format!("validation error: {text}{stop} {what}"), text);
-        }
+        let unresolved = match self.template.resolve_text(context) {
+            Ok(text) => {
+                let stop = if text.ends_with('.') { "" } else { "." };
+                return ViolationMessage::new(format!("validation error: {text}{stop} {what}"), text);
+            }
+            Err(unresolved) => unresolved,
+        };
         let reason = match outcome {
             PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => reason,
             PatternOutcome::Each(_) => what.as_str(),
         };
-        let full = format!(
-            "validation error: variables substitution error in rule {rule} execution error: {reason}"
-        );
-        (full, Text::default())
+        ViolationMessage {
+            text: format!(
+                "validation error: variables substitution error in rule {rule} execution error: {reason}"
+            ),
+            plain: self.written.clone(),
+            help: unresolved_help(&unresolved),
+        }
     }
 
     /// Returns the message for a denied object; `conditions` are those that denied it. A message with an unresolved
@@ -82,16 +112,23 @@ impl RuleMessage {
         &self,
         conditions: Option<&conditions::ConditionVerdict<'_>>,
         context: &mut VariableContext<'_>,
-    ) -> String {
+    ) -> ViolationMessage {
         let written = conditions.map(conditions::ConditionVerdict::text).unwrap_or_default();
         if self.written.is_empty() && written.is_empty() {
-            return format!("validation error: rule {} failed", self.rule);
+            let text = format!("validation error: rule {} failed", self.rule);
+            return ViolationMessage::new(text, Text::default());
         }
         let resolved = self.template.resolve_text(context).and_then(|text| {
             let of_conditions = conditions.map(|conditions| conditions.resolve(context)).transpose()?;
             Ok(join_messages(&text, &of_conditions.unwrap_or_default()))
         });
-        resolved.unwrap_or_else(|_| join_messages(&self.written, &written))
+        match resolved {
+            Ok(text) => ViolationMessage::new(text, Text::default()),
+            Err(unresolved) => ViolationMessage {
+                help: unresolved_help(&unresolved),
+                ..ViolationMessage::new(join_messages(&self.written, &written), Text::default())
+            },
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use kubewright_patch::strategic::{
     ElementKey, ListKeys, MergeEffect, MergeSchema, MergeStep, ObjectPatch, PatchEntry, SchemaMerge,
     StrategicMerge, StrategicPatch,
 };
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Location, Step, Text, Value};
 
 use crate::context::{Unresolved, VariableContext};
 use crate::template::VariableTemplate;
@@ -43,7 +43,12 @@ pub(crate) struct Mutation {
 /// How an object is changed.
 pub(crate) enum MutationPatch {
     StrategicMerge(StrategicOverlay),
-    Json6902 { operations: OperationList, path: Vec<Step> },
+    Json6902 {
+        operations: OperationList,
+        path: Vec<Step>,
+        /// Where each operation is written.
+        places: Vec<Location>,
+    },
     Foreach(Vec<MutationLoop>),
 }
 
@@ -128,8 +133,11 @@ impl MutationPatch {
     ) -> Result<PatchedObject, EvalError> {
         match self {
             Self::StrategicMerge(overlay) => overlay.apply(object, context, notes),
-            Self::Json6902 { operations, path } => {
-                let changed = operations.apply(object, context);
+            Self::Json6902 { operations, path, places } => {
+                let changed = operations.apply(object, context).map_err(|(failed, error)| {
+                    let place = places.get(failed).cloned();
+                    place.into_iter().fold(error, EvalError::at)
+                });
                 notes.say(|| operations_note(path, object, &changed));
                 changed.map(|object| PatchedObject { object, is_fitting: true })
             }
@@ -280,19 +288,22 @@ fn merge_note(step: &MergeStep<'_>, path: &[Step], added: usize) -> TraceNote {
 }
 
 fn operations_note(path: &[Step], before: &Value, changed: &Result<Value, EvalError>) -> TraceNote {
-    let (found, verdict) = match changed {
+    let note = TraceNote::new("patchesJson6902".to_owned(), TraceVerdict::Done, path.to_vec());
+    let error = match changed {
         Ok(after) => {
             let count = kubewright_patch::diff_values(before, after).len();
-            (format!("{count} changes"), TraceVerdict::Done)
+            return TraceNote { found: format!("{count} changes"), ..note };
         }
-        Err(error) => (error.message.clone(), TraceVerdict::Error),
+        Err(error) => error,
     };
+    let reason = error.reason.as_deref().cloned().unwrap_or_default();
     TraceNote {
-        what: "patchesJson6902".to_owned(),
-        found,
-        verdict,
-        at: path.to_vec(),
-        ..TraceNote::default()
+        found: if reason.text.is_empty() { error.message.clone() } else { reason.text },
+        verdict: TraceVerdict::Error,
+        subject: reason.path,
+        help: reason.help,
+        elsewhere: error.location.clone(),
+        ..note
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) use check::Control;
 pub(super) use exclude::CompiledExclusion;
 pub(super) use version::StandardsVersion;
 
-use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen};
+use kubewright_engine::{EvalError, OutcomeReason, TraceNode, TraceVerdict as Seen};
 use kubewright_golib::image::ImageReference;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, json};
 
@@ -23,7 +23,7 @@ use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::message::RuleMessage;
 use super::source::{self};
 use check::PodSecurityCheck;
-use finding::{PodSecurityViolation, PodSpecRoot};
+use finding::{ForbiddenValue, PodSecurityViolation, PodSpecRoot};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use kubewright_k8s::PodTemplatePath;
 use pod::{Container, Pod};
@@ -114,21 +114,51 @@ impl Profile {
         self.tell(&violations, PodSpecRoot(workload), notes);
         for (i, exclusion) in self.exclusions.iter().enumerate() {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
-            notes.say(|| TraceNote::new(exclusion.title(i), seen, exclusion.path()));
+            if notes.is_on() {
+                let title = exclusion.title(i);
+                let note =
+                    self.exclusion_note(title, (exclusion, seen), (&violations, &pod, workload), budget)?;
+                notes.say(|| note);
+            }
         }
         if violations.is_empty() {
             return Ok(PodSpecLookup::Violations { violations, workload, images: Vec::new() });
         }
         for exclusion in exceptions {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
-            // Its place is in another file.
-            notes.say(|| TraceNote::new(exclusion.title_of_exception(), seen, Vec::new()));
+            if notes.is_on() {
+                let title = exclusion.title_of_exception();
+                let mut note =
+                    self.exclusion_note(title, (exclusion, seen), (&violations, &pod, workload), budget)?;
+                // Its place is in another file.
+                note.at.clear();
+                note.children.iter_mut().for_each(|child| child.at.clear());
+                notes.say(|| note);
+            }
         }
         Ok(if violations.is_empty() {
             PodSpecLookup::Excepted
         } else {
             PodSpecLookup::Violations { violations, workload, images }
         })
+    }
+
+    /// Returns whether an exclusion excuses something, and otherwise why it does not.
+    fn exclusion_note(
+        &self,
+        title: String,
+        (exclusion, seen): (&CompiledExclusion, Seen),
+        (violations, pod, workload): (&[PodSecurityViolation<'_>], &Pod<'_>, PodTemplatePath),
+        budget: &mut Budget,
+    ) -> Result<TraceNote, Exhausted> {
+        let note = TraceNote::new(title, seen, exclusion.path());
+        if seen != Seen::No {
+            return Ok(note);
+        }
+        let own = violations.iter().filter(|one| one.check.control() == Some(exclusion.control()));
+        let findings: Vec<_> = own.flat_map(|violation| &violation.findings).collect();
+        let unmet = exclusion.unmet_note((&findings, pod), PodSpecRoot(workload), budget)?;
+        Ok(TraceNote { children: vec![unmet], ..note })
     }
 
     fn run<'o>(&self, pod: &Pod<'o>) -> Vec<PodSecurityViolation<'o>> {
@@ -176,8 +206,17 @@ impl Profile {
             path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
             from: PathOrigin::Object,
             at: self.path.clone(),
+            reason: Some(Box::new(self.plain_reason(violations))),
             ..RuleViolation::new(text)
         }
+    }
+
+    /// Returns which checks are not met; the fields are in the trace.
+    fn plain_reason(&self, violations: &[PodSecurityViolation<'_>]) -> OutcomeReason {
+        let reasons: Vec<&str> = violations.iter().map(|violation| violation.reason).collect();
+        let (level, version) = (self.level.name(), &self.version_text);
+        let text = format!("it violates `{level}` of version `{version}`: {}", reasons.join(", "));
+        OutcomeReason { text, ..OutcomeReason::default() }
     }
 
     /// Returns the properties of the row in reports, by Kyverno's names.
@@ -265,7 +304,12 @@ impl PodSecurityViolation<'_> {
     /// Returns one note for each finding.
     fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<TraceNote> {
         let note = |finding: &finding::PodSecurityFinding<'_>| TraceNote {
-            found: TraceNode::show(&finding.bad.to_value()),
+            found: match &finding.bad {
+                ForbiddenValue::Missing => "not set".to_owned(),
+                ForbiddenValue::Field => "set, and forbidden".to_owned(),
+                bad => TraceNode::show(&bad.to_value()),
+            },
+            subject: finding.place.steps(root),
             ..TraceNote::new(finding.place.text(root), Seen::No, at.to_vec())
         };
         self.findings.iter().map(note).collect()

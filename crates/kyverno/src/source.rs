@@ -24,8 +24,10 @@ pub use generate::{DownstreamContent, DownstreamSource, GenerateLoop, GenerateSo
 pub use mutate::{ElementOrder, Mutate, MutateForeach, MutatePatch, MutateTarget};
 pub use policy::read_policy_document;
 
+use std::sync::Arc;
+
 use kubewright_k8s::{GroupVersionKind, Operation};
-use kubewright_value::{Location, Step, Text, Value};
+use kubewright_value::{Document, Location, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
@@ -443,6 +445,8 @@ pub struct ExceptionSource {
     pub policies: Vec<(Text, Vec<Text>)>,
     /// Where it says so.
     pub location: Location,
+    /// The document, which has the places of its parts.
+    pub document: Arc<Document>,
     /// `match`
     pub matching: Match,
     /// As it is written.

@@ -27,6 +27,7 @@ use super::template::VariableTemplate;
 use attestations::CompiledAttestation;
 pub(super) use compile::{ImageParts, compile_images};
 use extract::{CompiledExtractor, ObjectImage};
+use kubewright_dialect_kit::fields::child_path;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 pub(super) use record::forget;
 use record::{ImageRecords, RecordStatus};
@@ -141,6 +142,7 @@ impl ImageChecks {
             let RecordKey { policy, rule } = key;
             let message = format!("skipping image reference image {name}, policy {policy} ruleName {rule}");
             round.skip(&name, message);
+            notes.say(|| skipped_note(entry, image, &name));
             return Ok(());
         }
         if image.is_unchanged(context)
@@ -218,12 +220,14 @@ impl ImageChecks {
         let (mut passed, mut skipped) = (0_usize, Vec::new());
         for entry in &self.entries {
             let mut is_concerned = false;
+            let skipped_before = skipped.len();
             for image in &images {
                 let name = image.reference.to_string();
                 if !matches_any(&entry.references, &name, context)? {
                     continue;
                 }
                 if matches_any(&entry.skipped, &name, context)? {
+                    notes.say(|| skipped_note(entry, image, &name));
                     skipped.push(name);
                     continue;
                 }
@@ -234,6 +238,9 @@ impl ImageChecks {
                     return Ok(CheckVerdict::Fail(violation(message, entry, image)));
                 }
                 passed += 1;
+            }
+            if !is_concerned && skipped.len() == skipped_before {
+                say_unmatched(entry, &images, notes);
             }
             if let Some(violation) = entry.denied(context, notes)?.filter(|_| is_concerned) {
                 return Ok(CheckVerdict::Fail(violation));
@@ -389,6 +396,35 @@ fn image_note(entry: &ImageEntry, name: &str, problem: Option<&str>) -> TraceNot
         found: problem.unwrap_or_default().to_owned(),
         verdict: if problem.is_some() { Seen::No } else { Seen::Yes },
         at: entry.path.clone(),
+        ..TraceNote::default()
+    }
+}
+
+/// Says which images the references of an entry do not match.
+fn say_unmatched(entry: &ImageEntry, images: &[ObjectImage], notes: &mut TraceNotes) {
+    let note = |found: String, subject: Vec<Step>| TraceNote {
+        what: format!("imageReferences {}", entry.references.join(", ")),
+        found,
+        verdict: Seen::No,
+        at: child_path(&entry.path, "imageReferences"),
+        subject,
+        ..TraceNote::default()
+    };
+    if images.is_empty() {
+        notes.say(|| note("no image".to_owned(), Vec::new()));
+    }
+    for image in images {
+        notes.say(|| note(image.reference.to_string(), image.path.clone()));
+    }
+}
+
+fn skipped_note(entry: &ImageEntry, image: &ObjectImage, name: &str) -> TraceNote {
+    TraceNote {
+        what: format!("skipImageReferences {}", entry.skipped.join(", ")),
+        found: format!("{name}, which is not verified"),
+        verdict: Seen::No,
+        at: child_path(&entry.path, "skipImageReferences"),
+        subject: image.path.clone(),
         ..TraceNote::default()
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use kubewright_engine::{
     AdmissionPhase, Code, CompiledPolicy, Diagnostic, EvaluationModes, KindScope, NamespaceScope, Needs,
-    Recompile, RuleAction, RuleId, RuleProgram, RuleScope,
+    Recompile, RuleAction, RuleId, RuleProgram, RuleScope, ScopePlaces,
 };
 use kubewright_golib::regex::{self, Regex};
 use kubewright_gotemplate::Inputs;
-use kubewright_value::{Document, Position, Text};
+use kubewright_value::{Document, Position, Step, Text};
 
 use super::criterion::CompiledCriterion;
 use super::evaluate::{ClusterTargets, ModRuleAction, ModRuleProgram, NamespaceReach};
@@ -174,6 +174,8 @@ impl ModRuleCompiler<'_> {
             },
         };
         let reach = reach?;
+        let places = self.scope_places(source, &reach);
+        let namespaces_place = places.namespaces.as_ref().map(|(_, place)| place.clone());
         let header = RuleHeader {
             id: RuleId { dialect: "modrule", policy: reach.name(), rule: name.clone() }.into(),
             scope: RuleScope {
@@ -181,6 +183,7 @@ impl ModRuleCompiler<'_> {
                 namespaces: reach.scope(),
                 operations: source.admission_operations.iter().copied().collect(),
                 payloads: false,
+                places,
             },
             action: if matches!(action, ModRuleAction::Patch(_)) {
                 RuleAction::Mutate
@@ -196,6 +199,7 @@ impl ModRuleCompiler<'_> {
         let rule = ModRuleProgram {
             name,
             reach,
+            namespaces_place,
             cluster_namespace: self.dialect.cluster_namespace.clone(),
             criteria,
             action,
@@ -209,6 +213,30 @@ impl ModRuleCompiler<'_> {
             sees_changes: self.dialect.follows_program,
         };
         Some((header, rule))
+    }
+
+    fn scope_places(&self, source: &ModRuleSource, reach: &NamespaceReach) -> ScopePlaces {
+        let at = |keys: [&str; 2]| self.document.locate(&keys.map(Step::from));
+        let regex = source.target_namespace_regex.as_ref();
+        let namespaces = match (reach, regex) {
+            (NamespaceReach::Cluster { .. }, Some(regex)) => {
+                let what = format!("by targetNamespaceRegex `{}`", regex.value);
+                Some((what.into(), self.document.locate(&regex.path)))
+            }
+            (NamespaceReach::Cluster { namespace, .. }, None) => {
+                let what = format!("as a rule in `{namespace}` without targetNamespaceRegex");
+                Some((what.into(), at(["metadata", "namespace"])))
+            }
+            (NamespaceReach::Own(_), _) => {
+                Some((Text::new_static("that of the rule"), at(["metadata", "namespace"])))
+            }
+            (NamespaceReach::Every, _) => None,
+        };
+        ScopePlaces {
+            operations: Some(at(["spec", "admissionOperations"])),
+            namespaces,
+            ..ScopePlaces::default()
+        }
     }
 
     fn reach(&mut self, source: &ModRuleSource) -> Option<NamespaceReach> {

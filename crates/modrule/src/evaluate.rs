@@ -23,6 +23,8 @@ use super::value::{PatchValue, TemplateInputs, render_reject_message};
 pub(super) struct ModRuleProgram {
     pub(super) name: Text,
     pub(super) reach: NamespaceReach,
+    /// Where the rule says which namespaces it is about.
+    pub(super) namespaces_place: Option<Location>,
     /// The namespace in which cluster rules live.
     pub(super) cluster_namespace: Text,
     pub(super) criteria: Vec<CompiledCriterion>,
@@ -105,6 +107,7 @@ impl RuleProgram for ModRuleProgram {
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         let is_included = self.reach.includes(&evaluation.request.namespace, evaluation.budget);
         if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
+            self.tell_refusal(evaluation);
             return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
         }
         if let Some(reason) = ignored::ignored_reason(&self.sight, &self.cluster_namespace, evaluation)? {
@@ -172,6 +175,22 @@ struct PatchResult {
 }
 
 impl ModRuleProgram {
+    /// Adds to the trace that the regular expression of the rule does not match the namespace.
+    fn tell_refusal(&self, evaluation: &mut Evaluation<'_>) {
+        let NamespaceReach::Cluster { targets: ClusterTargets::Namespaces(regex), .. } = &self.reach else {
+            return;
+        };
+        let namespace = evaluation.request.namespace.as_str();
+        evaluation.tracer.say(|| TraceNode {
+            what: format!("targetNamespaceRegex {}", regex.as_str()),
+            found: if namespace.is_empty() { "no namespace".to_owned() } else { namespace.to_owned() },
+            verdict: TraceVerdict::No,
+            location: self.namespaces_place.clone(),
+            subject: ["metadata", "namespace"].map(Step::from).to_vec(),
+            ..TraceNode::default()
+        });
+    }
+
     /// Returns the references that the rule can see.
     fn references(&self, object: &Value, evaluation: &Evaluation<'_>) -> Result<Option<Value>, EvalError> {
         let sees_references = self.sight.sees_references;

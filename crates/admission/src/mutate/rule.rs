@@ -149,7 +149,7 @@ impl PolicyDraft {
         };
         let is_native = parts.engine == MutationEngine::ApiServer;
         Rule {
-            scope,
+            scope: self.located_scope(scope),
             id: Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name }),
             action,
             phase: AdmissionPhase::Mutating,

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use kubewright_cel::{Inputs, Timestamp};
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, TraceVerdict, nearest_word};
 use kubewright_value::suggest::did_you_mean;
-use kubewright_value::{Document, Map, Text, Value};
+use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::source::{self, read_exception};
 use crate::diagnostics as code;
@@ -33,6 +33,8 @@ pub(crate) struct CompiledPolicyException {
     is_pass: bool,
     priority: i64,
     inputs: Inputs,
+    /// The document of the exception, for locations.
+    document: Arc<Document>,
 }
 
 /// The effect of exceptions on one object.
@@ -140,7 +142,6 @@ fn compile_policy_exception(
     let environment =
         environments.environment(AvailableVariables { namespace: true, ..AvailableVariables::default() });
     let conditions = compiler.conditions(&exception.conditions, &environment);
-    let conditions = conditions.into_iter().map(NamedCondition::of_another_document).collect();
     let problems = compiler.problems.into_iter();
     diagnostics.extend(problems.map(|problem: ExpressionProblem| problem.diagnostic(document)));
     let has_ended = has_ended(&exception, environments.inputs.now, document, &mut diagnostics);
@@ -163,6 +164,7 @@ fn compile_policy_exception(
             is_pass,
             priority,
             inputs,
+            document: Arc::new(document.clone()),
         }),
         diagnostics,
     )
@@ -248,9 +250,11 @@ pub(crate) fn apply_exceptions(
             inputs: exception.inputs,
             ..ExpressionSubject::of(subject.object, ("matchConditions", ""), &spent)
         };
+        let mark = notes.mark();
         notes.open();
         let asked = evaluate_match_conditions(&exception.conditions, &subject, evaluation, notes);
         notes.close(|| exception.note(&asked));
+        exception.place_notes(mark, notes);
         match asked {
             ConditionResult::Met => {}
             ConditionResult::NotMet => continue,
@@ -285,6 +289,14 @@ impl CompiledPolicyException {
             ConditionResult::Failed(_) | ConditionResult::Error(_) => TraceVerdict::Error,
         };
         TraceNote { what: format!("exception {}", self.key), verdict, ..TraceNote::default() }
+    }
+
+    /// Places the notes since `mark` in the document of the exception.
+    fn place_notes(&self, mark: usize, notes: &mut TraceNotes) {
+        if notes.is_on() {
+            let policies = self.document.locate(&["spec", "policyRefs"].map(Step::from));
+            notes.place_elsewhere(mark, &self.document, &policies);
+        }
     }
 }
 

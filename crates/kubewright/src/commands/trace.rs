@@ -32,7 +32,7 @@ use crate::output::{
 };
 use crate::review::Reviewer;
 use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
-use crate::rules::{out_of_scope_reason, out_of_scope_subject};
+use crate::rules::{out_of_scope_help, out_of_scope_reason, out_of_scope_subject};
 use digest::{MAX_WHOLE_TRACES, TraceDigest};
 
 /// The maximum number of characters shown of a line of a rule.
@@ -162,7 +162,10 @@ pub(super) fn out_of_scope_rules_of(
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
     let tell = |rule: &Arc<Rule>| OutOfScopeRule {
         rule: rule.id.to_string(),
-        reason: out_of_scope_reason(rule, request),
+        reason: match out_of_scope_help(rule, request).as_str() {
+            "" => out_of_scope_reason(rule, request),
+            help => format!("{}; {help}", out_of_scope_reason(rule, request)),
+        },
         place: document.locate(&out_of_scope_subject(rule, request)),
         is_told: !told.insert(spot(rule)),
     };

@@ -50,7 +50,7 @@ fn an_exception_that_fits_has_a_place() {
 }
 
 /// Mistakes of the usual kinds, each in a file of its own, which `why` must explain with both places.
-const MISFIRES: [&str; 11] = [
+const MISFIRES: [&str; 18] = [
     "selector-operator",
     "annotation-for-label",
     "name-wildcard",
@@ -62,6 +62,13 @@ const MISFIRES: [&str; 11] = [
     "modrule-select",
     "operations",
     "bindings",
+    "scopes",
+    "message-variable",
+    "autogen",
+    "verify-images",
+    "pod-security",
+    "mutations",
+    "empty-list",
 ];
 
 #[test]
@@ -73,6 +80,12 @@ fn misfires_show_their_cause_and_both_places() {
     let exceptions = "-e why/misfires/exception-kind-exceptions.yaml";
     let given = format!("why/misfires/exception-kind.yaml -r why/misfires/web.yaml {exceptions}");
     check("misfire-exception-kind", &format!("why Deployment/shop/web {given}"));
+    let exceptions = "-e why/misfires/exception-namespace-exceptions.yaml";
+    let given = format!("why/misfires/exception-kind.yaml -r why/misfires/web.yaml {exceptions}");
+    check("misfire-exception-namespace", &format!("why Deployment/shop/web {given}"));
+    let exceptions = "-e why/misfires/cel-exception-exceptions.yaml";
+    let given = format!("why/misfires/cel-exception.yaml -r why/misfires/web.yaml {exceptions}");
+    check("misfire-cel-exception", &format!("why Deployment/shop/web {given}"));
     let given = "why/misfires/pattern-veto.yaml -r why/misfires/web.yaml";
     check("misfire-pattern-veto", &format!("why Deployment/shop/web {given}"));
     check("misfire-pattern-veto-trace", &format!("trace {given}"));
@@ -85,6 +98,13 @@ fn a_patch_that_selects_nothing_is_told() {
     let given = "why/misfires/modrule-select.yaml -r why/misfires/web.yaml";
     check("misfire-modrule-select-apply", &format!("apply {given}"));
     check("misfire-modrule-select-verbose", &format!("apply {given} -v"));
+}
+
+#[test]
+fn a_message_with_an_unresolved_variable_is_kept_and_explained() {
+    let given = "why/misfires/message-variable.yaml -r why/misfires/web.yaml";
+    check("misfire-message-variable-apply", &format!("apply {given}"));
+    check("misfire-message-variable-verbatim", &format!("apply {given} --verbatim"));
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl CleanupCompiler<'_> {
         let broken = self.diagnostics.iter().find(|found| found.is_error());
         let matcher =
             MatchExclude::compile(&policy.matching, policy.exclude.as_ref(), policy.namespace.as_ref());
-        let mut scope = matcher.scope();
+        let mut scope = matcher.scope_in(&self.document);
         scope.operations = Operations::ALL;
         let id = Arc::new(RuleId { dialect: crate::NAME, policy: policy.key(), rule: Text::default() });
         let program = CleanupRule {

@@ -1,8 +1,10 @@
 //! Which exceptions are made from a rule.
 
+use std::sync::Arc;
+
 use super::PolicyCompiler;
 use crate::conditions::ConditionSet;
-use crate::evaluate::{CompiledException, NearException};
+use crate::evaluate::{CompiledException, NearException, Rooted};
 use crate::matching::MatchExclude;
 use crate::pod_security::CompiledExclusion;
 use crate::source;
@@ -36,15 +38,16 @@ impl PolicyCompiler<'_> {
 
     fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {
         let functions = &self.dialect.functions;
-        let compile = |conditions: &Located<_>| {
-            let conditions = ConditionSet::compile(conditions, functions).0.excusing();
+        let compile = |written: &Located<_>| {
+            let conditions = ConditionSet::compile(written, functions).0.excusing();
             let variables = conditions.templates().flat_map(|template| template.variables());
             self.observe(variables.filter_map(|variable| variable.roots()));
-            conditions
+            Rooted { value: conditions, path: written.path.clone() }
         };
         CompiledException {
             key: exception.key.clone(),
             location: exception.location.clone(),
+            document: Arc::clone(&exception.document),
             matcher: MatchExclude::of_exception(&exception.matching),
             conditions: exception.conditions.as_ref().map(compile),
             pod_security: exception.pod_security.iter().map(CompiledExclusion::compile).collect(),

@@ -147,7 +147,7 @@ impl PolicyCompiler<'_> {
         path: &[Step],
         (properties, reads_secrets): (Vec<(Text, Text)>, bool),
     ) -> Rule {
-        let (id, mut scope) = (Arc::clone(&program.id), program.matcher.scope());
+        let (id, mut scope) = (Arc::clone(&program.id), program.matcher.scope_in(&self.document));
         // An update may end the match, and a deletion what was made.
         for operation in [Operation::Update, Operation::Delete].into_iter().filter(|_| program.synchronizes) {
             scope.operations = scope.operations.and([operation].into_iter().collect());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{BackgroundProgram, KindOrResource, MutateProgram, WebhookRule};
 use kubewright_patch::Pointer;
-use kubewright_value::{Step, Text, Value};
+use kubewright_value::{Location, Step, Text, Value};
 
 use super::PolicyCompiler;
 use crate::cluster::targets;
@@ -20,7 +20,7 @@ use crate::source::{
 };
 use crate::tainted::{Tainted, TaintedPart};
 use crate::template::{TemplateHome, TemplateVariable, VariableQuery, VariableTemplate};
-use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_k8s::{Operation, Operations, PodTemplatePath};
 
 /// Everything in a mutate rule that had to be parsed.
@@ -32,7 +32,7 @@ pub(super) struct MutationParts {
 
 pub(super) enum MutationPatchParts {
     StrategicMerge { template: VariableTemplate, constant: Option<Arc<OverlayNode>>, path: Vec<Step> },
-    Json6902 { operations: OperationList, path: Vec<Step> },
+    Json6902 { operations: OperationList, path: Vec<Step>, places: Vec<Location> },
     Foreach(Vec<MutationLoopParts>),
 }
 
@@ -117,6 +117,11 @@ impl PolicyCompiler<'_> {
             MutatePatch::Json6902(text) => MutationPatchParts::Json6902 {
                 operations: self.operations(text, home),
                 path: text.path.clone(),
+                places: read_operations(&text.value)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|operation| locate_within(&self.document, &text.path, operation.position, 1))
+                    .collect(),
             },
             MutatePatch::Foreach(loops) => {
                 MutationPatchParts::Foreach(loops.iter().map(|one| self.mutation_loop(one, home)).collect())
@@ -255,8 +260,9 @@ impl MutationPatchParts {
                 MutationPatch::StrategicMerge(StrategicOverlay { source, workload, path: path.clone() })
             }
             // A policy with one is never rewritten.
-            Self::Json6902 { operations, path } => {
-                MutationPatch::Json6902 { operations: operations.clone(), path: path.clone() }
+            Self::Json6902 { operations, path, places } => {
+                let (path, places) = (path.clone(), places.clone());
+                MutationPatch::Json6902 { operations: operations.clone(), path, places }
             }
             Self::Foreach(loops) => {
                 MutationPatch::Foreach(loops.iter().map(|one| one.build(workload)).collect())
@@ -268,7 +274,7 @@ impl MutationPatchParts {
     pub(super) fn variables(&self) -> Vec<(Vec<&TemplateVariable>, &[Step])> {
         match self {
             Self::StrategicMerge { template, path, .. } => vec![(template.variables(), path.as_slice())],
-            Self::Json6902 { operations: OperationList::Variable(operations), path } => {
+            Self::Json6902 { operations: OperationList::Variable(operations), path, .. } => {
                 operations.iter().map(|operation| (operation_variables(operation), path.as_slice())).collect()
             }
             Self::Json6902 { .. } | Self::Foreach(_) => Vec::new(),

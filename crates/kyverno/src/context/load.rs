@@ -212,6 +212,9 @@ impl VariableContext<'_> {
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
         };
+        if answer.get("items").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
+            self.empty_lists.push((entry.clone(), Asked::Api(asked).to_string()));
+        }
         let answer = Sourced::foreign(answer);
         let Some(query) = &call.query else { return Ok(answer) };
         query.find_in(&answer, self).map_err(|unresolved| {

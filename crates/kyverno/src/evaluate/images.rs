@@ -23,7 +23,7 @@ impl RuleProgram for ImageMutation {
         let phase = self.0.verify_images(object, evaluation, &mut notes);
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.0.document);
         let verdict = match phase {
-            ImagePhase::Nothing => CheckVerdict::Nothing("no image is to be verified".into()),
+            ImagePhase::Nothing => return Ok(Effect::ReportedLater),
             ImagePhase::Skip(message) => {
                 // What is left out needs no record, and an object that no rule is about stays as it is.
                 self.restore(object, before, evaluation)?;

@@ -30,7 +30,9 @@ impl ValidateRule {
             return Ok(super::exception_effect("rule is skipped due to policy exceptions", &exceptions));
         }
         if !mutation.targets.is_empty() {
-            return Ok(Effect::Each(mutation.change_targets(&mut context, notes)));
+            let effects = mutation.change_targets(&mut context, notes);
+            let placed = effects.into_iter().map(|effect| effect.map_err(|error| self.placed(error)));
+            return Ok(Effect::Each(placed.collect()));
         }
         let patched = mutation.apply(object, &mut context, notes)?;
         if patched.object == *object {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::{EvalError, OutcomeReason};
-use kubewright_value::{Exhausted, Step, Text, Value};
+use kubewright_value::{Exhausted, Step, Value};
 
 use super::{CheckVerdict, RuleViolation, step_error};
 use crate::context::VariableContext;
-use crate::message::{PatternOutcome, RuleMessage};
+use crate::message::{PatternOutcome, RuleMessage, ViolationMessage};
 use crate::pattern::{self, Mismatch, ValidatePattern};
 use crate::tainted::Tainted;
 use crate::template::VariableTemplate;
@@ -55,7 +55,7 @@ impl OnePattern {
             Ok(pattern::PatternVerdict::Pass) => CheckVerdict::Pass(message.passed.clone()),
             Ok(pattern::PatternVerdict::Skip { message, .. }) => CheckVerdict::Skip(message.into()),
             Ok(pattern::PatternVerdict::Error { message: error, .. }) => CheckVerdict::Error(EvalError::new(
-                message.violated(&PatternOutcome::Execution(&error), context).0,
+                message.violated(&PatternOutcome::Execution(&error), context).text,
             )),
             Ok(pattern::PatternVerdict::Fail(mismatch)) => {
                 let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
@@ -66,22 +66,17 @@ impl OnePattern {
     }
 
     /// Returns the violation with a message, and with one without the words that Kyverno adds where it is wanted.
-    fn failure(
-        &self,
-        (message, plain): (String, Text),
-        mismatch: Mismatch,
-        wants_reason: bool,
-    ) -> RuleViolation {
+    fn failure(&self, message: ViolationMessage, mismatch: Mismatch, wants_reason: bool) -> RuleViolation {
         let wanted = mismatch.wanted;
         let reason = wants_reason.then(|| {
-            let text = if plain.is_empty() { NO_MATCH.to_owned() } else { plain.to_string() };
-            Box::new(OutcomeReason { text, wanted, ..OutcomeReason::default() })
+            let text = if message.plain.is_empty() { NO_MATCH.to_owned() } else { message.plain.to_string() };
+            Box::new(OutcomeReason { text, wanted, help: message.help, ..OutcomeReason::default() })
         });
         RuleViolation {
             reason,
             path: mismatch.path,
             at: [self.path.as_slice(), &mismatch.at].concat(),
-            ..RuleViolation::new(message)
+            ..RuleViolation::new(message.text)
         }
     }
 
@@ -159,7 +154,7 @@ impl AnyPattern {
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         CheckVerdict::Fail(match failed {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch, context.wants_reason),
-            None => RuleViolation::new(text.0),
+            None => RuleViolation::new(text.text),
         })
     }
 

@@ -187,25 +187,30 @@ impl OperationReader<'_> {
 }
 
 impl OperationList {
-    /// Applies the operations to `document`, all or none.
+    /// Applies the operations to `document`, all or none; an error comes with the index of the operation.
     pub(super) fn apply(
         &self,
         document: &Value,
         context: &mut VariableContext<'_>,
-    ) -> Result<Value, EvalError> {
+    ) -> Result<Value, (usize, EvalError)> {
         let made;
         let operations = match self {
             Self::Constant(operations) => operations,
             Self::Variable(templates) => {
-                let resolved: Result<Vec<_>, Unresolved> =
-                    templates.iter().map(|template| template.resolve(context)).collect();
-                made = resolved.map_err(super::unresolved_variable)?;
+                let resolved: Result<Vec<_>, (usize, EvalError)> = templates
+                    .iter()
+                    .enumerate()
+                    .map(|(index, template)| {
+                        template.resolve(context).map_err(|error| (index, super::unresolved_variable(error)))
+                    })
+                    .collect();
+                made = resolved?;
                 &made
             }
         };
         let mut document = document.clone();
-        for operation in operations {
-            apply_operation(&mut document, operation, context.budget())?;
+        for (index, operation) in operations.iter().enumerate() {
+            apply_operation(&mut document, operation, context.budget()).map_err(|error| (index, error))?;
         }
         Ok(document)
     }

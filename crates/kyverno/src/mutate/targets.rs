@@ -5,7 +5,7 @@
 mod kinds;
 
 use kubewright_engine::{
-    ApiCall, Effect, EvalError, ObjectWrite, Query, QueryAnswer, WriteVerb, WrittenPart,
+    ApiCall, Effect, EvalError, EvalErrorKind, ObjectWrite, Query, QueryAnswer, WriteVerb, WrittenPart,
 };
 use kubewright_golib::glob;
 use kubewright_k8s::{ObjectName, is_cluster_scoped};
@@ -70,7 +70,7 @@ impl Mutation {
             let found = match target.find(context) {
                 Ok(found) => found,
                 Err(error) => {
-                    effects.push(Err(error));
+                    effects.push(Err(target.placed(error)));
                     continue;
                 }
             };
@@ -113,6 +113,18 @@ impl Mutation {
 }
 
 impl MutationTarget {
+    /// Returns `error` at the place of the entry, unless it has one, with how to answer an open query.
+    fn placed(&self, mut error: EvalError) -> EvalError {
+        let reason = error.reason.get_or_insert_default();
+        if matches!(error.kind, EvalErrorKind::Query(_)) && reason.help.is_empty() {
+            reason.help = "give the object with `--world FILE`, or `--world cluster:`".to_owned();
+        }
+        if reason.at.is_empty() {
+            reason.at.clone_from(&self.path);
+        }
+        error
+    }
+
     /// Returns the objects that the entry names.
     fn find(&self, context: &mut VariableContext<'_>) -> Result<Vec<FoundTarget>, EvalError> {
         let query = self.query(context)?;

@@ -3,7 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_patch::strategic::{StrategicError, StrategicErrorKind};
 use kubewright_patch::{JsonPatchOperation, PatchError, PatchErrorKind, Pointer};
-use kubewright_value::{Value, ValueKind, bounded, json};
+use kubewright_value::{Step, Value, ValueKind, bounded, json};
 
 /// What begins the message of a patch that cannot be applied.
 const PREFIX: &str = "failed to patch resource: ";
@@ -53,7 +53,39 @@ pub(super) fn operation_error(
         JsonPatchOperation::Move { from, .. } => relocation("move", document, from, path),
         JsonPatchOperation::Copy { from, .. } => relocation("copy", document, from, path),
     };
-    EvalError::new(format!("{PREFIX}{reason}"))
+    let text = match error.message.as_str() {
+        "" => format!("cannot {} `{path}`: there is nothing behind `-`", operation.name()),
+        message => message.to_owned(),
+    };
+    let mut error = EvalError::new(format!("{PREFIX}{reason}")).because(text, remedy(operation, has_parent));
+    if let Some(reason) = &mut error.reason {
+        reason.path = object_path(document, path);
+    }
+    error
+}
+
+/// Returns what helps where `operation` does not find its path.
+fn remedy(operation: &JsonPatchOperation, has_parent: bool) -> &'static str {
+    match operation {
+        JsonPatchOperation::Replace { .. } if has_parent => "`op: add` sets it whether or not it is there",
+        JsonPatchOperation::Add { .. } | JsonPatchOperation::Replace { .. } if !has_parent => {
+            "add what it is in first, or use `patchStrategicMerge`, which makes what is missing"
+        }
+        _ => "",
+    }
+}
+
+/// Returns the steps of `path` in `document`.
+fn object_path(document: &Value, path: &Pointer) -> Vec<Step> {
+    let mut here = Some(document);
+    let mut steps = Vec::new();
+    for token in path.tokens() {
+        let index = token.parse().ok().filter(|_| here.is_some_and(|here| here.as_array().is_some()));
+        let step = index.map_or_else(|| Step::Key(token.clone()), Step::Index);
+        here = here.and_then(|here| here.follow(std::slice::from_ref(&step)));
+        steps.push(step);
+    }
+    steps
 }
 
 fn addition(document: &Value, path: &Pointer, kind: PatchErrorKind) -> String {

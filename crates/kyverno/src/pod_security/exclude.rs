@@ -3,13 +3,18 @@
 //! Kyverno computes exclusions by running the checks once more on a part of the Pod: on the containers with the
 //! images, or, without images, on the Pod with one empty container. Each finding there removes one finding.
 
+use std::borrow::Cow;
+
+use kubewright_engine::TraceVerdict;
 use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;
-use super::finding::{PodSecurityFinding, PodSecurityViolation};
+use super::finding::{PodSecurityFinding, PodSecurityViolation, PodSpecRoot};
 use super::pod::{Container, Pod};
 use crate::source;
+use kubewright_dialect_kit::fields::child_path;
+use kubewright_dialect_kit::notes::TraceNote;
 
 /// One entry of an `exclude`.
 pub(crate) struct CompiledExclusion {
@@ -20,6 +25,8 @@ pub(crate) struct CompiledExclusion {
     field: Option<Text>,
     /// The values that are excused; none means all.
     values: Vec<WildcardPattern>,
+    /// `images` and `values` as they are written.
+    written: (Text, Text),
     path: Vec<Step>,
 }
 
@@ -31,6 +38,7 @@ impl CompiledExclusion {
             images: globs(&source.images),
             field: source.restricted_field.as_ref().map(|field| field.value.clone()),
             values: globs(&source.values),
+            written: (source.images.join(", ").into(), source.values.join(", ").into()),
             path: source.path.clone(),
         }
     }
@@ -51,6 +59,44 @@ impl CompiledExclusion {
     /// Returns its name in traces when it comes from an exception.
     pub(super) fn title_of_exception(&self) -> String {
         format!("exception excludes {}", self.control.name())
+    }
+
+    /// Returns why it excuses none of `findings`, which are about its control.
+    pub(super) fn unmet_note(
+        &self,
+        (findings, pod): (&[&PodSecurityFinding<'_>], &Pod<'_>),
+        root: PodSpecRoot,
+        budget: &mut Budget,
+    ) -> Result<TraceNote, Exhausted> {
+        let is_of_container = !self.images.is_empty() && self.part(pod, budget)?.containers.is_empty();
+        let field =
+            self.field.as_ref().filter(|field| !findings.iter().any(|one| one.place.is_called(field)));
+        let list = |texts: Vec<Cow<'_, str>>| texts.join(", ");
+        let (key, wanted, found) = match field {
+            _ if is_of_container => {
+                let is_found = |container: &&Container<'_>| {
+                    findings.iter().any(|one| one.place.container() == Some(container.name))
+                };
+                let containers = pod.containers.iter().filter(is_found);
+                ("images", &self.written.0, list(containers.map(|one| one.image.into()).collect()))
+            }
+            Some(field) => {
+                let names = findings.iter().map(|one| one.place.text(root).into());
+                ("restrictedField", field, list(names.collect()))
+            }
+            None => {
+                let values = findings.iter().flat_map(|one| one.bad.values());
+                ("values", &self.written.1, list(values.collect()))
+            }
+        };
+        Ok(TraceNote {
+            what: format!("{key} {wanted}").trim_end().to_owned(),
+            found: if found.is_empty() { "not set".to_owned() } else { found },
+            verdict: TraceVerdict::No,
+            at: child_path(&self.path, key),
+            subject: findings.first().map(|one| one.place.steps(root)).unwrap_or_default(),
+            ..TraceNote::default()
+        })
     }
 
     /// Returns the part of `pod` that is excused.

@@ -1,5 +1,7 @@
 //! The document of a PolicyException.
 
+use std::sync::Arc;
+
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Step, Text};
 
@@ -37,6 +39,7 @@ fn read_exception_spec(reader: &mut DocumentReader<'_>) -> Option<ExceptionSourc
         }),
         path: child_path(&[], "spec"),
         location: reader.document.locate(&[Step::from("spec"), Step::from("exceptions")]),
+        document: Arc::new(reader.document.clone()),
         matching: matching?,
     })
 }

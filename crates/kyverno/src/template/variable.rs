@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::conditions;
 use kubewright_engine::{EvalError, OutcomeReason};
 use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseErrorKind, PathRoots};
+use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Position, Text, Value};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
@@ -148,8 +149,9 @@ impl TemplateVariable {
         };
         found.map_err(|unresolved| {
             let text = if is_deletion { on_deletion(&text) } else { Cow::Borrowed(text.as_str()) };
+            let near = context.wants_reason.then(|| context.nearest_key(&text)).flatten();
             unresolved
-                .explained(|reason| explain_missing(reason, &text))
+                .explained(|reason| explain_missing(reason, &text, near))
                 .within(&format!("failed to resolve {text} at path {}: ", self.place.text))
         })
     }
@@ -210,14 +212,15 @@ fn on_deletion(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns why the expression `text` has no value, with its remedy where none is known.
-fn explain_missing(reason: OutcomeReason, text: &str) -> OutcomeReason {
+fn explain_missing(reason: OutcomeReason, text: &str, near: Option<String>) -> OutcomeReason {
     if reason.text.is_empty() || !reason.help.is_empty() {
         return reason;
     }
     let read = conditions::LookedAt::of(text).filter(|read| !read.is_element);
     OutcomeReason {
         text: format!("`{{{{ {text} }}}}` has no value: {}", reason.text),
-        help: format!("write `{{{{ {text} || '' }}}}` where it may be missing"),
+        help: near
+            .map_or_else(|| format!("write `{{{{ {text} || '' }}}}` where it may be missing"), did_you_mean),
         path: read.map(|read| read.path).unwrap_or_default(),
         ..reason
     }
