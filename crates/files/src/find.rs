@@ -255,7 +255,9 @@ fn search_argument(
                 Err(_) => io_error_text(&error),
             };
             let problem = codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {why}"));
-            Err(Box::new(match similar_sibling(path) {
+            // A link that leads nowhere is there, and was meant.
+            let is_misspelt = path.symlink_metadata().is_err();
+            Err(Box::new(match similar_sibling(path).filter(|_| is_misspelt) {
                 Some(near) => problem.help(did_you_mean(near)),
                 None => problem,
             }))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use kubewright_value::suggest::nearest_misspelling;
 use kubewright_value::{Budget, Number, Value};
 
 use super::ast::JmesPathExpr;
@@ -203,11 +204,13 @@ impl JmesPathFunctions {
         self.known.get(name)
     }
 
-    /// Returns the function whose name differs from `name` only in case and underscores, as a suggestion.
+    /// Returns the function whose name differs from `name` only in case and underscores, or else the one of which it is
+    /// probably a misspelling, as a suggestion.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let wanted = plain(name);
-        self.names().find(|known| plain(known) == wanted)
+        let same = self.names().find(|known| plain(known) == wanted);
+        same.or_else(|| nearest_misspelling(name, self.names()))
     }
 }
 

@@ -179,6 +179,7 @@ fn parse_errors_have_positions() {
     refuse("not_null()", "1:1+8 `not_null` takes at least 1 argument, not 0");
     refuse("join('a')", "1:1+4 `join` takes 2 arguments, not 1");
     refuse("nope(@)", "1:1+4 unknown function `nope`");
+    refuse("lenght(@)", "1:1+6 unknown function `lenght`, is `length` meant?");
     refuse("startsWith(@, 'a')", "1:1+10 unknown function `startsWith`, is `starts_with` meant?");
     refuse("a[99999999999999999999]", "1:3+20 the number `99999999999999999999` is too large");
     refuse("a b", "1:3+1 found `b`, expected an operator or the end of the expression");

@@ -246,7 +246,7 @@ impl ObjectRow {
             file: self.location.file.as_str().into(),
             position: row.position,
             title: row.rule.to_string(),
-            text: format!("{}: {}", self.subject_of(row), row.text()),
+            text: format!("{}: {}", self.subject_of(row), row.plain_text()),
         })
     }
 }

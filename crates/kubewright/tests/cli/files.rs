@@ -332,3 +332,17 @@ fn namespaces_of_standard_input_are_selected_by_their_labels() {
     );
     assert!(said(&output).contains("::error file=k8s/all.yaml,line=3"), "{}", said(&output));
 }
+
+#[cfg(unix)]
+#[test]
+fn half_of_a_link_loop_is_not_taken_for_a_misspelling_of_the_other() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("link-loop");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    for (target, link) in [("loop2", "loop1"), ("loop1", "loop2")] {
+        std::os::unix::fs::symlink(target, folder.join(link)).expect("a link");
+    }
+    let output = kubewright_in(&folder, "detect -r loop2", "");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("cannot read `loop2`") && !told.contains("did you mean"), "{told}");
+}

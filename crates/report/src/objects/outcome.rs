@@ -162,6 +162,17 @@ impl OutcomeRow {
         }
     }
 
+    /// Returns the outcome in plain words, for people; the message where there are no better ones.
+    #[must_use]
+    pub fn plain_text(&self) -> String {
+        let reason = self.reason.as_ref().map(|reason| reason.text.as_str()).unwrap_or_default();
+        match (reason, self.exceptions.as_slice()) {
+            ("", _) => self.text(),
+            (reason, []) => reason.to_owned(),
+            (reason, exceptions) => format!("{reason}: {}", exceptions.join(", ")),
+        }
+    }
+
     /// Returns the message, or the best there is where the rule gave none.
     #[must_use]
     pub fn text(&self) -> String {

@@ -82,7 +82,7 @@ impl JunitRenderer {
     }
 
     fn case(&mut self, row: &OutcomeRow, report: &ObjectRow, elapsed: Duration) {
-        let text = row.text();
+        let text = row.plain_text();
         let class = row.rule.to_string();
         let name = match &mut self.suite {
             Some(suite) => suite.names.next(&class, &report.subject),
@@ -149,7 +149,7 @@ fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
     }
     format!(
         "<{name} message=\"{}\" type=\"{}\">{}</{name}>",
-        escape_junit(&row.text()),
+        escape_junit(&row.plain_text()),
         row.status,
         escape_junit(&places)
     )

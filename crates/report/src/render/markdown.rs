@@ -150,7 +150,7 @@ fn write_outcome_line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> Strin
         "| {mark} | {} | {} | {} | {} |\n",
         table_cell(&object.subject),
         code_cell(&row.rule.to_string()),
-        table_cell(&row.text()),
+        table_cell(&row.plain_text()),
         code_cell(&place)
     )
 }

@@ -39,7 +39,7 @@ impl RuleSummary {
         if rule.message.is_empty()
             && matches!(row.status, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn)
         {
-            rule.message = row.text().lines().next().unwrap_or_default().to_owned();
+            rule.message = row.plain_text().lines().next().unwrap_or_default().to_owned();
         }
     }
 
