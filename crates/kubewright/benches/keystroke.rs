@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     if limits.print() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Files, and the places in them where somebody types.
+/// Files, and the places in them where a user types.
 struct Scenario {
     name: &'static str,
     files: Vec<(String, String)>,

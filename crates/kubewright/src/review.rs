@@ -157,7 +157,7 @@ impl Reviewer<'_> {
     }
 }
 
-/// Returns whether whoever asked this thread has stopped waiting, so that nothing more need be done.
+/// Returns whether the caller of this thread has stopped waiting, so that nothing more need be done.
 pub(crate) fn is_late() -> bool {
     Deadline::of_this_thread().is_some_and(|deadline| deadline.has_passed())
 }

@@ -168,7 +168,7 @@ impl EditorServer {
                 self.publish(&name, connection)?;
             }
             let received = match (self.stale.is_empty(), self.is_pushing) {
-                // After a pause the others follow each other, unless somebody goes on typing.
+                // After a pause the others follow each other, unless the user goes on typing.
                 (false, true) => match incoming.recv_timeout(quiet_time) {
                     Ok(message) => Some(message),
                     Err(RecvTimeoutError::Timeout) => {

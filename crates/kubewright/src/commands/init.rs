@@ -30,7 +30,7 @@ pub(crate) fn run_init(arguments: &InitArguments) -> Result<ExitStatus, CommandF
     let usual = usual_folder(folder, &MANIFEST_FOLDERS);
     let mut resources = answers(&arguments.resources, "Where are the manifests?", usual, asks)?;
     if !asks && arguments.resources.is_empty() {
-        // Nobody named a folder that is not there.
+        // A default is written only where the folder is there.
         resources.retain(|path| folder.join(path).exists());
     }
     let ci = match arguments.ci {

@@ -128,7 +128,7 @@ fn prove(
     let dialects = kubewright_dialects::all_dialects(&options);
     let (mut cases, mut details) = (0, Vec::new());
     for one in &converted {
-        // Whoever waited for it is gone.
+        // The client that waited for it is gone.
         if check_time().is_err() {
             break;
         }

@@ -80,7 +80,7 @@ impl ClusterPage {
         Ok(self.all_reports()?.version.clone())
     }
 
-    /// Returns all reports. Whoever was told that they changed gets those that did.
+    /// Returns all reports. A client that was told that they changed gets those that did.
     pub(super) fn all_reports(&self) -> Result<Arc<ClusterReports>, PageContent> {
         let cluster = self.cluster()?;
         let version = || self.view.as_ref().map_or(0, |view| *view.report_version.borrow());
