@@ -1,6 +1,5 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use kubewright_engine::{
@@ -151,7 +150,8 @@ impl Reviewer<'_> {
         });
         let review = ObjectReview { document, request, decision, changed, is_lenient: self.is_lenient };
         let empty = review.decision.unreported;
-        let heard = empty + review.decision.skipped + count_written(&review.decision.outcomes);
+        // Of the rules that autogen derives from one, at most one is about an object.
+        let heard = empty + review.decision.skipped + count_rules(&review.decision.outcomes);
         let unmatched = UnmatchedRules { out_of_scope: self.written_rules.saturating_sub(heard), empty };
         ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
     }
@@ -173,13 +173,7 @@ fn is_patch(outcome: &RuleOutcome) -> bool {
     outcome.status == RuleStatus::Pass && !outcome.patch.is_empty()
 }
 
-/// Returns how many rules have an outcome, those that autogen derives counted as the one that was written.
-fn count_written(outcomes: &[RuleOutcome]) -> usize {
-    let written = |outcome: &RuleOutcome| {
-        let name = outcome.rule.rule.as_str();
-        let name = name.strip_prefix("autogen-").unwrap_or(name);
-        name.strip_prefix("cronjob-").unwrap_or(name).to_owned()
-    };
-    let names = outcomes.iter().map(|outcome| (outcome.rule.policy.as_str(), written(outcome)));
-    names.collect::<HashSet<_>>().len()
+/// Returns how many rules the outcomes are of. Those of one rule follow each other.
+fn count_rules(outcomes: &[RuleOutcome]) -> usize {
+    outcomes.chunk_by(|one, next| one.rule == next.rule).count()
 }
