@@ -134,8 +134,8 @@ impl OutcomeRow {
     /// Returns whether the rule applied and did nothing, because what it would change was not found.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        let has_reason = self.reason.as_ref().is_some_and(|reason| !reason.text.is_empty());
-        self.status == RuleStatus::Pass && has_reason && !self.is_patched() && !self.is_writing()
+        let has_effect = self.is_patched() || self.is_writing();
+        self.status == RuleStatus::Pass && !has_effect && says_why(self.reason.as_deref())
     }
 
     /// Returns whether the rule asks for objects to be written.
@@ -212,6 +212,11 @@ impl fmt::Display for OutcomeText<'_> {
     }
 }
 
+/// Returns whether there is a text that says why.
+fn says_why(reason: Option<&OutcomeReason>) -> bool {
+    reason.is_some_and(|reason| !reason.text.is_empty())
+}
+
 /// How many writes of one rule a text names.
 const MAX_SHOWN_WRITES: usize = 20;
 
@@ -232,9 +237,8 @@ impl OutcomeCounts {
         let is_pass = outcome.status == RuleStatus::Pass;
         self.patched += usize::from(is_pass && !outcome.patch.is_empty());
         self.written += usize::from(is_pass && outcome.patch.is_empty() && !outcome.written.is_empty());
-        let has_reason = outcome.reason.as_ref().is_some_and(|reason| !reason.text.is_empty());
         let has_effect = !outcome.patch.is_empty() || !outcome.written.is_empty();
-        self.idle += usize::from(is_pass && has_reason && !has_effect);
+        self.idle += usize::from(is_pass && !has_effect && says_why(outcome.reason.as_deref()));
     }
 
     /// Returns the count of the outcomes with `status`.

@@ -124,7 +124,6 @@ impl Renderer for TableRenderer {
         let widths = rows.iter().map(|row| row.rule.to_string().chars().count());
         let width = widths.max().unwrap_or(0).min(MAX_RULE_WIDTH);
         let mut page = ObjectPage::of(object, !options.is_quiet);
-        page.lists_unmatched = options.detail == TableDetail::Everything;
         for row in &rows {
             if !self.objects.takes(row) {
                 page.is_cut = true;

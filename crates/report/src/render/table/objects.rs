@@ -29,8 +29,6 @@ pub(super) struct ObjectPage {
     subject: String,
     unmatched: UnmatchedRules,
     has_rest: bool,
-    /// Whether rules without an outcome are counted beside those with one.
-    pub(super) lists_unmatched: bool,
     /// The rows that have lines, and these.
     pub(super) rows: Vec<(Arc<RuleId>, RuleStatus, String)>,
     /// Whether rows are missing because their rules have many.
@@ -51,7 +49,6 @@ impl ObjectPage {
             subject: object.subject.clone(),
             unmatched: object.unmatched,
             has_rest,
-            lists_unmatched: false,
             rows: Vec::new(),
             is_cut: false,
             passed: 0,
@@ -69,11 +66,13 @@ impl ObjectPage {
         {
             let _ = writeln!(text, "    {rest}");
         }
-        if self.lists_unmatched && self.unmatched.all() > 0 && self.has_outcomes() {
-            let others = unmatched_text("the others did not match", self.unmatched);
-            let _ = writeln!(text, "    {}", paint.dim(&others));
-        }
         text
+    }
+
+    /// Returns how many rules did not match beside those that did.
+    fn others(&self) -> Option<String> {
+        let has_others = self.unmatched.all() > 0 && self.has_outcomes();
+        has_others.then(|| unmatched_text("the others did not match", self.unmatched))
     }
 
     fn has_outcomes(&self) -> bool {
@@ -149,14 +148,18 @@ impl ObjectPages {
         *count <= MAX_ROWS_PER_RULE
     }
 
-    /// Writes a page at once.
+    /// Writes a page at once, with how many rules are not on it.
     pub(super) fn stream(
         &mut self,
         page: &ObjectPage,
         out: &mut ReportWriter,
         paint: Paint,
     ) -> io::Result<()> {
-        self.write_page(page, None, out, paint)
+        self.write_page(page, None, out, paint)?;
+        match page.others() {
+            Some(others) => writeln!(out, "    {}", paint.dim(&others)),
+            None => Ok(()),
+        }
     }
 
     /// Keeps a page until the end.
