@@ -37,14 +37,18 @@ pub(crate) fn run_explain(arguments: &ExplainArguments) -> Result<ExitStatus, Co
     Ok(ExitStatus::Clean)
 }
 
+fn pattern_called(name: &str) -> Option<&'static Shipped> {
+    shipped::shipped_patterns().iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name))
+}
+
 /// Returns the YAML of the built-in pattern called `name`.
 fn pattern_source(name: &str) -> Result<&'static str, CommandFailure> {
-    let patterns = shipped::shipped_patterns();
-    if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
+    if let Some(pattern) = pattern_called(name) {
         return Ok(pattern.source());
     }
     let failure = CommandFailure::usage(format!("there is no built-in pattern `{name}`"));
-    let nearest = nearest_word(name, patterns.iter().map(|pattern| pattern.name));
+    let names = shipped::shipped_patterns().iter().map(|pattern| pattern.name);
+    let nearest = nearest_word(name, names);
     Err(failure.help(nearest.map_or_else(|| "`kubewright detect --list` lists all".to_owned(), did_you_mean)))
 }
 
@@ -54,10 +58,10 @@ pub(super) fn explain_page(name: &str) -> Result<&'static str, CommandFailure> {
     if let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) {
         return Ok(code.page());
     }
-    let patterns = shipped::shipped_patterns();
-    if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
+    if let Some(pattern) = pattern_called(name) {
         return Ok(pattern.page());
     }
+    let patterns = shipped::shipped_patterns();
     let names = all.iter().map(|code| code.id).chain(patterns.iter().map(|pattern| pattern.name));
     let failure = CommandFailure::usage(format!("there is no diagnostic and no pattern `{name}`"));
     Err(failure.help(match nearest_word(name, names) {
