@@ -74,7 +74,9 @@ fn repeats(subject: &BenchSubject<'_>) -> u32 {
     count
 }
 
-fn median(times: &mut [Duration]) -> Duration {
+/// Returns the middle one of the times, which are sorted for that.
+#[must_use]
+pub fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use kubewright_bench::clock::median;
 use kubewright_load::BenchLimits;
 use tokio::runtime::Runtime;
 
@@ -43,7 +44,7 @@ pub(crate) fn measure_impact(
         // A single policy reads the same cluster.
         floors.push(timed(command(files.get(..1).unwrap_or_default()))?);
     }
-    let (time, floor) = (median(times), median(floors));
+    let (time, floor) = (median(&mut times), median(&mut floors));
     println!("All policies: {:.2} s; one of them: {:.2} s.", time.as_secs_f64(), floor.as_secs_f64());
     let seen = format!("{:.2} s", time.as_secs_f64());
     limits.add("`impact` on 20,000 live objects", "≤ 10 s", seen, time <= MAX_IMPACT_TIME);
@@ -58,9 +59,4 @@ fn timed(mut command: Command) -> Result<Duration, String> {
         Some(0 | 1) => Ok(start.elapsed()),
         _ => Err(format!("kubewright impact: {status}")),
     }
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
