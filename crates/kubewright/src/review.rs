@@ -32,8 +32,6 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) user: &'a UserInfo,
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
-    /// When a caller stops waiting for a decision.
-    pub(crate) deadline: Option<Deadline>,
     /// Why objects are reviewed; without it every rule is evaluated.
     pub(crate) evaluation_mode: Option<EvaluationMode>,
     /// How many rules there are as their authors wrote them, without those that are derived from them.
@@ -71,7 +69,6 @@ impl Reviewer<'_> {
             is_traced: self.columns.trace,
             evaluation_mode: self.evaluation_mode,
             is_as_written: true,
-            deadline: self.deadline,
             ..DecisionSettings::default()
         };
         let mut decision = self.engine.decide(request, self.world, &settings);

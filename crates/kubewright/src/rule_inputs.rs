@@ -236,7 +236,6 @@ impl RuleInputs {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
-            deadline: None,
             evaluation_mode: self.evaluation_mode,
             written_rules: count_written_rules(self.engine.rules()),
             columns,

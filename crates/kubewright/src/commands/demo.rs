@@ -73,7 +73,6 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
-        deadline: None,
         written_rules: 0,
         evaluation_mode: None,
         columns,

@@ -68,7 +68,6 @@ impl ProjectHost {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
-            deadline: None,
             evaluation_mode: None,
             written_rules: 0,
             columns,
