@@ -28,6 +28,9 @@ pub enum ServeError {
     /// The certificate cannot be used.
     #[error("cannot use the certificate: {0}")]
     Certificate(String),
+    /// The authorities of clients cannot be used.
+    #[error("cannot use the CA of clients: {0}")]
+    ClientCa(String),
     /// The certificate that clients must trust cannot be written.
     #[error("cannot write `{0}`: {1}")]
     Write(PathBuf, io::Error),
@@ -99,7 +102,7 @@ impl WebhookServer {
         let (address, health) = (self.address()?, self.health_address()?);
         let state = self.state;
         let configuration =
-            http::server_tls_config(certificates, &state.settings).map_err(ServeError::Certificate)?;
+            http::server_tls_config(certificates, &state.settings).map_err(ServeError::ClientCa)?;
         let listener = tokio::net::TcpListener::from_std(self.reviews)?;
         let (phase, phases) = watch::channel(ListenerPhase::Serving);
         let serving =

@@ -103,6 +103,7 @@ pub(super) fn serve_failure(error: &ServeError) -> CommandFailure {
         ServeError::Certificate(_) => {
             failure.help("the folder of `--tls-dir` has the files tls.crt, tls.key and ca.crt")
         }
+        ServeError::ClientCa(_) => failure.help("`--client-ca` takes a file with certificates in PEM"),
         ServeError::Write(..) => failure.help("`--write-ca` takes a file in an existing folder"),
         ServeError::Cluster(_) | ServeError::Start(_) => failure,
     }
