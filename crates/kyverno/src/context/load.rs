@@ -212,7 +212,8 @@ impl VariableContext<'_> {
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
         };
-        if answer.get("items").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
+        if self.wants_reason && answer.get("items").and_then(Value::as_array).is_some_and(<[Value]>::is_empty)
+        {
             self.empty_lists.push((entry.clone(), Asked::Api(asked).to_string()));
         }
         let answer = Sourced::foreign(answer);
