@@ -147,9 +147,12 @@ const openFirst = async (start: Start): Promise<void> => {
   else load("", files, {}, start.answer);
 };
 
+/// What the server wrote into the page; where that has no room or failed, it is asked for.
+const writtenStart = (): Start | null => JSON.parse(document.getElementById("start")?.textContent || "null") as Start | null;
+
 const open = async (): Promise<void> => {
   try {
-    const start = await get<Start>("start");
+    const start = writtenStart() ?? await get<Start>("start");
     session.set({ about: start.about });
     await openFirst(start);
   } catch (error) {
@@ -165,7 +168,9 @@ try {
   const theme = sessionStorage.getItem(THEME_KEY);
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
 } catch { /* The theme is that of the system. */ }
-// The answer is mostly there before this script. Then the page is drawn once, and otherwise without it.
+// The answer mostly stands in the page. Then it is drawn once, and otherwise without an answer first.
 const opened = open();
 await Promise.race([opened, new Promise((done) => { window.setTimeout(done, MAX_BLANK_MILLIS); })]);
-render(<Page />, document.getElementById("page")!);
+const page = document.getElementById("page")!;
+page.replaceChildren();
+render(<Page />, page);

@@ -1,6 +1,6 @@
 //! The files of the page, which are part of the program.
 //!
-//! The start page is small and has a nonce in it. All others are compressed, and their names have a hash of the content in
+//! The start page has a nonce in it, and what it shows first. All others are compressed, and their names have a hash of the content in
 //! them, so that a browser may keep them for ever.
 
 use std::io::Read as _;
@@ -13,6 +13,9 @@ static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs")
 
 /// What stands in `index.html` where the nonce of the content security policy belongs.
 const NONCE_MARK: &str = "{{nonce}}";
+
+/// What stands in `index.html` where the answer of `/start` belongs.
+const START_MARK: &str = "{{start}}";
 
 /// The maximum size of a file that is decompressed for a client that cannot do it.
 const MAX_ASSET_BYTES: u64 = 16 << 20;
@@ -27,11 +30,18 @@ pub(crate) struct PageAsset {
     pub(crate) is_immutable: bool,
 }
 
-/// Returns the start page with `nonce` in it.
-pub(crate) fn start_page(nonce: &str) -> Option<PageAsset> {
+/// Returns the start page with `nonce` and the JSON text `start` in it. Where `start` is empty, the page asks for it.
+pub(crate) fn start_page(nonce: &str, start: &str) -> Option<PageAsset> {
     let page = find_asset("index.html", false)?;
+    // The nonce comes first: it must not get into texts of other people.
     let text = String::from_utf8_lossy(&page.body).replace(NONCE_MARK, nonce);
+    let text = text.replacen(START_MARK, &json_in_html(start), 1);
     Some(PageAsset { body: text.into(), ..page })
+}
+
+/// Returns a JSON text that cannot end the element that it stands in. In JSON, `<` is only in strings.
+fn json_in_html(text: &str) -> String {
+    text.replace('<', "\\u003c")
 }
 
 /// Returns the file called `name`, compressed if it is so here and `accepts_gzip`.
@@ -72,17 +82,30 @@ fn content_type(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, NONCE_MARK, find_asset, start_page};
+    use super::{FILES, NONCE_MARK, START_MARK, find_asset, start_page};
+
+    fn page_text(start: &str) -> String {
+        let page = start_page("abc123", start).expect("there is a page");
+        String::from_utf8(page.body.to_vec()).expect("text")
+    }
 
     #[test]
     fn the_start_page_has_the_nonce_and_no_inline_script() {
-        let page = start_page("abc123").expect("there is a page");
-        let text = String::from_utf8(page.body.to_vec()).expect("text");
+        let text = page_text("");
         assert!(text.contains("abc123") && !text.contains(NONCE_MARK), "{text}");
+        assert!(text.contains("id=\"start\"></script>"), "{text}");
         assert!(
             !text.contains("<script>") && !text.contains(" style=") && !text.contains(" onclick="),
             "{text}"
         );
+    }
+
+    #[test]
+    fn texts_of_the_start_cannot_leave_their_element_or_have_the_nonce() {
+        let text = page_text(r#"{"title": "</script><!--<script>{{nonce}}{{start}}"}"#);
+        let block = r#"{"title": "\u003c/script>\u003c!--\u003cscript>{{nonce}}{{start}}"}</script>"#;
+        assert!(text.contains(block), "{text}");
+        assert_eq!(text.matches(START_MARK).count(), 1, "{text}");
     }
 
     #[test]

@@ -46,6 +46,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long an answer may take: as long as the API server waits for a webhook by default.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the start page waits for what it shows first.
+const START_WAIT: Duration = Duration::from_millis(300);
+
 /// Room for objects and rules that nest as deep as the readers allow.
 const STACK_BYTES: usize = 16 << 20;
 
@@ -221,19 +224,37 @@ impl PageServer {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Err(PageContent::error(405, "only GET is answered here", None));
         }
-        self.asset(path, request.headers())
+        self.asset(path, request.headers()).await
     }
 
     /// Answers a request for a file of the page.
-    fn asset(&self, path: &str, headers: &HeaderMap) -> Result<PageResponse, PageContent> {
+    async fn asset(&self, path: &str, headers: &HeaderMap) -> Result<PageResponse, PageContent> {
         let name = path.trim_start_matches('/');
         if name.is_empty() || name == "index.html" {
             let nonce = self.nonces.next();
-            let page = start_page(&nonce).ok_or_else(|| not_found(path))?;
+            let page = start_page(&nonce, &self.start_text().await).ok_or_else(|| not_found(path))?;
             return Ok(asset_response(page, Some(&nonce)));
         }
         let asset = find_asset(name, accepts_gzip(headers)).ok_or_else(|| not_found(path))?;
         Ok(asset_response(asset, None))
+    }
+
+    /// Returns what `/start` answers, so that the page need not ask for it; empty where it is late or fails, because then the
+    /// page asks and says why.
+    async fn start_text(&self) -> String {
+        let RouteMatch::Route(route, parameters) =
+            find_route(self.answers.api().routes(), PageMethod::Get, "/start")
+        else {
+            return String::new();
+        };
+        let deadline = Instant::now() + self.settings.answer_timeout;
+        let request = PageRequest { route, parameters, query: Vec::new(), body: Bytes::new(), deadline };
+        match tokio::time::timeout(START_WAIT, self.answers.answer(request)).await {
+            Ok(PageAnswer::Content(content)) if content.status == 200 => {
+                String::from_utf8_lossy(&content.body).into_owned()
+            }
+            _ => String::new(),
+        }
     }
 
     /// Answers a request of the API.

@@ -16,7 +16,8 @@ use kubewright_ui::{
 /// Answers with what it was asked, panics, or takes long.
 struct Echo;
 
-const ROUTES: [PageRoute; 6] = [
+const ROUTES: [PageRoute; 7] = [
+    PageRoute { method: PageMethod::Get, path: "/start" },
     PageRoute { method: PageMethod::Get, path: "/about" },
     PageRoute { method: PageMethod::Get, path: "/panic" },
     PageRoute { method: PageMethod::Get, path: "/slow" },
@@ -33,6 +34,7 @@ impl PageApi for Echo {
     #[expect(clippy::panic, reason = "the server must survive it")]
     fn answer(&self, request: &PageRequest) -> PageAnswer {
         match request.route.path {
+            "/start" => PageContent::json("{\"title\": \"<b>\"}").into(),
             "/panic" => panic!("on purpose"),
             "/slow" => {
                 thread::sleep(Duration::from_secs(2));
@@ -56,10 +58,28 @@ impl PageApi for Echo {
     }
 }
 
+/// Takes long for what the page shows first.
+struct LateStart;
+
+impl PageApi for LateStart {
+    fn routes(&self) -> &[PageRoute] {
+        &ROUTES
+    }
+
+    fn answer(&self, request: &PageRequest) -> PageAnswer {
+        thread::sleep(Duration::from_secs(2));
+        Echo.answer(request)
+    }
+}
+
 fn start(settings: PageSettings) -> SocketAddr {
+    start_api(settings, Echo)
+}
+
+fn start_api(settings: PageSettings, api: impl PageApi + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    spawn_page(listener, settings, Arc::new(Echo)).expect("a thread");
+    spawn_page(listener, settings, Arc::new(api)).expect("a thread");
     address
 }
 
@@ -124,7 +144,17 @@ fn the_start_page_has_the_security_headers_and_a_fresh_nonce() {
         rest.split('\'').next().expect("an end").to_owned()
     };
     assert_ne!(nonce(&first), nonce(&second));
-    assert_eq!(first.matches(&nonce(&first)).count(), 2, "once in the header, once in the page");
+    assert_eq!(first.matches(&nonce(&first)).count(), 3, "in the header, and twice in the page");
+}
+
+#[test]
+fn the_start_page_has_the_start_unless_it_is_late() {
+    let has_start = |page: &str| page.contains("id=\"start\">{\"title\": \"\\u003cb>\"}</script>");
+    let early = get(start(PageSettings::default()), "/", "");
+    assert!(has_start(&early), "{early}");
+    let late = get(start_api(PageSettings::default(), LateStart), "/", "");
+    check_status(&late, 200);
+    assert!(late.contains("id=\"start\"></script>"), "{late}");
 }
 
 #[test]
