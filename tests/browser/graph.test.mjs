@@ -146,6 +146,31 @@ export const graphCases = {
     server.stop();
     rmSync(folder, { recursive: true });
   },
+  async "opens and closes a namespace that is one box, by a click and by the keyboard"(given) {
+    const items = Array.from({ length: 1_600 }, (_, at) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `settings-${at}`, namespace: `team-${at % 8}` } }));
+    const page = await openGraph(given, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+    const boxes = async () => Number(/(\d+) boxes/.exec(await page.textContent(".map-counts"))[1]);
+    const changed = (before) => page.waitForFunction((count) => !document.querySelector(".map-counts").textContent.includes(` ${count} boxes`), before, { timeout: 60_000 });
+    const closed = await boxes();
+    assert.ok(closed <= 1_500, `${closed} boxes`);
+    await page.fill(".side input[type=search]", "namespace team-0");
+    await page.press(".side input[type=search]", "Enter");
+    await page.focus(".card >> text=open the namespace");
+    await page.keyboard.press("Enter");
+    await changed(closed);
+    assert.equal(await page.$$eval(".layer .n", (found) => found.filter((one) => /settings-(8|16)$/.test(one.textContent.trim())).length > 0), true, "the objects of the namespace are drawn");
+    await page.click(".side button:text-is('close namespace team-0')");
+    await page.waitForFunction((count) => document.querySelector(".map-counts").textContent.includes(` ${count} boxes`), closed, { timeout: 60_000 });
+    await page.fill(".side input[type=search]", "namespace team-0");
+    await page.press(".side input[type=search]", "Enter");
+    await page.waitForSelector(".layer .chosen");
+    await page.click(".card [aria-label=close]");
+    // The search has zoomed to the box, so that it is in the middle of what the card leaves free.
+    const port = await page.$eval(".port", (element) => { const { left, top, width, height } = element.getBoundingClientRect(); return { left, top, width, height }; });
+    await page.mouse.click(port.left + (port.width - 352) / 2, port.top + port.height / 2);
+    await page.waitForSelector(".side button:text-is('close namespace team-0')");
+    await closePage(page);
+  },
   async "moves 2,000 boxes without a pause"(given) {
     const page = await openGraph(given, cluster(2_000));
     const boxes = async () => Number(/(\d+) boxes/.exec(await page.textContent(".map-counts"))[1]);

@@ -20,7 +20,12 @@ export const openCluster = async ({ browser, address }, { rows = Array.from({ le
     void route.fulfill({ json: typeof value === "function" ? value(route) : value });
   });
   const about = { version: "0", mode: "cluster", features: { try: true, graph: true, reports: true, impact: true }, project: null, cluster: { context: "test", server: "" }, limits: {} };
-  await answer("start", { about, title: "", files: [], request: {}, answer: null });
+  const start = JSON.stringify({ about, title: "", files: [], request: {}, answer: null });
+  await page.route(address, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/(<script type="application\/json" id="start">)[^<]*/, (_, begin) => begin + start);
+    await route.fulfill({ response, body });
+  });
   await answer("reports?*", {
     summary: { namespaces: [{ namespace: "shop", ...counts(3, 9) }, { namespace: "web", ...counts(3, 4) }], total: counts(6, 13) },
     rows, total: rows.length, version: "1", facets: { policy: [["team", 6]], severity: [["high", 6]], kind: [["Pod", 6]], result: [["fail", 6]], source: [["kubewright", 6]], owner: [["payments", 3], ["web", 3]] },

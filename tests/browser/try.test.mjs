@@ -97,6 +97,22 @@ export const tryCases = {
     assert.deepEqual(await marksOf(page, "line-unreached"), ["- metadata:", "name: \"never\""]);
     await closePage(page);
   },
+  async "greys the rules that no object is in scope of, until one is"({ browser, address }) {
+    const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    const other = policy.replace("{name: team}", "{name: other}").replace("kinds: [Pod]", "kinds: [Service]").replace("name: label", "name: services");
+    const page = await openPage(browser, address, { fragment: fragmentOf([rules(`${policy}---\n${other}`), objects(pod)]) });
+    assert.match(await judged(page), /1 fail/);
+    await page.waitForSelector(".cm-line.line-unreached");
+    const grey = await marksOf(page, "line-unreached");
+    const rule = other.slice(other.indexOf("    - name: services")).trimEnd().split("\n").map((line) => line.trim());
+    assert.deepEqual(grey, rule);
+    await page.click(".column.object .cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.insertText(`---\n${service}`);
+    await until(page, /2 fail/);
+    await page.waitForSelector(".cm-line.line-unreached", { state: "detached" });
+    await closePage(page);
+  },
   async "shares by a link that nothing is lost in"({ browser, address }) {
     const page = await openPage(browser, address, { fragment: fragmentOf([rules(policy), objects(labelled)], { operation: "UPDATE" }) });
     assert.match(await judged(page), /1 pass/);

@@ -17,6 +17,9 @@ export const plainOptions: GraphOptions = {
   pattern: "", near: false, finding: 0,
 };
 
+/// The key in `open` of a namespace that is drawn as one box.
+export const namespaceKey = (name: string): string => `namespace:${name}`;
+
 const DRAW_PAUSE_MILLIS = 150;
 const MAX_PROBLEMS = 3;
 

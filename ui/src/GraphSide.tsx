@@ -1,7 +1,7 @@
 // The controls beside the graph, and the card of a chosen object.
 import { useMemo, useState } from "preact/hooks";
 import type { Finding, GraphAnswer, GraphNode } from "./api";
-import { type GraphOptions, plainOptions } from "./Graph";
+import { type GraphOptions, namespaceKey, plainOptions } from "./Graph";
 import { TraceTree } from "./TraceTree";
 import { session } from "./session";
 import { useStore } from "./store";
@@ -99,7 +99,7 @@ const Options = ({ answer, options, change }: { answer: GraphAnswer | null; opti
       <label class="check"><input type="checkbox" checked={options.allEdges} onChange={(event) => change({ allEdges: event.currentTarget.checked })} /> all relations</label>
       <label class="field">applications above <select value={options.appsAbove} onChange={(event) => change({ appsAbove: Number(event.currentTarget.value) })}>
         <option value="0">always</option><option value="150">150 boxes</option><option value="600">600 boxes</option><option value="100000">never</option></select></label>
-      {opened.length > 0 && <ul class="hits">{opened.map((key) => <li key={key}><button onClick={() => change({ open: options.open.filter((one) => one !== key) })}>close {answer?.applications.find((one) => one.key === key)?.label ?? key}</button></li>)}</ul>}
+      {opened.length > 0 && <ul class="hits">{opened.map((key) => <li key={key}><button onClick={() => change({ open: options.open.filter((one) => one !== key) })}>close {answer?.applications.find((one) => one.key === key)?.label ?? key.replace(":", " ")}</button></li>)}</ul>}
     </details>
   );
 };
@@ -124,7 +124,7 @@ const Legend = ({ answer, options, change }: { answer: GraphAnswer | null; optio
     change({ edges: isOn ? [...all, type] : all.filter((one) => one !== type) });
   };
   return rows.length === 0 ? null : (
-    <details><summary>relations</summary>
+    <details open><summary>relations</summary>
       {rows.map((row) => (
         <label key={row.type} class="check"><input type="checkbox" checked={options.edges.length === 0 || options.edges.includes(row.type)} onChange={(event) => toggle(row.type, event.currentTarget.checked)} />
           <span class={`kw swatch ${row.class ?? ""}`} aria-hidden="true" />{row.type} <span class="dim">{row.count}</span></label>
@@ -142,14 +142,15 @@ interface GraphCardProps {
 export const GraphCard = ({ node, answer, byId, options, change, choose, close }: GraphCardProps) => {
   const related = answer.edges.filter((edge) => edge.from === node.id || edge.to === node.id);
   const findings = answer.findings.filter((finding) => finding.nodes?.includes(node.id));
-  const isOpen = options.open.includes(node.application);
+  const what = node.kind === "Namespace" ? "namespace" : "application";
+  const closes = [node.application, namespaceKey(node.namespace)].filter((key) => options.open.includes(key));
   return (
     <section class="card" aria-label="chosen object">
       <header><strong>{node.kind} {[node.namespace, node.label].filter(Boolean).join("/")}</strong><button class="quiet" aria-label="close" onClick={close}>✕</button></header>
       <div class="bar">
         {!node.opens && <button onClick={() => change({ focus: node.id })}>focus</button>}
-        {node.opens && <button onClick={() => change({ open: [...options.open, node.opens!] })}>open the application</button>}
-        {isOpen && <button onClick={() => change({ open: options.open.filter((key) => key !== node.application) })}>close the application</button>}
+        {node.opens && <button onClick={() => change({ open: [...options.open, node.opens!] })}>open the {what}</button>}
+        {closes.map((closed) => <button key={closed} onClick={() => change({ open: options.open.filter((key) => key !== closed) })}>close the {closed === node.application ? "application" : "namespace"}</button>)}
       </div>
       {findings.length === 0 && node.notes?.map((note, at) => <p key={at} class="dim">{note}</p>)}
       {findings.map((finding, at) => <p key={at}>{severityGlyph(finding.severity ?? "")} <strong>{finding.pattern ?? ""}</strong> {finding.message ?? ""}</p>)}

@@ -89,7 +89,7 @@ export interface FunctionRow { name: string; signature: string; description: str
 export interface GraphNode {
   id: string; kind: string; namespace: string; label: string; class: string; badges: unknown[];
   x: number; y: number; width: number; height: number; application: string;
-  /// How many objects the box stands for, the ids of some of them, and the application that a click opens.
+  /// How many objects the box stands for, the ids of some of them, and the key of the application or namespace that a click opens.
   objects?: number; members?: string[]; opens?: string; notes?: string[];
 }
 export interface GraphAnswer {

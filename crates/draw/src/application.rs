@@ -16,6 +16,11 @@ pub(super) fn application_key(frame: &str, name: &str) -> Text {
     format!("{frame}/{name}").into()
 }
 
+/// Returns the name by which a namespace that is one box is opened. No key of an application is like it: frames have no colon.
+pub(super) fn namespace_key(frame: &str) -> Text {
+    format!("namespace:{frame}").into()
+}
+
 /// Returns the owner of every node, where exactly one object owns it.
 fn owners(picture: &Picture) -> HashMap<usize, usize> {
     let mut owners: HashMap<usize, Option<usize>> = HashMap::new();

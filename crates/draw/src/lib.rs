@@ -62,7 +62,8 @@ pub struct Picture {
     /// Sentences under the picture, such as the message of a finding. The meaning of colours,
     /// dashes and badges is added by the writers.
     pub legend: Vec<String>,
-    /// Applications that are drawn in full where others are one box, by their [`PictureApplication::key`].
+    /// Applications and namespaces that are drawn in full where others are one box, by [`PlacedBox::opens`]; the last one was
+    /// opened last.
     pub open: Vec<Text>,
 }
 

@@ -5,7 +5,7 @@
 //! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
 //! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
 
-use super::application::{application_key, applications, folded_places};
+use super::application::{application_key, applications, folded_places, namespace_key};
 use super::kinds::kind_appearance;
 use super::select::is_ownership;
 use super::slots::IndexedList;
@@ -81,7 +81,8 @@ fn join_applications<'p>(picture: &'p Picture, kept: &IndexedList<bool>, keys: &
     }
 }
 
-/// Puts the namespaces with the most boxes into one box each, until there are at most `limit`. Opened applications stay.
+/// Puts the namespaces with the most boxes into one box each, until there are at most `limit`. Opened applications stay, and
+/// so do opened namespaces that have room.
 fn join_namespaces<'p>(
     picture: &'p Picture,
     kept: &IndexedList<bool>,
@@ -108,7 +109,10 @@ fn join_namespaces<'p>(
             boxes.entry(node.frame()).or_default().insert(*key);
         }
     }
-    let mut order: Vec<(&str, usize)> = boxes.iter().map(|(frame, keys)| (*frame, keys.len())).collect();
+    let counts: BTreeMap<&str, usize> = boxes.iter().map(|(frame, keys)| (*frame, keys.len())).collect();
+    let opened = opened_namespaces(picture, &counts, limit);
+    let mut order: Vec<(&str, usize)> =
+        counts.into_iter().filter(|(frame, _)| !opened.contains(frame)).collect();
     order.compact_sort_by_key(|(frame, count)| (std::cmp::Reverse(*count), *frame));
     let mut joined: HashSet<&str> = HashSet::new();
     for (frame, count) in order {
@@ -125,6 +129,25 @@ fn join_namespaces<'p>(
     }
 }
 
+/// Returns the namespaces that are opened, as long as their boxes and one for each other namespace are at most `limit`: those
+/// that were opened last first.
+fn opened_namespaces<'p>(
+    picture: &Picture,
+    counts: &BTreeMap<&'p str, usize>,
+    limit: usize,
+) -> HashSet<&'p str> {
+    let mut room = limit.saturating_sub(counts.len());
+    let mut opened = HashSet::new();
+    for key in picture.open.iter().rev() {
+        let found = counts.iter().find(|(frame, _)| namespace_key(frame) == *key);
+        if let Some((frame, count)) = found.filter(|(_, count)| **count <= room) {
+            room -= count;
+            opened.insert(*frame);
+        }
+    }
+    opened
+}
+
 fn merge_boxes<'p>(picture: &'p Picture, kept: &IndexedList<bool>, limit: usize) -> Vec<BoxKey<'p>> {
     let replicas = replica_boxes(picture, kept, MergeRule::Neighbours);
     let mut census: BTreeMap<&str, Census<'_>> = BTreeMap::new();
@@ -137,7 +160,9 @@ fn merge_boxes<'p>(picture: &'p Picture, kept: &IndexedList<bool>, limit: usize)
             *entry.kinds.entry((node.kind.as_str(), node.class)).or_insert(0) += 1;
         }
     }
-    let depths = merge_depths(&census, limit);
+    let counts = census.iter().map(|(frame, entry)| (*frame, entry.replicas)).collect();
+    let opened = opened_namespaces(picture, &counts, limit);
+    let depths = merge_depths(&census, &opened, limit);
     let key = |(place, node): (usize, &'p PictureNode)| -> BoxKey<'p> {
         if kept.at(place) {
             return BoxKey::Alone(place);
@@ -169,11 +194,19 @@ enum MergeDepth {
     Rest,
 }
 
-/// Merges the largest namespaces first, until all fits.
-fn merge_depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, MergeDepth> {
+/// Merges the largest namespaces first, until all fits; those that are `opened` stay.
+fn merge_depths<'p>(
+    census: &BTreeMap<&'p str, Census<'p>>,
+    opened: &HashSet<&str>,
+    limit: usize,
+) -> HashMap<&'p str, MergeDepth> {
     let mut depths: HashMap<&str, MergeDepth> = HashMap::new();
     let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
-    let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
+    let mut order: Vec<(&str, &Census<'_>)> = census
+        .iter()
+        .filter(|(name, _)| !opened.contains(*name))
+        .map(|(name, entry)| (*name, entry))
+        .collect();
     order.compact_sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
     for &(name, entry) in &order {
         if total <= limit {

@@ -3,7 +3,7 @@
 //! Box `i` is the element `n{i}`, line `j` the j-th element of the class `e`, so that a page can link both without
 //! reading the drawing.
 
-use super::application::{application_key, applications};
+use super::application::{application_key, applications, namespace_key};
 use super::layout::lay_out_picture;
 use super::legend::legend_notes;
 use super::merge::BoxKey;
@@ -58,6 +58,8 @@ pub struct PlacedBox {
     pub application: Text,
     /// Whether it stands for that whole application.
     pub is_application: bool,
+    /// The key in [`Picture::open`] that draws what is in it; empty for a box that cannot be opened, or has no room.
+    pub opens: Text,
     /// How many nodes of the picture are in it.
     pub objects: usize,
     /// The ids of some of them.
@@ -130,6 +132,9 @@ pub fn place_picture(picture: &Picture, options: &DrawOptions) -> PlacedPicture 
             home.application = application_key(node.frame(), name);
         }
     }
+    for (one, glyph) in boxes.iter_mut().zip(&scene.glyphs) {
+        one.opens = opening_key(glyph.key).filter(|key| !picture.open.contains(key)).unwrap_or_default();
+    }
     PlacedPicture {
         svg,
         applications: counted_applications(picture, &names, &boxes),
@@ -147,7 +152,7 @@ fn placed_box(glyph: &Glyph<'_>) -> PlacedBox {
     let first = || members.first().cloned().unwrap_or_default();
     let id = match glyph.key {
         BoxKey::Application(frame, name) => format!("application:{frame}/{name}").into(),
-        BoxKey::Namespace(name) => format!("namespace:{name}").into(),
+        BoxKey::Namespace(name) => namespace_key(name),
         BoxKey::Rest => "rest".into(),
         BoxKey::Folded(_) => {
             let is_top =
@@ -167,6 +172,15 @@ fn placed_box(glyph: &Glyph<'_>) -> PlacedBox {
         is_application: matches!(glyph.key, BoxKey::Application(..)),
         members,
         ..PlacedBox::default()
+    }
+}
+
+/// Returns the key that opens a box.
+fn opening_key(key: BoxKey<'_>) -> Option<Text> {
+    match key {
+        BoxKey::Application(frame, name) => Some(application_key(frame, name)),
+        BoxKey::Namespace(name) => Some(namespace_key(name)),
+        BoxKey::Alone(_) | BoxKey::Replicas(_) | BoxKey::Kind(..) | BoxKey::Folded(_) | BoxKey::Rest => None,
     }
 }
 

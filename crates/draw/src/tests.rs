@@ -658,6 +658,32 @@ fn too_many_applications_are_drawn_by_namespace_and_opened_ones_stay() {
 }
 
 #[test]
+fn namespace_that_is_one_box_opens_if_there_is_room() {
+    let options = DrawOptions { applications_above: 50, glyphs: 60, ..DrawOptions::default() };
+    let mut picture = many_applications(80);
+    for node in picture.nodes.iter_mut().take(40 * 3) {
+        node.namespace = "ops".into();
+    }
+    let drawn = |picture: &Picture, options: &DrawOptions| {
+        let placed = place_picture(picture, options);
+        let joined = placed.boxes.iter().filter(|one| one.kind == "Namespace");
+        let joined: Vec<(String, String)> =
+            joined.map(|one| (one.id.to_string(), one.opens.to_string())).collect();
+        (joined, placed.boxes.len())
+    };
+    let both = |name: &str, opens: &str| vec![(format!("namespace:{name}"), opens.to_owned())];
+    assert_eq!(drawn(&picture, &options), (both("ops", "namespace:ops"), 41));
+    picture.open = vec!["namespace:ops".into()];
+    assert_eq!(drawn(&picture, &options), (both("shop", "namespace:shop"), 41));
+    // There is no room for both: the one that was opened last is open, and the other one is as it was.
+    picture.open.push("namespace:shop".into());
+    assert_eq!(drawn(&picture, &options), (both("ops", ""), 41));
+    // Neither has room among 30 boxes.
+    let (joined, count) = drawn(&picture, &DrawOptions { glyphs: 30, ..options });
+    assert_eq!((joined.len(), count), (2, 2));
+}
+
+#[test]
 fn boxes_and_lines_of_a_placed_picture_are_in_the_order_of_their_elements() {
     let placed = place_picture(&many_applications(3), &DrawOptions::default());
     check_xml(&placed.svg);

@@ -378,14 +378,14 @@ impl<'a> DecisionRun<'a> {
             }
             Ok(Applies::No(reason)) => self.record(rule, RuleStatus::Skip, reason, attempt),
             Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {
-                self.record(rule, RuleStatus::Skip, reason, attempt);
+                let outcome =
+                    RuleOutcome { is_trace_only: true, ..rule_outcome(rule, RuleStatus::Skip, reason) };
+                self.record_outcome(rule, outcome, attempt);
             }
             Ok(Applies::OutOfScope(_)) => {}
             Err(error) => {
-                let mut failed = self.error_outcome(rule, error);
-                attempt.trace_into(&mut failed, rule);
-                let outcome = self.shortened(failed);
-                self.outcomes.push(outcome);
+                let failed = self.error_outcome(rule, error);
+                self.record_outcome(rule, failed, attempt);
             }
         }
         None
@@ -446,7 +446,10 @@ impl<'a> DecisionRun<'a> {
 
     /// Records the outcome of a rule that does not run.
     fn record(&mut self, rule: &Rule, status: RuleStatus, message: Text, attempt: RuleAttempt) {
-        let mut outcome = rule_outcome(rule, status, message);
+        self.record_outcome(rule, rule_outcome(rule, status, message), attempt);
+    }
+
+    fn record_outcome(&mut self, rule: &Rule, mut outcome: RuleOutcome, attempt: RuleAttempt) {
         attempt.trace_into(&mut outcome, rule);
         let outcome = self.shortened(outcome);
         self.outcomes.push(outcome);
@@ -478,7 +481,9 @@ impl<'a> DecisionRun<'a> {
             Ok(Effect::Excused { message, exceptions }) => {
                 RuleOutcome { exceptions, ..rule_outcome(rule, RuleStatus::Pass, message) }
             }
-            Ok(Effect::NotReported(message)) => rule_outcome(rule, RuleStatus::Skip, message),
+            Ok(Effect::NotReported(message)) => {
+                RuleOutcome { is_trace_only: true, ..rule_outcome(rule, RuleStatus::Skip, message) }
+            }
             Ok(Effect::ReportedLater) => rule_outcome(rule, RuleStatus::Skip, Text::default()),
             Ok(Effect::Settled { message, applied, reference }) => RuleOutcome {
                 settled: Some(applied),
@@ -551,6 +556,7 @@ fn rule_outcome(rule: &Rule, status: RuleStatus, message: Text) -> RuleOutcome {
         metadata: Arc::clone(&rule.metadata),
         properties: Vec::new(),
         trace: None,
+        is_trace_only: false,
     }
 }
 

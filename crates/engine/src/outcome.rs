@@ -54,6 +54,8 @@ pub struct RuleOutcome {
     pub properties: Vec<(Text, Text)>,
     /// The trace, if traces are kept.
     pub trace: Option<Box<TraceNode>>,
+    /// Whether the rule has an outcome only because traces are kept: it is not about the object, or found nothing to say.
+    pub is_trace_only: bool,
 }
 
 /// An outcome in plain words, beside the message in the words of the rule language.

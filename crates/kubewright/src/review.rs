@@ -81,33 +81,40 @@ impl Reviewer<'_> {
         decision
     }
 
-    /// Adds the causes of errors in plain words where rules give none: a second evaluation with a trace says which part
-    /// of the object could not be read.
+    /// Adds the causes of errors in plain words where rules give none: their traces say which part of the object could not
+    /// be read. Where there are none, a second evaluation makes them.
     fn explain_errors(&self, request: &AdmissionRequest, decision: &mut Decision) {
         let is_unexplained =
             |outcome: &RuleOutcome| outcome.status == RuleStatus::Error && outcome.reason.is_none();
         if !decision.outcomes.iter().any(is_unexplained) {
             return;
         }
+        let again = (!self.columns.trace).then(|| self.traced_decision(request));
+        let traced = again.as_ref().unwrap_or(decision);
+        let blamed = |outcome: &RuleOutcome| {
+            let same = traced.outcomes.iter().find(|one| one.rule == outcome.rule)?;
+            let step = blamed_step(&same.trace.as_ref()?.children)?;
+            let (text, help) = (step.found.clone(), step.help.clone());
+            Some((step.subject.clone(), OutcomeReason { text, help, ..OutcomeReason::default() }))
+        };
+        let unexplained = decision.outcomes.iter().enumerate().filter(|(_, outcome)| is_unexplained(outcome));
+        let causes: Vec<_> = unexplained.filter_map(|(at, outcome)| Some((at, blamed(outcome)?))).collect();
+        for (at, (path, reason)) in causes {
+            if let Some(outcome) = decision.outcomes.get_mut(at) {
+                outcome.path = path;
+                outcome.reason = Some(Box::new(reason));
+            }
+        }
+    }
+
+    fn traced_decision(&self, request: &AdmissionRequest) -> Decision {
         let settings = DecisionSettings {
             is_traced: true,
             evaluation_mode: self.evaluation_mode,
             is_as_written: true,
             ..DecisionSettings::default()
         };
-        let traced = self.engine.decide(request, self.world, &settings);
-        for outcome in decision.outcomes.iter_mut().filter(|outcome| is_unexplained(outcome)) {
-            let same = traced.outcomes.iter().find(|one| one.rule == outcome.rule);
-            let blamed = same.and_then(|one| blamed_step(&one.trace.as_ref()?.children));
-            let Some(step) = blamed else { continue };
-            outcome.path.clone_from(&step.subject);
-            let reason = OutcomeReason {
-                text: step.found.clone(),
-                help: step.help.clone(),
-                ..OutcomeReason::default()
-            };
-            outcome.reason = Some(Box::new(reason));
-        }
+        self.engine.decide(request, self.world, &settings)
     }
 
     /// Decides on `document` and returns its row, with what the outputs need.

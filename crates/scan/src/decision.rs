@@ -180,5 +180,6 @@ fn panicked_outcome(rule: &Rule) -> RuleOutcome {
         metadata: Arc::clone(&rule.metadata),
         properties: Vec::new(),
         trace: None,
+        is_trace_only: false,
     }
 }

@@ -150,6 +150,9 @@ async fn accept_page_connections(
         nonces: NonceSource::default(),
         answers: AnswerPool::new(api),
     });
+    let first = Arc::clone(&server);
+    // What the page shows first is made while the browser starts.
+    tokio::spawn(async move { first.start_text().await });
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };

@@ -13,6 +13,7 @@ mod compiled;
 mod deadline;
 mod expressions;
 mod graph;
+mod judged;
 mod kept;
 mod large;
 mod markdown;

@@ -63,6 +63,8 @@ pub struct OutcomeRow {
     pub metadata: Arc<RuleMetadata>,
     /// What was looked at, when a renderer asks for it.
     pub trace: Option<Box<TraceNode>>,
+    /// Whether it is there only because of its trace: without traces the rule has no outcome.
+    pub is_trace_only: bool,
     /// Why it does not count, where a baseline or an ignore says so; its status is then a skip.
     pub suppression: Option<Box<OutcomeSuppression>>,
 }
@@ -121,6 +123,7 @@ impl OutcomeRow {
                 trace.locate_subjects(document);
                 trace
             }),
+            is_trace_only: outcome.is_trace_only,
             suppression: None,
         }
     }

@@ -183,7 +183,7 @@ fn box_values(placed: &PlacedPicture) -> Value {
             ("width", one.size.0.into()),
             ("height", one.size.1.into()),
             ("application", one.application.clone().into()),
-            ("opens", if one.is_application { one.application.clone() } else { Text::default() }.into()),
+            ("opens", one.opens.clone().into()),
             ("objects", one.objects.into()),
             ("members", one.members.clone().into()),
         ])

@@ -37,7 +37,8 @@ impl PageAnswers {
         answers.get("/openapi.json", |_| reference::answer_openapi());
         let kept = Arc::new(CompiledCache::default());
         let (own, compiled) = (Arc::clone(&state), Arc::clone(&kept));
-        answers.get("/start", move |_| start::answer_start(&own, &compiled));
+        let opening = start::KeptStart::new();
+        answers.get("/start", move |_| start::answer_start(&own, &compiled, &opening));
         let (own, compiled) = (Arc::clone(&state), kept);
         answers.post("/try", move |body, _| {
             let live = own.cluster.as_ref().map(|page| page.live_world()).transpose()?;

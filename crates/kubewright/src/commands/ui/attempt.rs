@@ -5,25 +5,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, Rule, RuleId, TraceNode};
-use kubewright_files as files;
-use kubewright_report::render::{object_difference, object_row_value, totals_value};
-use kubewright_report::{ObjectRow, OutcomeCounts, Totals};
+use kubewright_report::ObjectRow;
+use kubewright_report::render::{object_difference, object_row_value};
 use kubewright_ui::{PageBody, PageContent};
-use kubewright_value::{Document, Location, Map, Value};
+use kubewright_value::{Location, Map, Value};
 
 use super::commands::{CommandRun, parse_command};
 use super::compiled::CompiledCache;
 use super::deadline::check_time;
+use super::judged::judge_objects;
+use super::sets;
 use super::traced::{diagnostic_values, is_looked_at, trace_values};
 use super::workspace::PageWorkspace;
-use super::{large, sets};
 use crate::arguments::{ApplyArguments, CliCommand};
-use crate::commands::trace::{OutOfScopeRule, out_of_scope_rules};
-use crate::failure::CommandFailure;
+use crate::commands::trace::OutOfScopeRule;
 use crate::fixtures::LiveWorld;
-use crate::output::{Columns, Paint, yaml_text};
+use crate::output::{Paint, yaml_text};
 use crate::rule_inputs::RuleInputs;
-use crate::rules;
 
 /// Answers the request.
 ///
@@ -41,7 +39,7 @@ pub(super) fn answer_try(
         let loaded = compiled.load(&space, &arguments)?;
         Ok(RuleInputs::open_with(loaded, &arguments.objects)?.with_live(live))
     };
-    let (run, judged) = CommandRun::of(&space, || judge(&arguments, open));
+    let (run, judged) = CommandRun::of(&space, || judge_objects(&arguments, open));
     check_time()?;
     let mut judged = judged.unwrap_or_default();
     let rendered = sets::render_traits(&space, body)?;
@@ -54,21 +52,12 @@ pub(super) fn answer_try(
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);
-    let is_large = large::is_large(&judged.objects);
-    let object = |row: &ObjectRow| {
-        let mut value = object_value(row);
-        if is_large {
-            large::shorten_object(&mut value, row);
-        }
-        value
-    };
-    let objects: Vec<Value> = judged.objects.iter().map(object).collect();
     let failure = run.failure.map(|failure| failure.to_string()).or(rendered.failure).or(found.failure);
     let languages: Vec<Value> = space.languages.iter().map(|name| Value::from(*name)).collect();
     Ok(Map::from([
         ("languages", Value::array(languages)),
         ("summary", judged.summary),
-        ("objects", Value::array(objects)),
+        ("objects", Value::array(judged.objects)),
         ("traces", Value::array(traces)),
         ("diagnostics", Value::array(diagnostic_values(&once_each(diagnostics)))),
         ("coverage", Value::array(judged.coverage)),
@@ -77,7 +66,7 @@ pub(super) fn answer_try(
         ("pictures", Value::array(found.pictures)),
         ("failure", failure.into()),
         ("elapsedMicros", u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX).into()),
-        ("truncated", (is_truncated || is_large).into()),
+        ("truncated", (is_truncated || judged.is_large).into()),
     ])
     .into())
 }
@@ -136,73 +125,8 @@ pub(super) fn object_words(space: &PageWorkspace, body: &PageBody) -> Vec<String
     words
 }
 
-/// What rules did.
-#[derive(Default)]
-struct Judged {
-    objects: Vec<ObjectRow>,
-    /// The same objects with traces.
-    rows: Vec<(ObjectRow, Vec<OutOfScopeRule>)>,
-    diagnostics: Vec<Diagnostic>,
-    summary: Value,
-    coverage: Vec<Value>,
-}
-
-fn judge(
-    arguments: &ApplyArguments,
-    open: impl FnOnce() -> Result<RuleInputs, CommandFailure>,
-) -> Result<Judged, CommandFailure> {
-    if arguments.rules.rules.is_empty() || arguments.objects.resources.is_empty() {
-        return Ok(checked_only(arguments));
-    }
-    let inputs = open()?;
-    let judging = inputs.reviewer(Columns { all_outcomes: true, patch: true, objects: true, trace: false });
-    let (mut objects, mut documents, mut counts) = (Vec::new(), Vec::new(), OutcomeCounts::default());
-    let problems = files::stream_objects(
-        &inputs.manifests,
-        inputs.wanted(),
-        |document| (judging.review(document), document.clone()),
-        |(row, document), _| {
-            counts += row.counts;
-            objects.push(row);
-            documents.push(document);
-            Ok(())
-        },
-    )?;
-    // A traced decision also has outcomes of rules that found nothing to say, which `apply` does not count.
-    let tracing = inputs.reviewer(Columns { all_outcomes: true, patch: false, objects: false, trace: true });
-    let chosen: Vec<&Document> =
-        large::traced_objects(&objects).into_iter().filter_map(|at| documents.get(at)).collect();
-    let is_partly_traced = chosen.len() < objects.len();
-    // Why rules do not apply is no evaluation that the deadline interrupts.
-    let trace = |document: &&Document| {
-        let is_in_time = check_time().is_ok();
-        is_in_time.then(|| (tracing.review(document), out_of_scope_rules(&tracing, document)))
-    };
-    let rows: Vec<_> = files::workers::run_on_workers(&chosen, trace)?.into_iter().flatten().collect();
-    let rules = inputs.engine.rules();
-    let mut coverage = coverage_values(rules.iter().map(|rule| &**rule), &rows);
-    if is_partly_traced {
-        // Another object may have reached the other lines.
-        coverage.retain(|line| line.get("reached").and_then(Value::as_bool) == Some(true));
-    }
-    let summary = totals_value(&Totals { rules, objects: objects.len(), counts, findings: None });
-    let mut diagnostics = inputs.diagnostics;
-    diagnostics.extend(problems);
-    Ok(Judged { objects, rows, diagnostics, summary, coverage })
-}
-
-/// Returns what is wrong with rules that have no objects yet.
-fn checked_only(arguments: &ApplyArguments) -> Judged {
-    let totals = Totals { rules: &[], objects: 0, counts: OutcomeCounts::default(), findings: None };
-    let diagnostics = match arguments.rules.rules.is_empty() {
-        true => Vec::new(),
-        false => rules::load_rule_files(&arguments.rules, arguments.objects.namespace.as_deref()).diagnostics,
-    };
-    Judged { diagnostics, summary: totals_value(&totals), ..Judged::default() }
-}
-
 /// Returns the row of an object as `apply -o json` does, with what changed as text.
-fn object_value(row: &ObjectRow) -> Value {
+pub(super) fn object_value(row: &ObjectRow) -> Value {
     let mut value = object_row_value(row);
     let changed = row.objects.as_ref().filter(|(before, after)| before != after);
     let after = changed.map(|(_, after)| yaml_text(after)).unwrap_or_default();
@@ -215,7 +139,7 @@ fn object_value(row: &ObjectRow) -> Value {
 
 /// Returns the first line of each rule and the lines that have a condition, and whether an object reached each. A rule is
 /// reached when an object is in its scope.
-fn coverage_values<'r>(
+pub(super) fn coverage_values<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     rows: &[(ObjectRow, Vec<OutOfScopeRule>)],
 ) -> Vec<Value> {

@@ -9,16 +9,16 @@ use kubewright_value::{Map, Value};
 use super::traced::MAX_TRACES;
 
 /// Up to this many outcomes, an answer has all of them, and all their traces.
-const MAX_WHOLE_OUTCOMES: usize = 500;
+pub(super) const MAX_WHOLE_OUTCOMES: usize = 500;
 
 /// Returns whether an answer about `objects` leaves something out.
-pub(super) fn is_large(objects: &[ObjectRow]) -> bool {
+pub(super) fn is_large(objects: &[&ObjectRow]) -> bool {
     objects.iter().map(|row| row.outcomes.len()).sum::<usize>() > MAX_WHOLE_OUTCOMES
 }
 
 /// Returns the places of the objects to trace: all, or one for each set of verdicts and then others that fail, until there are
 /// as many traces as an answer has.
-pub(super) fn traced_objects(objects: &[ObjectRow]) -> Vec<usize> {
+pub(super) fn traced_objects(objects: &[&ObjectRow]) -> Vec<usize> {
     if !is_large(objects) {
         return (0..objects.len()).collect();
     }
@@ -32,7 +32,7 @@ pub(super) fn traced_objects(objects: &[ObjectRow]) -> Vec<usize> {
         let rows = objects.iter().enumerate().filter(|(_, row)| fails(row) == has_failure);
         chosen.extend(rows.filter(|(_, row)| seen.insert(verdicts(row))).map(|(at, _)| at));
     }
-    let others = (0..objects.len()).filter(|at| objects.get(*at).is_some_and(fails));
+    let others = (0..objects.len()).filter(|at| objects.get(*at).is_some_and(|row| fails(row)));
     let known: HashSet<usize> = chosen.iter().copied().collect();
     chosen.extend(others.filter(|at| !known.contains(at)));
     let mut traces = 0;
