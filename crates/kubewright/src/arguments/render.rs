@@ -128,7 +128,7 @@ pub(crate) struct ComponentNames {
     #[arg(long, value_name = "NAME")]
     pub(crate) component: Option<String>,
 
-    /// metadata.projectName, the project of OpenChoreo [default: `default`]
+    /// metadata.projectName [default: `default`]
     #[arg(long = "project-name", value_name = "NAME")]
     pub(crate) project: Option<String>,
 
