@@ -52,7 +52,8 @@ write("data/User/settings.json", JSON.stringify({
   "security.workspace.trust.enabled": false,
   "workbench.startupEditor": "none",
 }));
-execFileSync(node, [entry, ...options, "--install-extension", extension], { env: environment, stdio: "inherit" });
+// Shown if it fails: code-server says at length that its native modules are not built, and goes on without them.
+execFileSync(node, [entry, ...options, "--install-extension", extension], { env: environment, stdio: "pipe" });
 
 const server = spawn(node, [entry, ...options, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check"], { env: environment, stdio: "ignore" });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || undefined, args: ["--no-sandbox", "--disable-gpu"] });

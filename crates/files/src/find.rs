@@ -1,4 +1,4 @@
-//! Finds input files: a file, a folder, a pattern or standard input.
+//! Finds input files: a file, a folder, a glob or standard input.
 
 use std::collections::HashSet;
 use std::fs;

@@ -117,7 +117,7 @@ pub(crate) struct CommandLine {
     pub(crate) project: ProjectArguments,
 }
 
-/// The project file. `trace` and `render` have another `--project`, so that it is written before their names.
+/// The project file.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ProjectArguments {
     /// The project file [default: `kubewright.yaml` in this folder or above it, within the repository]
@@ -210,7 +210,7 @@ pub(crate) enum CliCommand {
 impl CliCommand {
     /// Returns whether the command takes what it was not given from the project.
     pub(crate) fn has_project(&self) -> bool {
-        self.project().is_some() || matches!(self, Self::Trace(_) | Self::New(_))
+        self.project().is_some() || matches!(self, Self::New(_))
     }
 
     /// Returns what the command itself was told about the project.
@@ -222,6 +222,7 @@ impl CliCommand {
             Self::Lint(arguments) => Some(&arguments.project),
             Self::Detect(arguments) => Some(&arguments.project),
             Self::Graph(arguments) => Some(&arguments.project),
+            Self::Trace(arguments) => Some(&arguments.project),
             Self::Why(arguments) => Some(&arguments.project),
             Self::Diff(arguments) => Some(&arguments.project),
             Self::Impact(arguments) => Some(&arguments.project),

@@ -49,7 +49,7 @@ use clap::Parser as _;
 
 use crate::arguments::{CliCommand, CommandLine};
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::ColorChoice;
+use crate::output::{ColorChoice, print_stderr};
 use crate::project::ProjectFile;
 use crate::watch;
 pub(crate) use graph::Drawing;
@@ -68,7 +68,14 @@ pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, Com
 }
 
 /// Runs the command once.
-fn run_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
+fn run_command(mut arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
+    if let Some(CliCommand::Trace(trace)) = &mut arguments.command
+        && trace.take_former_project()
+    {
+        print_stderr(
+            "note: `--project` names the project file; write `--project-name` for metadata.projectName",
+        );
+    }
     let color = arguments.color;
     let has_project = arguments.command.as_ref().is_none_or(CliCommand::has_project);
     let project = if has_project { ProjectFile::of(&arguments)? } else { None };

@@ -23,6 +23,7 @@ mod rules;
 mod since;
 mod suppressions;
 mod watch;
+mod why_words;
 
 use std::process::ExitCode;
 

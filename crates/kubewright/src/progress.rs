@@ -6,7 +6,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use kubewright_files::Progress;
-use kubewright_report::text::grouped_digits;
+use kubewright_report::text::plural;
 
 use crate::output::is_captured;
 
@@ -121,7 +121,7 @@ fn redraw_line(line: &str) {
 fn progress_line(progress: Progress, elapsed: Duration) -> String {
     let share = progress.share.clamp(0.001, 1.0);
     let left = elapsed.as_secs_f64() * (1.0 - share) / share;
-    format!("{} {} objects, about {left:.0} s left", bar_text(share), grouped_digits(progress.objects))
+    format!("{} {}, about {left:.0} s left", bar_text(share), plural(progress.objects, "object"))
 }
 
 #[expect(

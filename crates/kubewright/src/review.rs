@@ -1,5 +1,6 @@
 //! Reviews one object: makes its request, decides, and returns the row for the report.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use kubewright_engine::{
@@ -7,7 +8,7 @@ use kubewright_engine::{
     TraceVerdict,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
-use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules};
+use kubewright_report::{Columns, ObjectReview, ObjectRow, UnmatchedRules, WhyInputs};
 use kubewright_value::{Deadline, Document};
 
 use crate::fixtures::{FileWorld, OldObjects};
@@ -38,6 +39,8 @@ pub(crate) struct Reviewer<'a> {
     pub(crate) written_rules: usize,
     /// What the outputs need to know.
     pub(crate) columns: Columns,
+    /// What the command that shows the reason of an outcome names.
+    pub(crate) why_inputs: Option<&'a Arc<WhyInputs>>,
 }
 
 impl Reviewer<'_> {
@@ -157,7 +160,13 @@ impl Reviewer<'_> {
         // Of the rules that autogen derives from one, at most one is about an object.
         let heard = empty + review.decision.skipped + count_rules(&review.decision.outcomes);
         let unmatched = UnmatchedRules { out_of_scope: self.written_rules.saturating_sub(heard), empty };
-        ObjectRow { unmatched, elapsed: started.elapsed(), ..ObjectRow::new(review, self.columns) }
+        let why_inputs = self.why_inputs.cloned();
+        ObjectRow {
+            unmatched,
+            elapsed: started.elapsed(),
+            why_inputs,
+            ..ObjectRow::new(review, self.columns)
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kubewright_engine::{Diagnostic, Engine, EvaluationMode, Rule, RuleAction};
 use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
+use kubewright_report::WhyInputs;
 use kubewright_report::text::listed_paths;
 
 use crate::arguments::{ObjectArguments, RuleArguments, misplaced_manifests};
@@ -19,6 +20,7 @@ use crate::review::Reviewer;
 use crate::rules;
 use crate::since;
 use crate::watch::{FileStamp, stamp};
+use crate::why_words;
 use kubewright_value::CompactSort as _;
 
 /// How many diagnostics are shown beside results.
@@ -46,6 +48,7 @@ pub(crate) struct RuleInputs {
     opened_with: Vec<Diagnostic>,
     /// The files that were read for rules, if those of one do not change how those of others work.
     separable: Option<Vec<String>>,
+    why_inputs: Option<Arc<WhyInputs>>,
 }
 
 /// Validating rules of a few files, before and after these files changed.
@@ -80,7 +83,8 @@ impl RuleInputs {
                 "`-` is given more than once; standard input can be read only once",
             ));
         }
-        Self::open_with(LoadedEngine::load(rules, objects)?, objects)
+        let inputs = Self::open_with(LoadedEngine::load(rules, objects)?, objects)?;
+        Ok(Self { why_inputs: Some(Arc::new(why_words::why_inputs(rules, objects))), ..inputs })
     }
 
     /// Reads fixtures for rules that are loaded, and finds the manifests.
@@ -122,6 +126,7 @@ impl RuleInputs {
             folders,
             opened_with,
             separable,
+            why_inputs: None,
         })
     }
 
@@ -239,6 +244,7 @@ impl RuleInputs {
             evaluation_mode: self.evaluation_mode,
             written_rules: count_written_rules(self.engine.rules()),
             columns,
+            why_inputs: self.why_inputs.as_ref(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod matching;
 mod mutate;
 mod mutate_lint;
 mod pattern;
+mod pattern_fields;
 mod pod_security;
 mod variables;
 
@@ -272,6 +273,7 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
+    pattern_fields::check_pattern_fields(findings, rule);
     generate::check_generate(findings, policy, rule);
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);

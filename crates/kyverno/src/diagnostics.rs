@@ -97,6 +97,7 @@ kubewright_engine::codes! {
     KEYLESS_IDENTITY "KW-K133" Error "`keyless` without an identity";
     IMAGE_EXTRACTOR "KW-K134" Error "an image extractor cannot be used";
     NOT_GENERATED "KW-K090" Warning "`generate: true`, but the policy cannot be written as a ValidatingAdmissionPolicy";
+    MISSPELT_FIELD "KW-K091" Warning "a pattern has a field that no object of the kind has, and almost one that it has";
     PATCH_KIND "KW-K100" Error "a mutate rule does not change objects in exactly one way";
     BAD_PATCH "KW-K101" Error "a patch that cannot be read";
     PATCH_NEVER_APPLIES "KW-K102" Warning "a part of a patch that never applies";

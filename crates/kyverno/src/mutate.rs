@@ -292,7 +292,8 @@ fn operations_note(path: &[Step], before: &Value, changed: &Result<Value, EvalEr
     let error = match changed {
         Ok(after) => {
             let count = kubewright_patch::diff_values(before, after).len();
-            return TraceNote { found: format!("{count} changes"), ..note };
+            let found = if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
+            return TraceNote { found, ..note };
         }
         Err(error) => error,
     };

@@ -82,7 +82,7 @@ pub(super) enum ImagePhase {
     /// All images are verified, or need not be.
     Pass(Text),
     /// All images are left out on purpose.
-    Skip(Text),
+    Skip,
     Fail(RuleViolation),
     Error(EvalError),
 }
@@ -139,9 +139,7 @@ impl ImageChecks {
             return Ok(());
         }
         if matches_any(&entry.skipped, &name, context)? {
-            let RecordKey { policy, rule } = key;
-            let message = format!("skipping image reference image {name}, policy {policy} ruleName {rule}");
-            round.skip(&name, message);
+            round.skip(&name);
             notes.say(|| skipped_note(entry, image, &name));
             return Ok(());
         }
@@ -319,14 +317,14 @@ struct ProvenImage {
 struct VerificationRound {
     records: ImageRecords,
     passed: Vec<String>,
-    skipped: Vec<String>,
+    has_skipped: bool,
     failed: Option<RuleViolation>,
 }
 
 impl VerificationRound {
-    fn skip(&mut self, name: &str, message: String) {
+    fn skip(&mut self, name: &str) {
         self.records.add(name, RecordStatus::Skip);
-        self.skipped.push(message);
+        self.has_skipped = true;
     }
 
     fn fail(&mut self, name: &str, message: String, entry: &ImageEntry, image: &ObjectImage) {
@@ -353,12 +351,12 @@ impl VerificationRound {
     }
 
     fn into_phase(self) -> ImagePhase {
-        let Self { passed, skipped, failed, .. } = self;
-        match (failed, passed.is_empty(), skipped.is_empty()) {
+        let Self { passed, has_skipped, failed, .. } = self;
+        match (failed, passed.is_empty(), has_skipped) {
             (Some(violation), _, _) => ImagePhase::Fail(violation),
             (None, false, _) => ImagePhase::Pass(passed.join("; ").into()),
-            (None, true, false) => ImagePhase::Skip(skipped.join("; ").into()),
-            (None, true, true) => ImagePhase::Nothing,
+            (None, true, true) => ImagePhase::Skip,
+            (None, true, false) => ImagePhase::Nothing,
         }
     }
 }

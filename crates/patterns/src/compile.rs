@@ -72,9 +72,6 @@ impl PatternCompiler<'_> {
             definition.entries.iter().filter_map(|entry| self.entry(definition, entry)).collect();
         let message = self.template(&definition.message);
         let mut leader_anchors = Vec::new();
-        if let Some(leader) = roles.get(definition.leader) {
-            leader.filter.collect_anchors(&mut leader_anchors);
-        }
         for entry in &entries {
             let Some(criteria) = entry.link.criteria() else { continue };
             for (one, other) in &entry.pairs {

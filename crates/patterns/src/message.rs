@@ -7,6 +7,9 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyError, KeyStep, collect_anchors};
 
+/// How many elements of a list, such as containers, a placeholder names.
+const MAX_SHOWN_ELEMENTS: usize = 10;
+
 /// A text with placeholders.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageTemplate {
@@ -137,7 +140,8 @@ impl MessageTemplate {
                     if found.is_empty() && !(is_namespace && values.object(*role).is_some()) {
                         empty.push(key.text.to_string());
                     }
-                    text.push_str(&shown_values(&found, budget)?);
+                    let most = if has_elements(key) { MAX_SHOWN_ELEMENTS } else { usize::MAX };
+                    text.push_str(&shown_values(&found, most, budget)?);
                 }
             }
             budget.produce(text.len() - before)?;
@@ -178,11 +182,18 @@ fn values_at_key<'v>(
     Ok(found)
 }
 
-/// Returns values as text: several joined by `, `, objects as JSON.
-fn shown_values(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
+/// Returns whether a key means one element of a list after the other.
+fn has_elements(key: &FieldKey) -> bool {
+    let mut anchors = Vec::new();
+    collect_anchors(key, &mut anchors);
+    !anchors.is_empty()
+}
+
+/// Returns values as text: several joined by `, `, objects as JSON. Those after the first `most` are counted.
+fn shown_values(values: &[&Value], most: usize, budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = BoundedText::new(budget);
     let mut between = "";
-    for value in values {
+    for value in values.iter().take(most) {
         let items = match value.as_array() {
             Some(items) => items.iter().filter(|item| !item.is_null()).collect(),
             None => vec![*value],
@@ -194,6 +205,9 @@ fn shown_values(values: &[&Value], budget: &mut Budget) -> Result<String, Exhaus
                 None => out.push_json(item)?,
             }
         }
+    }
+    if values.len() > most {
+        out.push_str(&format!(" and {} more", values.len() - most))?;
     }
     Ok(out.into_string())
 }

@@ -51,7 +51,8 @@ pub struct Pattern {
     pub(crate) emits_on_empty: bool,
     /// Whether one object may be target and dependency at once.
     pub(crate) allows_same: bool,
-    /// The arrays of the leader of which one element is meant throughout.
+    /// The arrays of the leader of which criteria compare one element; it is the same throughout. Without them all elements
+    /// with which the leader passes its filter are meant.
     pub(crate) leader_anchors: Vec<ArrayAnchor>,
     /// Whether the same objects in other roles count as the same finding.
     pub(crate) is_unordered: bool,

@@ -45,7 +45,7 @@ pub use render::{
 };
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;
-pub use why::why_command;
+pub use why::{WhyInputs, why_command};
 
 // The example of the README is a test.
 #[cfg(doctest)]

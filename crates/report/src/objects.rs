@@ -5,6 +5,7 @@ mod rendered;
 mod suppress;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_engine::{Decision, RuleOutcome, RuleStatus, WriteVerb};
@@ -12,7 +13,7 @@ use kubewright_k8s::{AdmissionRequest, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Source, Text, Value};
 
-use crate::{Annotation, AnnotationLevel, Columns, Severity};
+use crate::{Annotation, AnnotationLevel, Columns, Severity, WhyInputs};
 
 pub(crate) use outcome::OutcomeText;
 pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
@@ -66,6 +67,8 @@ pub struct ObjectRow {
     pub objects: Option<(Value, Value)>,
     /// How long it took to judge, as far as the command measures it.
     pub elapsed: Duration,
+    /// What the command that shows a reason names; nothing for the files of the object and of the rule alone.
+    pub why_inputs: Option<Arc<WhyInputs>>,
 }
 
 /// How many rules have no outcome for an object.
@@ -169,6 +172,7 @@ impl ObjectRow {
             patch,
             objects,
             elapsed: Duration::ZERO,
+            why_inputs: None,
         }
     }
 

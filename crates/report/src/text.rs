@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-/// Returns `1 rule`, `2 rules`.
+/// Returns `1 rule`, `2 rules`, `2 policies`.
 #[must_use]
 pub fn plural(count: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped_digits(count), if count == 1 { "" } else { "s" })
+    let number = grouped_digits(count);
+    match word.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {word}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number} {stem}ies"),
+        _ => format!("{number} {word}s"),
+    }
 }
 
 /// Returns a number with commas between groups of three digits.
@@ -91,5 +96,12 @@ mod tests {
     fn plural_groups_digits() {
         assert_eq!(plural(1, "object"), "1 object");
         assert_eq!(plural(1_234_567, "object"), "1,234,567 objects");
+    }
+
+    #[test]
+    fn plural_of_a_word_in_y() {
+        assert_eq!(plural(1, "policy"), "1 policy");
+        assert_eq!(plural(0, "policy"), "0 policies");
+        assert_eq!(plural(2, "day"), "2 days");
     }
 }

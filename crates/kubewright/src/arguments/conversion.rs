@@ -40,7 +40,7 @@ pub(crate) struct GenerateVapArguments {
     #[arg(long)]
     pub(crate) autogen: bool,
 
-    /// Exceptions that the written policies exclude: a PolicyException file, folder or pattern; may be repeated
+    /// Exceptions that the written policies exclude: a PolicyException file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) autogen: bool,
 
-    /// With `--to vap`: exceptions that the written policies exclude: a PolicyException file, folder or pattern; may be repeated
+    /// With `--to vap`: exceptions that the written policies exclude: a PolicyException file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 }
@@ -103,7 +103,7 @@ pub(crate) enum ConvertTarget {
 /// The policies to convert, and where to write the result.
 #[derive(Debug, Args, Clone)]
 pub(crate) struct ConversionArguments {
-    /// Policy files, folders or patterns; `-` is standard input
+    /// Policy files, folders or globs; `-` is standard input
     #[arg(required = true, value_name = "POLICIES")]
     pub(crate) policies: Vec<String>,
 

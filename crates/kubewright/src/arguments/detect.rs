@@ -28,7 +28,7 @@ pub(crate) struct DetectArguments {
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 
-    /// Objects: a file, folder, pattern, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
+    /// Objects: a file, folder, glob, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
     /// input; may be repeated [default: those of the project]
     #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,

@@ -25,7 +25,7 @@ Examples:
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
 pub(crate) struct GraphArguments {
-    /// Objects: a file, folder, pattern, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
+    /// Objects: a file, folder, glob, chart, kustomization or `cluster:`; a List is replaced by its items; `-` is standard
     /// input; may be repeated [default: those of the project]
     #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) struct GraphArguments {
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 
-    /// References of custom kinds: a file, folder or pattern; may be repeated
+    /// References of custom kinds: a file, folder or glob; may be repeated
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) references: Vec<String>,
 

@@ -115,7 +115,7 @@ Examples:
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
 pub(crate) struct TestArguments {
-    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns [default: those of the
+    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or globs [default: those of the
     /// project]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
@@ -296,11 +296,31 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) choice: TraceChoice,
 
+    #[command(flatten)]
+    pub(crate) project: ProjectArguments,
+
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) values: TraitValues,
 
     #[command(flatten, next_help_heading = "Options for traits")]
     pub(crate) names: ComponentNames,
+}
+
+impl TraceArguments {
+    /// Takes `--project NAME` for `--project-name NAME`, which it meant before, unless it names a file. Returns whether it
+    /// did.
+    pub(crate) fn take_former_project(&mut self) -> bool {
+        let is_file = |path: &PathBuf| {
+            path.exists()
+                || path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+        };
+        if self.names.project.is_some() || self.project.project_file.as_ref().is_none_or(is_file) {
+            return false;
+        }
+        let name = self.project.project_file.take();
+        self.names.project = name.map(|name| name.to_string_lossy().into_owned());
+        true
+    }
 }
 
 /// Formats of traces.

@@ -28,18 +28,18 @@ Examples:
 Exit codes: 0 everything is migrated or on its way, 1 a rule cannot be expressed or differs, 2 bad input, or there is no
 cluster")]
 pub(crate) struct MigrateArguments {
-    /// Policy files, folders or patterns; without any, the policies of the cluster
+    /// Policy files, folders or globs; without any, the policies of the cluster
     #[arg(value_name = "POLICIES")]
     pub(crate) policies: Vec<String>,
 
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
 
-    /// Also compare on these manifests, such as a dump of a cluster: files, folders or patterns; may be repeated
+    /// Also compare on these manifests, such as a dump of a cluster: files, folders or globs; may be repeated
     #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// Objects and responses that rules may look up while manifests are judged: files, folders or patterns; may be repeated
+    /// Objects and responses that rules may look up while manifests are judged: files, folders or globs; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) world: Vec<String>,
 

@@ -22,11 +22,11 @@ Examples:
 
 Exit codes: 0 everything is applied, 1 a trait cannot be applied, 2 bad input")]
 pub(crate) struct RenderArguments {
-    /// Base manifests: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: standard input]
+    /// Base manifests: files, folders or globs; a List is replaced by its items; `-` is standard input [default: standard input]
     #[arg(short, long = "file", alias = "filename", num_args = 1.., value_name = "BASE")]
     pub(crate) files: Vec<String>,
 
-    /// Traits, applied in the order given: files, folders or patterns
+    /// Traits, applied in the order given: files, folders or globs
     #[arg(short, long = "trait", num_args = 1.., value_name = "TRAIT")]
     pub(crate) traits: Vec<String>,
 
@@ -47,6 +47,10 @@ pub(crate) struct RenderArguments {
 
     #[command(flatten)]
     pub(crate) names: ComponentNames,
+
+    /// The former name of --project-name.
+    #[arg(long = "project", hide = true, conflicts_with = "project", value_name = "NAME")]
+    pub(crate) former_project: Option<String>,
 
     /// metadata.namespace [default: that of the manifests, or `default`]
     #[arg(long, value_name = "NAMESPACE")]
@@ -125,7 +129,7 @@ pub(crate) struct ComponentNames {
     pub(crate) component: Option<String>,
 
     /// metadata.projectName [default: `default`]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long = "project-name", value_name = "NAME")]
     pub(crate) project: Option<String>,
 
     /// metadata.environmentName [default: `development`]; with Components, only this one

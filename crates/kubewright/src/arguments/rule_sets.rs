@@ -19,15 +19,15 @@ Examples:
 
 Exit codes: 0 no difference, 1 they differ, 2 bad input")]
 pub(crate) struct DiffArguments {
-    /// The first set of rules: a file, folder or pattern
+    /// The first set of rules: a file, folder or glob
     #[arg(value_name = "RULES-A")]
     pub(crate) before: String,
 
-    /// The second set of rules: a file, folder or pattern
+    /// The second set of rules: a file, folder or glob
     #[arg(value_name = "RULES-B")]
     pub(crate) after: String,
 
-    /// Exceptions from the rules of both sets: a file, folder or pattern; may be repeated
+    /// Exceptions from the rules of both sets: a file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 
@@ -87,7 +87,7 @@ pub(crate) struct ImpactArguments {
     #[command(flatten)]
     pub(crate) objects: ObjectArguments,
 
-    /// The rules that are in force now: a file, folder or pattern; may be repeated
+    /// The rules that are in force now: a file, folder or glob; may be repeated
     #[arg(long, value_name = "RULES")]
     pub(crate) against: Vec<String>,
 

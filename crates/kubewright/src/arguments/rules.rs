@@ -12,11 +12,11 @@ use crate::fixtures::VariableSetting;
 /// The rules, and how they are compiled.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleArguments {
-    /// Rule files, folders or patterns; `-` is standard input [default: those of the project]
+    /// Rule files, folders or globs; `-` is standard input [default: those of the project]
     #[arg(value_name = "RULES")]
     pub(crate) rules: Vec<String>,
 
-    /// Exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
+    /// Exceptions from rules, such as a PolicyException: a file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 
@@ -51,12 +51,12 @@ pub(crate) struct RuleOptions {
 /// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
-    /// Manifests: a file, folder, pattern, chart, kustomization or `cluster:`; `-` is standard input; may be repeated
+    /// Manifests: a file, folder, glob, chart, kustomization or `cluster:`; `-` is standard input; may be repeated
     /// [default: those of the project]
     #[arg(short, long, alias = "resource", value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
+    /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or globs; may be repeated
     #[arg(id = "payloads", long = "json", visible_aliases = ["http-payload", "envoy-payload"], value_name = "PATH")]
     pub(crate) payloads: Vec<String>,
 
@@ -65,7 +65,7 @@ pub(crate) struct ObjectArguments {
           value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE", "CONNECT"]))]
     pub(crate) operation: String,
 
-    /// Old versions of the objects for an UPDATE, matched by kind, namespace and name: files, folders or patterns; may be repeated
+    /// Old versions of the objects for an UPDATE, matched by kind, namespace and name: files, folders or globs; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) old: Vec<String>,
 
@@ -89,7 +89,7 @@ pub(crate) struct ObjectArguments {
     #[arg(short, long, value_name = "NAME=VALUE[,…]")]
     pub(crate) set: Vec<VariableSetting>,
 
-    /// Objects and responses that rules may look up: files, folders, patterns or `cluster:`; may be repeated
+    /// Objects and responses that rules may look up: files, folders, globs or `cluster:`; may be repeated
     #[arg(long, value_name = "PATH",
           aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,

@@ -117,7 +117,7 @@ pub(crate) struct ScanRuleArguments {
     #[arg(long)]
     pub(crate) built_in_patterns: bool,
 
-    /// Further exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
+    /// Further exceptions from rules, such as a PolicyException: a file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 

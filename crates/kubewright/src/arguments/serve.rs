@@ -32,15 +32,15 @@ pub(crate) struct ServeArguments {
     #[arg(long, requires = "policies", conflicts_with_all = ["exceptions_from", "generate_vap"])]
     pub(crate) offline: bool,
 
-    /// Rule files, folders or patterns; may be repeated
+    /// Rule files, folders or globs; may be repeated
     #[arg(short, long = "policies", alias = "rules", value_name = "RULES", requires = "offline")]
     pub(crate) policies: Vec<String>,
 
-    /// Exceptions from rules, such as a PolicyException: a file, folder or pattern; may be repeated
+    /// Exceptions from rules, such as a PolicyException: a file, folder or glob; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH", requires = "offline")]
     pub(crate) exceptions: Vec<String>,
 
-    /// Objects and responses that rules may look up: files, folders or patterns; may be repeated
+    /// Objects and responses that rules may look up: files, folders or globs; may be repeated
     #[arg(long, value_name = "PATH", requires = "offline")]
     pub(crate) world: Vec<String>,
 

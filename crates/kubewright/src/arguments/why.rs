@@ -12,7 +12,7 @@ Examples:
   kubewright why Deployment/shop/web rules/ -r manifests/
   kubewright why Deployment/web rules/ -r manifests/ --rule require-limits
   kubewright why 'Pod/*/web-*' policies/ -r dump.yaml --status fail,error
-  kubectl logs -n kubewright deploy/kubewright | kubewright why Deployment/shop/web --log -
+  kubectl logs -n kubewright-system deploy/kubewright | kubewright why Deployment/shop/web --log -
                                                      which rule refused or changed it
   kubewright why Deployment/shop/web -r cluster:     what the Events of the cluster say about it
 

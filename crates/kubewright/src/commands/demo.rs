@@ -76,6 +76,7 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
         written_rules: 0,
         evaluation_mode: None,
         columns,
+        why_inputs: None,
     };
     print_dimmed("$ kubewright apply rules -r manifests --diff\n", color)?;
     let options =

@@ -129,9 +129,14 @@ fn write_table(
         writeln!(out)?;
     }
     if found.len() > traced {
-        writeln!(out, "traces are shown for the first {traced} objects; --all shows all of them\n")?;
+        writeln!(
+            out,
+            "traces are shown for the first {}; --all shows all of them\n",
+            plural(traced, "object")
+        )?;
     }
-    writeln!(out, "{} compared: {} differ", plural(objects, "object"), found.len())?;
+    let verb = if found.len() == 1 { "differs" } else { "differ" };
+    writeln!(out, "{} compared: {} {verb}", plural(objects, "object"), found.len())?;
     out.flush()?;
     Ok(())
 }

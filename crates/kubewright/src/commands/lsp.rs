@@ -71,6 +71,7 @@ impl ProjectHost {
             evaluation_mode: None,
             written_rules: 0,
             columns,
+            why_inputs: None,
         }
     }
 

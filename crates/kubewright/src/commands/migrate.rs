@@ -13,7 +13,7 @@ mod sources;
 
 use kubewright_convert::ConversionTarget;
 use kubewright_engine::Diagnostic;
-use kubewright_report::text::listed_paths;
+use kubewright_report::text::{listed_paths, plural};
 
 use super::conversion::{self, ConvertedDocument};
 use super::scan::ScanCluster;
@@ -45,7 +45,8 @@ pub(crate) fn run_migrate(
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         problems.push(no_policies(arguments));
     }
-    print_stderr(format_args!("{} policies, {} rules", converted.len(), rule_count(&converted)));
+    let (policies, rules) = (plural(converted.len(), "policy"), plural(rule_count(&converted), "rule"));
+    print_stderr(format_args!("{policies}, {rules}"));
     let roots = test_roots(arguments);
     conversion::prove_on_tests(&mut converted, &roots, false, &sources.options)?;
     let mut comparison = ObjectComparison::new(&converted, &sources.options);

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
+use kubewright_report::text::plural;
 use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, Totals, shown_diagnostics};
 
 use crate::arguments::{ScanArguments, Threshold};
@@ -106,6 +107,7 @@ fn detect_in_pass<'s>(
 }
 
 fn stopped_diagnostic(objects: usize) -> Diagnostic {
-    let message = format!("the scan was stopped after {objects} objects, so the result is incomplete");
+    let message =
+        format!("the scan was stopped after {}, so the result is incomplete", plural(objects, "object"));
     codes::about_path(&SCAN_STOPPED, "cluster", message)
 }

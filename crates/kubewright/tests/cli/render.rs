@@ -69,10 +69,12 @@ fn names_come_from_the_manifests_and_can_be_said() {
     base(
         "render-names",
         &format!(
-            "{context} --name a --namespace b --component c --project d --environment e \
+            "{context} --name a --namespace b --component c --project-name d --environment e \
              --set metadata.labels.team=core"
         ),
     );
+    // The former name of the flag.
+    base("render-project", &format!("{context} --project d"));
     check(
         "render-two-workloads",
         "render -f render/two.yaml --trait render/traits/logging.yaml --params render/params.yaml",

@@ -21,6 +21,14 @@ fn trace_shows_what_traits_do_and_who_wrote_what() {
 }
 
 #[test]
+fn a_project_that_is_no_file_is_a_name() {
+    let given = "trace render/uses-context.yaml -r render/base.yaml --context render/context.yaml";
+    check("traits-trace-project-name", &format!("{given} --project-name shop"));
+    check("traits-trace-former-project", &format!("{given} --project shop"));
+    check("traits-trace-project-missing", &format!("{given} --project shop.yaml"));
+}
+
+#[test]
 fn a_trace_goes_as_far_as_the_rendering_did() {
     check("traits-trace-fails", "trace traits-trace/fails.yaml -r traits-trace/base.yaml --name web");
     check(

@@ -42,6 +42,43 @@ fn why_shows_what_every_rule_says_about_one_object() {
     check("why-json", "apply why/replicas.yaml -r why/many.yaml --rule two -o sarif");
 }
 
+/// Returns the first `kubewright why …` in an output, up to the quote or the end of the line behind it.
+fn printed_command(output: &std::process::Output) -> String {
+    let text = [output.stdout.as_slice(), &output.stderr].concat();
+    let text = String::from_utf8(text).expect("a text");
+    let (_, command) = text.split_once("kubewright why ").expect("a command");
+    let end = command.find(['"', '`', '\n']).expect("an end");
+    command.get(..end).expect("a part of it").to_owned()
+}
+
+#[test]
+fn the_command_of_every_output_asks_for_the_same_request() {
+    let request =
+        "--operation DELETE --user 'alice smith' --group dev --world why/request-world.yaml -n shop";
+    let given = format!("apply why/request.yaml -r why/deployment.yaml {request}");
+    let [first, others @ ..] = ["json", "sarif", "policyreport"]
+        .map(|format| printed_command(&kubewright(&format!("{given} -o {format}"), "")));
+    assert!(others.iter().all(|other| *other == first), "{first} {others:?}");
+    let shown = kubewright(&format!("why {first}"), "");
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("alice smith may not delete what operations keeps"), "{first}: {shown}");
+}
+
+#[test]
+fn the_command_of_an_object_of_a_chart_renders_the_chart() {
+    let given = "apply inputs/rules-b -r inputs/shop --helm-set replicas=1 -o json";
+    let command = printed_command(&kubewright(given, ""));
+    assert!(command.contains("-r inputs/shop") && command.contains("--helm-set replicas=1"), "{command}");
+    assert_eq!(kubewright(&format!("why {command}"), "").status.code(), Some(0), "{command}");
+}
+
+#[test]
+fn the_command_names_few_paths() {
+    let many = "why/deployment.yaml ".repeat(9);
+    let command = printed_command(&kubewright(&format!("apply why/replicas.yaml -r {many} -o json"), ""));
+    assert_eq!(command.matches("-r why/deployment.yaml").count(), 1, "{command}");
+}
+
 #[test]
 fn an_exception_that_fits_has_a_place() {
     let exception = "why/replicas.yaml -r why/deployment.yaml -e why/exception-fits.yaml --rule two";

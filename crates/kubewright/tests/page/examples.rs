@@ -52,6 +52,16 @@ fn without(list: &Value, keys: &[&str]) -> Value {
     Value::array(list)
 }
 
+/// Returns the objects of an answer, whose outcomes lack `why`.
+fn without_why(objects: &Value) -> Value {
+    let mut objects: Vec<Value> = objects.as_array().unwrap_or_default().to_vec();
+    for object in objects.iter_mut().filter_map(Value::as_object_mut) {
+        let outcomes = without(object.get("outcomes").expect("outcomes"), &["why"]);
+        object.insert("outcomes".into(), outcomes);
+    }
+    Value::array(objects)
+}
+
 fn ids(page: &Page, languages: &[&str]) -> Vec<String> {
     let all = page.get("/examples");
     let all = all.get("examples").and_then(Value::as_array).expect("examples");
@@ -69,7 +79,8 @@ fn rules_say_on_the_page_what_they_say_on_the_command_line() {
         let tried = page.post("/try", &example);
         let applied = command_line(&["apply", "-o", "json"], &example);
         let objects = without(tried.get("objects").expect("objects"), &["diff", "after"]);
-        assert_eq!(objects, without(applied.get("objects").expect("objects"), &[]), "{id}");
+        // The command that shows a reason names the flags of the run, which the page has not.
+        assert_eq!(without_why(&objects), without_why(applied.get("objects").expect("objects")), "{id}");
         assert_eq!(tried.get("summary"), applied.get("summary"), "{id}");
         assert_eq!(tried.get("failure"), Some(&Value::Null), "{id}");
         let traced = command_line(&["trace", "--all", "-o", "json"], &example);

@@ -24,10 +24,11 @@ impl RuleProgram for ImageMutation {
         kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.0.document);
         let verdict = match phase {
             ImagePhase::Nothing => return Ok(Effect::ReportedLater),
-            ImagePhase::Skip(message) => {
-                // What is left out needs no record, and an object that no rule is about stays as it is.
+            ImagePhase::Skip => {
+                // What is left out needs no record, and an object that no rule is about stays as it is. The validating phase
+                // names the images.
                 self.restore(object, before, evaluation)?;
-                CheckVerdict::Skip(message)
+                return Ok(Effect::ReportedLater);
             }
             ImagePhase::Pass(message) => {
                 return Ok(Effect::Patch { operations: patch::diff_values(&before, object), message });

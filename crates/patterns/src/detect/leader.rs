@@ -35,8 +35,7 @@ impl PatternSearch<'_> {
 
     /// Returns the elements of the leader that may be meant throughout.
     fn frames(&self, leader: Id, budget: &mut Budget) -> Result<Vec<ElementFrame>, Exhausted> {
-        let compares = self.pattern.entries.iter().any(|entry| entry.link.criteria().is_some());
-        if self.pattern.leader_anchors.is_empty() || !compares {
+        if self.pattern.leader_anchors.is_empty() {
             return Ok(vec![ElementFrame::default()]);
         }
         let object = self.object(leader);

@@ -1,9 +1,10 @@
 //! The command that says why no rule said anything about an object.
 
-use kubewright_report::{ObjectRow, shell_word};
+use kubewright_report::ObjectRow;
 
 use crate::arguments::ApplyArguments;
 use crate::output::{Output, print_stderr};
+use crate::why_words::object_command;
 
 /// With more objects than this the command is a hint only if no rule did anything to any of them.
 const MAX_HINTED_OBJECTS: usize = 10;
@@ -41,48 +42,7 @@ impl WhyHint {
         let Some(object) = self.object.as_ref().filter(|_| is_shown) else {
             return;
         };
-        let command = why_command(object, arguments);
+        let command = object_command(object, &arguments.rules, &arguments.objects);
         print_stderr(format_args!("hint: `{command}` says why no rule did anything"));
     }
-}
-
-/// Returns the `why` of this object that evaluates what this `apply` did.
-fn why_command(object: &str, arguments: &ApplyArguments) -> String {
-    let ApplyArguments { rules, objects, .. } = arguments;
-    let mut command = vec!["kubewright why".to_owned(), shell_word(object)];
-    command.extend(rules.rules.iter().map(|path| shell_word(path)));
-    let settings: Vec<String> = objects.set.iter().map(ToString::to_string).collect();
-    let lists: [(&str, &[String]); 10] = [
-        ("-r", &objects.resources),
-        ("-e", &rules.exceptions),
-        ("--world", &objects.world),
-        ("--json", &objects.payloads),
-        ("--old", &objects.old),
-        ("--group", &objects.groups),
-        ("--set", &settings),
-        ("--rule", &objects.only),
-        ("--allow-registry", &objects.allow_registry),
-        ("--allow-function", &rules.options.allowed_functions),
-    ];
-    for (flag, values) in lists {
-        command.extend(values.iter().map(|value| format!("{flag} {}", shell_word(value))));
-    }
-    let operation = Some(&objects.operation).filter(|operation| !operation.eq_ignore_ascii_case("CREATE"));
-    let single = [
-        ("--operation", operation),
-        ("--user", objects.user.as_ref()),
-        ("--userinfo", objects.userinfo.as_ref()),
-        ("-f", objects.values.as_ref()),
-        ("-n", objects.namespace.as_ref()),
-    ];
-    for (flag, value) in single {
-        command.extend(value.map(|value| format!("{flag} {}", shell_word(value))));
-    }
-    let switches = [
-        ("--background", objects.background),
-        ("--exceptions-within-resources", objects.exceptions_within_resources),
-        ("--exceptions-within-policies", objects.exceptions_within_policies),
-    ];
-    command.extend(switches.iter().filter(|(_, is_on)| *is_on).map(|(flag, _)| (*flag).to_owned()));
-    command.join(" ")
 }

@@ -4,6 +4,7 @@ use kubewright_convert::{IMAGE_RECORDS, ORIGIN_LABELS};
 use kubewright_engine::{Decision, EvalErrorKind, ObjectWrite, RuleStatus, WriteVerb};
 use kubewright_k8s::Operation;
 use kubewright_patch as patch;
+use kubewright_report::text::plural;
 use kubewright_value::{Map, Text, Value, json};
 
 /// The combined outcome of rules for an object.
@@ -145,8 +146,8 @@ impl ChangeVerdict {
         }
         if self.made.len() != after.made.len() {
             return Some(format!(
-                "the source makes {} objects, the converted one {}",
-                self.made.len(),
+                "the source makes {}, the converted one {}",
+                plural(self.made.len(), "object"),
                 after.made.len()
             ));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{AdmissionPolicy, WatchRole};
 use kubewright_k8s::ObjectName;
+use kubewright_report::text::plural;
 use kubewright_serve::admission_policies::GenerationProgress;
 use kubewright_serve::{Snapshot, cluster_dialects};
 use kubewright_value::{Document, Value};
@@ -35,7 +36,10 @@ pub(super) fn check_admission_policies(view: &ClusterView, findings: &mut Doctor
         findings.warn("admission policies", why, remedy);
     }
     if !done.is_empty() {
-        findings.ok("admission policies", format!("the API server enforces {} rules itself", done.len()));
+        findings.ok(
+            "admission policies",
+            format!("the API server enforces {} itself", plural(done.len(), "rule")),
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_report::text::plural;
 use kubewright_serve::certificates::CertificateKeys;
 
 use super::finding::DoctorFindings;
@@ -76,12 +77,21 @@ fn bundles(view: &ClusterView) -> Vec<String> {
     decoded.map(|bytes| String::from_utf8(bytes).unwrap_or_default()).collect()
 }
 
+/// Returns how many whole days a time has.
+fn days(seconds: i64) -> String {
+    plural(usize::try_from(seconds / DAY_SECONDS).unwrap_or_default(), "day")
+}
+
 fn check_expiry(view: &ClusterView, what: &'static str, ends: i64, findings: &mut DoctorFindings) {
     let left = ends.saturating_sub(view.now);
     let renew = "it should have been renewed at two thirds of its lifetime: see the log of the servers";
     match left {
-        ..=0 => findings.bad(what, format!("expired {} days ago", -left / DAY_SECONDS), renew),
-        left if left < DAY_SECONDS => findings.warn(what, format!("expires in {} hours", left / 3600), renew),
-        left => findings.ok(what, format!("expires in {} days", left / DAY_SECONDS)),
+        ..=0 => findings.bad(what, format!("expired {} ago", days(-left)), renew),
+        left if left < DAY_SECONDS => findings.warn(
+            what,
+            format!("expires in {}", plural(usize::try_from(left / 3600).unwrap_or_default(), "hour")),
+            renew,
+        ),
+        left => findings.ok(what, format!("expires in {}", days(left))),
     }
 }

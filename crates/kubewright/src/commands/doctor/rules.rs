@@ -1,6 +1,7 @@
 //! Whether the rule objects are in force.
 
 use kubewright_engine::WatchRole;
+use kubewright_report::text::plural;
 use kubewright_value::Value;
 
 use super::finding::DoctorFindings;
@@ -59,7 +60,7 @@ pub(super) fn check_rule_objects(view: &ClusterView, findings: &mut DoctorFindin
         findings.warn("rules", why, "look at the log of the servers");
     }
     if broken.is_empty() && failed.is_empty() && silent == 0 {
-        findings.ok("rules", format!("{all} rules, all in force"));
+        findings.ok("rules", format!("{}, all in force", plural(all, "rule")));
     }
 }
 

@@ -257,7 +257,7 @@ fn missing_admission_policy_of_a_rule_is_reported() {
     };
     let off = policy("{generated: false, message: it is off}");
     check(off, "admission policies", Warn, "requests one and has none: it is off");
-    check(policy("{generated: true, message: ''}"), "admission policies", Well, "enforces 1 rules itself");
+    check(policy("{generated: true, message: ''}"), "admission policies", Well, "enforces 1 rule itself");
 }
 
 #[test]

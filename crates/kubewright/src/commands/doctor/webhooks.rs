@@ -2,6 +2,7 @@
 
 use kubewright_cluster::{DiscoveredResources, Error};
 use kubewright_engine::{ClusterExtensions, ClusterResources, WatchRole};
+use kubewright_report::text::plural;
 use kubewright_serve::webhooks::{
     WEBHOOKS_ANNOTATION, WebhookAddress, WebhookInputs, desired_configurations,
 };
@@ -60,7 +61,8 @@ fn compare_configurations(view: &ClusterView, findings: &mut DoctorFindings) {
     let wrong = webhook_differences(&wanted, &view.webhooks());
     if wrong.is_empty() {
         let rules = view.rules(WatchRole::Rule).count();
-        findings.ok("webhooks", format!("{} webhooks, as {rules} rules need them", wanted.len()));
+        let webhooks = plural(wanted.len(), "webhook");
+        findings.ok("webhooks", format!("{webhooks}, as needed by {}", plural(rules, "rule")));
     } else {
         findings.bad("webhooks", wrong.join("; "), RESTART);
     }
@@ -157,8 +159,10 @@ fn check_exemptions(view: &ClusterView, findings: &mut DoctorFindings) {
             open.push(format!("`{}` would block {}", view_text(webhook, &["name"]), held.join(", ")));
         }
     }
-    let policies =
-        format!("while no server answers, {fails} webhooks reject (Fail) and {ignores} admit (Ignore)");
+    let policies = format!(
+        "{} with Fail, which refuse while no server answers; {ignores} with Ignore",
+        plural(fails, "webhook")
+    );
     findings.ok("failure policies", policies);
     if open.is_empty() {
         findings.ok(

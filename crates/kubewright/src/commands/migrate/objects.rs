@@ -8,6 +8,7 @@ use kubewright_cluster::{ApiResource, Error};
 use kubewright_engine::{Diagnostic, Query};
 use kubewright_files::{self as files, ObjectFilter, workers};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
+use kubewright_report::text::plural;
 use kubewright_value::{Document, Source, Value};
 
 use super::super::scan::{KindReaders, PassWorld, ScanCluster, scan_kinds};
@@ -67,7 +68,7 @@ pub(super) fn compare_on_files(
         })?;
     bar.clear();
     problems.extend(wrong);
-    print_stderr(format_args!("compared on {} objects of files", all.len()));
+    print_stderr(format_args!("compared on {} of files", plural(all.len(), "object")));
     if all.is_empty() && !problems.iter().any(Diagnostic::is_error) {
         problems.push(no_objects(&arguments.resources));
     }
@@ -99,10 +100,10 @@ pub(super) fn compare_on_cluster(
             problems.push(codes::about_path(&KIND_NOT_LISTED, &name, message));
         }
     }
-    let compared = lister.compared;
-    print_stderr(format_args!("compared on {compared} objects of {} kinds of the cluster", kinds.len()));
+    let compared = plural(lister.compared, "object");
+    print_stderr(format_args!("compared on {compared} of {} of the cluster", plural(kinds.len(), "kind")));
     if cluster.stop.load(Ordering::Relaxed) {
-        let message = format!("the comparison was stopped after {compared} objects, so nothing is proven");
+        let message = format!("the comparison was stopped after {compared}, so nothing is proven");
         problems.push(codes::about_path(&SCAN_STOPPED, "cluster", message));
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use kubewright_convert::ConvertedPolicy;
 use kubewright_report::render::DOCUMENT_VERSION;
+use kubewright_report::text::plural;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::super::conversion::{ConversionSummary, ConvertedDocument, summary_value, write_summary_table};
@@ -150,14 +151,14 @@ impl<'c> MigrationReport<'c> {
     pub(super) fn markdown(&self) -> String {
         let count = |result| self.rows.iter().filter(|row| row.result == result).count();
         let mut text = format!(
-            "# Migration\n\n{} of {} rules are migrated, {} without proof; {} differ, {} remain. Compared on {} objects.\n\n\
+            "# Migration\n\nOf {}, {} migrated, {} without proof; {} differ, {} remain. Compared on {}.\n\n\
              | policy | rule | result | by | why not | tests | objects | differences |\n|---|---|---|---|---|---|---|---|\n",
+            plural(self.rows.len(), "rule"),
             count(MigrationResult::Migrated) + count(MigrationResult::Unproven),
-            self.rows.len(),
             count(MigrationResult::Unproven),
             count(MigrationResult::Differs),
             count(MigrationResult::Remains),
-            self.objects,
+            plural(self.objects, "object"),
         );
         for row in &self.rows {
             text.push_str(&format!(
@@ -230,10 +231,10 @@ impl MigrationRow<'_> {
     fn line(&self) -> String {
         match self.result {
             MigrationResult::Migrated => format!(
-                "{} (agrees on {} requests of tests, {} objects)",
+                "{} (agrees on {} of tests, {})",
                 self.successors.join(", "),
-                self.tests,
-                self.objects
+                plural(self.tests, "request"),
+                plural(self.objects, "object")
             ),
             MigrationResult::Unproven => {
                 format!("{} (no test and no object compares it)", self.successors.join(", "))

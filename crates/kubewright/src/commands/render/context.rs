@@ -62,7 +62,9 @@ impl ContextLayers {
         let files =
             values::read_value_files(&arguments.values.context, "the values of the context", problems);
         let layered = Self::layered(stack, &files, problems);
-        let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
+        let project = arguments.names.project.clone().or_else(|| arguments.former_project.clone());
+        let names = ComponentNames { project, ..arguments.names.clone() };
+        let namespace = arguments.namespace.clone();
         Self { names, namespace, settings, ..layered }
     }
 

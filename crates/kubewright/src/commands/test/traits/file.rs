@@ -85,7 +85,7 @@ pub(in crate::commands::test) enum TraitSubject {
 /// Given or expected manifests.
 #[derive(Debug)]
 pub(in crate::commands::test) enum CaseManifests {
-    /// A file, folder or pattern.
+    /// A file, folder or glob.
     Files(String),
     /// An inline object.
     Inline(Document),
