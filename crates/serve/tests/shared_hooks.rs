@@ -77,7 +77,7 @@ fn a_policy_of_a_namespace_widens_the_webhook_of_nobody_else() {
     ]);
     let want = [
         "validate/fail  5 Service",
-        "validate/fail/namespaced a 30 *",
+        "validate/fail/namespaced a 30 pods+*",
         "validate/fail/namespaced b 10 ConfigMap+Secret",
         "validate/fail/namespaced c+d 5 ConfigMap",
     ];
