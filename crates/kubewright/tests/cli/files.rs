@@ -301,7 +301,8 @@ fn files_that_a_project_has_written_stay_in_the_project() {
     std::os::unix::fs::symlink(&outside, folder.join("link.json")).expect("a link");
     std::os::unix::fs::symlink("..", folder.join("up")).expect("a link");
     let absolute = outside.to_string_lossy().into_owned();
-    for file in ["../outside.json", &absolute, "link.json", "up/outside.json", ".git/config", ".git/hooks/x"] {
+    for file in ["../outside.json", &absolute, "link.json", "up/outside.json", ".git/config", ".git/hooks/x"]
+    {
         fs::write(folder.join("kubewright.yaml"), format!("outputs: ['json={file}']\n")).expect("a file");
         let output = kubewright_in(&folder, "apply rule.yaml -r pod.yaml", "");
         assert!(said(&output).contains("KW-F004"), "{file}: {}", said(&output));

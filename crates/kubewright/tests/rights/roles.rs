@@ -16,6 +16,13 @@ pub(crate) struct ApiRequest {
     pub(crate) name: String,
 }
 
+impl fmt::Display for ApiRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verb, group, resource, namespace, name } = self;
+        write!(f, "{verb} {resource}.{group} `{name}` in `{namespace}`")
+    }
+}
+
 /// One verb on one resource, for one account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Right {
@@ -23,9 +30,9 @@ pub(crate) struct Right {
     pub(crate) group: String,
     pub(crate) resource: String,
     /// The only name that it is about; empty for all.
-    name: String,
+    pub(crate) name: String,
     /// The only namespace that it is about; empty for all.
-    namespace: String,
+    pub(crate) namespace: String,
 }
 
 impl Right {
