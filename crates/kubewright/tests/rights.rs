@@ -1,7 +1,7 @@
 //! The rights of an installation are what its programs use, on a real control plane: no request of theirs is refused, and
 //! none of their rights could be taken away without refusing one. The audit log of the API server has the requests.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 #[path = "rights/audit.rs"]
 mod audit;

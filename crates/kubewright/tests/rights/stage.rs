@@ -144,7 +144,7 @@ impl Stage {
             let is_used = |right: &&str| {
                 used.iter().any(|request| format!("{} {}", request.verb, request.resource) == **right)
             };
-            if rights.iter().all(|right| is_used(&right)) || begun.elapsed() > PATIENCE {
+            if rights.iter().all(|right| is_used(right)) || begun.elapsed() > PATIENCE {
                 return;
             }
             again(round);
@@ -207,15 +207,19 @@ impl Stage {
         drop(webhooks);
     }
 
-    /// Findings of a pattern, which are objects and go when the missing Service is there. They stay while a kind of some rule
-    /// cannot be read, so that these rules are left out.
+    /// Findings of a pattern, which are objects and go when the missing Service is there. They stay while a kind cannot be
+    /// read, because it may hold what they need, so that everything can be read here.
     fn findings(&self) {
         self.apply(INGRESS);
+        self.kubectl("create clusterrole reads --verb=get,list,watch --resource=*.*");
+        let account = format!("--serviceaccount={NAMESPACE}:{SCANNER}");
+        self.kubectl(&format!("create clusterrolebinding reads --clusterrole=reads {account}"));
         let scanner = self.scan(&["--no-cluster-rules"]);
         self.await_use(SCANNER, &["create k8spatterns", "create smells"], |_| {});
         self.apply(SERVICE);
         self.await_use(SCANNER, &["delete k8spatterns", "delete smells"], |_| {});
         scanner.stop();
+        self.kubectl("delete clusterrolebinding reads");
     }
 
     /// Requests that rules refuse, look things up for, and hand over.
@@ -279,7 +283,8 @@ impl Stage {
             "delete mutatingadmissionpolicybindings",
         ];
         self.await_use(WEBHOOK, &deleted, |_| {});
-        self.await_use(SCANNER, &["update clusterreports", "update reports"], |round| self.relabel(round));
+        let again = ["update clusterreports", "update reports", "patch events"];
+        self.await_use(SCANNER, &again, |round| self.relabel(round));
         let statuses = [
             "patch cleanuppolicies/status",
             "patch clustercleanuppolicies/status",
