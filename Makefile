@@ -99,7 +99,7 @@ test-cluster:
 	cargo test --locked -p kubewright-controlplane
 
 # Whether each right of an installation is used, and none is missing: the programs do all of their work on an API server with
-# RBAC, whose audit log is compared with the roles. Takes about three minutes; part of `unit`.
+# RBAC, whose audit log is compared with the roles. Takes one to three minutes; part of `unit`.
 test-rights:
 	cargo test --locked -p kubewright --test rights -- --nocapture
 

@@ -144,7 +144,7 @@ impl Stage {
             let is_used = |right: &&str| {
                 used.iter().any(|request| format!("{} {}", request.verb, request.resource) == **right)
             };
-            if rights.iter().all(|right| is_used(right)) || begun.elapsed() > PATIENCE {
+            if rights.iter().all(is_used) || begun.elapsed() > PATIENCE {
                 return;
             }
             again(round);
