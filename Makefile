@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -97,6 +97,11 @@ unit:
 # Tests of the control plane. The first run builds it, which takes minutes: see tests/cluster/README.md.
 test-cluster:
 	cargo test --locked -p kubewright-controlplane
+
+# Whether each right of an installation is used, and none is missing: the programs do all of their work on an API server with
+# RBAC, whose audit log is compared with the roles. Takes one to three minutes; part of `unit`.
+test-rights:
+	cargo test --locked -p kubewright --test rights -- --nocapture
 
 skipped:
 	@if [ -s "$(KUBEWRIGHT_CLUSTER_SKIPPED)" ]; then printf '\nNOT TESTED on this machine:\n'; cat "$(KUBEWRIGHT_CLUSTER_SKIPPED)"; fi
@@ -222,16 +227,20 @@ chart:
 # 20 MB for the engine and the commands, 1.5 MB for the page, the language server and the schemas.
 MAX_STATIC_BYTES = 22000000
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
 
 static:
-	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols -C link-arg=-Wl,-z,pack-relative-relocs -C link-arg=-Wl,--icf=all" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
-	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
+	PROFILE=$(PROFILE) packaging/build $(HOST)
+	mkdir -p target/static && cp "$$(PROFILE=$(PROFILE) packaging/build --path $(HOST))" target/static/kubewright
 	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "the binary needs shared libraries:"; ldd target/static/kubewright; exit 1; fi
 	@bytes=$$(wc -c < target/static/kubewright); echo "target/static/kubewright: $$bytes bytes"; \
 	if [ $$bytes -gt $(MAX_STATIC_BYTES) ]; then echo "more than $(MAX_STATIC_BYTES) bytes"; exit 1; fi
 	target/static/kubewright --version
 	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "the binary runs without any other file"; fi
+
+# Builds the static binary and its archive twice, from two folders, and fails when a byte differs. Takes as long as two builds
+# from nothing; `make reproducible PROFILE=quick` builds faster.
+reproducible:
+	PROFILE=$(PROFILE) packaging/reproducible $(HOST) $(ARCHIVE_OS) $(ARCHIVE_ARCH)
 
 # Builds the page of `kubewright ui` into ui/dist, which is committed, so that `cargo build` needs no Node.
 page:

@@ -4,14 +4,14 @@
   # Rules (modrule) and their status.
   - apiGroups: [api.kubemod.io]
     resources: [modrules]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [api.kubemod.io]
     resources: [modrules/status]
     verbs: [patch]
   # The node of a Pod (`syntheticRefs.node`).
   - apiGroups: [""]
     resources: [nodes]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   # The annotation with the name of its node, for a Pod that requests it.
   - apiGroups: [""]
     resources: [pods]
@@ -31,40 +31,40 @@
   # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [clusterpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [kyverno.io]
     resources: [clusterpolicies/status]
     verbs: [patch]
   # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [policies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [kyverno.io]
     resources: [policies/status]
     verbs: [patch]
   # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [clustercleanuppolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [kyverno.io]
     resources: [clustercleanuppolicies/status]
     verbs: [patch]
   # Rules (kyverno) and their status.
   - apiGroups: [kyverno.io]
     resources: [cleanuppolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [kyverno.io]
     resources: [cleanuppolicies/status]
     verbs: [patch]
   # Data that rules share.
   - apiGroups: [kyverno.io]
     resources: [globalcontextentries]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- if .Values.exceptionsFrom }}
   # Exceptions from rules.
   - apiGroups: [kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # ConfigMaps that rules name in their context.
   - apiGroups: [""]
@@ -73,7 +73,7 @@
   # The roles of the requesting user.
   - apiGroups: [rbac.authorization.k8s.io]
     resources: [rolebindings, clusterrolebindings]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   # Permission checks in rules; nothing is stored.
   - apiGroups: [authorization.k8s.io]
     resources: [subjectaccessreviews]
@@ -88,14 +88,14 @@
   # Rules (vpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [validatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [validatingpolicies/status]
     verbs: [patch]
   # Rules (vpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedvalidatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedvalidatingpolicies/status]
     verbs: [patch]
@@ -103,7 +103,7 @@
   # Exceptions from rules.
   - apiGroups: [policies.kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # Permission checks in rules; nothing is stored.
   - apiGroups: [authorization.k8s.io]
@@ -119,14 +119,14 @@
   # Rules (mpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [mutatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [mutatingpolicies/status]
     verbs: [patch]
   # Rules (mpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedmutatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedmutatingpolicies/status]
     verbs: [patch]
@@ -134,7 +134,7 @@
   # Exceptions from rules.
   - apiGroups: [policies.kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]
@@ -146,14 +146,14 @@
   # Rules (gpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [generatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [generatingpolicies/status]
     verbs: [patch]
   # Rules (gpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedgeneratingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedgeneratingpolicies/status]
     verbs: [patch]
@@ -161,7 +161,7 @@
   # Exceptions from rules.
   - apiGroups: [policies.kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]
@@ -173,14 +173,14 @@
   # Rules (dpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [deletingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [deletingpolicies/status]
     verbs: [patch]
   # Rules (dpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [namespaceddeletingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespaceddeletingpolicies/status]
     verbs: [patch]
@@ -188,7 +188,7 @@
   # Exceptions from rules.
   - apiGroups: [policies.kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]
@@ -200,14 +200,14 @@
   # Rules (ivpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [imagevalidatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [imagevalidatingpolicies/status]
     verbs: [patch]
   # Rules (ivpol) and their status.
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedimagevalidatingpolicies]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
   - apiGroups: [policies.kyverno.io]
     resources: [namespacedimagevalidatingpolicies/status]
     verbs: [patch]
@@ -215,7 +215,7 @@
   # Exceptions from rules.
   - apiGroups: [policies.kyverno.io]
     resources: [policyexceptions]
-    verbs: [get, list, watch]
+    verbs: [list, watch]
 {{- end }}
   # Webhooks of the original program, to detect that it is installed too.
   - apiGroups: [admissionregistration.k8s.io]

@@ -180,6 +180,7 @@ impl Engine {
             skipped: run.skipped,
             queries: run.queries,
             is_unfinished: run.is_unfinished,
+            shown_object: None,
         }
     }
 }

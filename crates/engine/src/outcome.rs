@@ -249,6 +249,8 @@ pub struct Decision {
     /// Whether the steps of [`total`](crate::DecisionSettings::total) were used up, or the time until
     /// [`deadline`](crate::DecisionSettings::deadline), before it was complete. Then nothing is decided.
     pub is_unfinished: bool,
+    /// The object after all changes as it may be shown, if a Secret was read: with a mark in place of what depends on it.
+    pub shown_object: Option<Value>,
 }
 
 impl Decision {

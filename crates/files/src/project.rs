@@ -1,4 +1,4 @@
-//! The project boundary: test files, stacks and worlds may only refer to files in their project.
+//! The project boundary: test files, stacks, worlds and project files may only refer to files in their project.
 //!
 //! The project is the folder of the file that names another one, the folders that `test` was given, the working directory,
 //! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
@@ -68,6 +68,25 @@ pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>
     }
     let message = format!("`{path}` is outside of the project, so it is not read");
     let help = "a file may name others in its folder, its repository and the working directory; `--allow-outside` lifts this";
+    Err(Box::new(codes::about_path(&OUTSIDE_PROJECT, &resolved, message).help(help)))
+}
+
+/// Returns `path`, which a project file in `folder` wants to have written, as it is from here.
+///
+/// # Errors
+/// When it is outside of the project, or where Git keeps its settings and programs.
+pub fn resolve_output(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
+    let resolved = relative_path(folder, path);
+    let target = Path::new(&resolved);
+    // What a link without a target would lead to is not known, but would be made there.
+    let is_lost_link = fs::symlink_metadata(target).is_ok_and(|data| data.is_symlink()) && !target.exists();
+    let is_of_git = resolve_existing(target).components().any(|part| part.as_os_str() == ".git");
+    if may_read(folder, target) && !is_lost_link && !is_of_git {
+        return Ok(resolved);
+    }
+    let message = format!("`{path}` is outside of the project, so it is not written");
+    let help = "a project file may have files written in its folder, its repository and the working directory, but not in `.git`; \
+                `-o` may name any file";
     Err(Box::new(codes::about_path(&OUTSIDE_PROJECT, &resolved, message).help(help)))
 }
 

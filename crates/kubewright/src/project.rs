@@ -158,9 +158,16 @@ fn read_fields(
         ..ProjectFile::default()
     };
     let ignored = reader.texts("ignore");
-    project.baseline = reader.text("baseline").map(|file| files::relative_path(folder, &file));
+    let mut told = |result: Result<String, Box<Diagnostic>>| match result {
+        Ok(path) => Some(path),
+        Err(problem) => {
+            problems.push(*problem);
+            None
+        }
+    };
+    project.baseline = reader.text("baseline").and_then(|file| told(files::resolve_path(folder, &file)));
     let outputs = reader.texts("outputs");
-    project.outputs = outputs.iter().map(|output| output_from_here(folder, output)).collect();
+    project.outputs = outputs.iter().filter_map(|output| told(output_from_here(folder, output))).collect();
     if let Some(text) = reader.text("failOn") {
         match parse_threshold(&text) {
             Ok(threshold) => project.fail_on = Some(threshold),
@@ -201,12 +208,15 @@ fn read_severities(reader: &mut InputFieldReader<'_>) -> Vec<(String, Severity)>
 }
 
 /// Returns `FORMAT=FILE` with the file as it is from the working directory.
-fn output_from_here(folder: &Path, output: &str) -> String {
+///
+/// # Errors
+/// When the file is outside of the project.
+fn output_from_here(folder: &Path, output: &str) -> Result<String, Box<Diagnostic>> {
     match output.split_once('=') {
         Some((format, file)) if !file.is_empty() => {
-            format!("{format}={}", files::relative_path(folder, file))
+            Ok(format!("{format}={}", files::resolve_output(folder, file)?))
         }
-        _ => output.to_owned(),
+        _ => Ok(output.to_owned()),
     }
 }
 

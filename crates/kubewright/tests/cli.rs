@@ -51,6 +51,8 @@ mod scaffold;
 mod scan;
 #[path = "cli/schemas.rs"]
 mod schemas;
+#[path = "cli/secrets.rs"]
+mod secrets;
 #[path = "cli/traits.rs"]
 mod traits;
 #[cfg(all(unix, feature = "serve"))]

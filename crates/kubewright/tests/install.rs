@@ -280,7 +280,7 @@ const MAY: &[&str] = &[
     "create validatingwebhookconfigurations.admissionregistration.k8s.io",
     "update validatingwebhookconfigurations.admissionregistration.k8s.io/kubewright",
     "delete mutatingwebhookconfigurations.admissionregistration.k8s.io/kubewright",
-    "get clusterroles.rbac.authorization.k8s.io/kubewright",
+    "watch clusterroles.rbac.authorization.k8s.io/kubewright",
     "watch customresourcedefinitions.apiextensions.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
 ];

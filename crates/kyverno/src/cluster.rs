@@ -106,7 +106,7 @@ impl ClusterResources for Kyverno {
             PolicyRule {
                 group: "rbac.authorization.k8s.io",
                 resources: &["rolebindings", "clusterrolebindings"],
-                verbs: &["get", "list", "watch"],
+                verbs: &["list", "watch"],
                 why: "the roles of the requesting user",
             },
             PolicyRule {

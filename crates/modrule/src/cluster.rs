@@ -34,7 +34,7 @@ impl ClusterResources for ModRule {
             PolicyRule {
                 group: "",
                 resources: &["nodes"],
-                verbs: &["get", "list", "watch"],
+                verbs: &["list", "watch"],
                 why: "the node of a Pod (`syntheticRefs.node`)",
             },
             PolicyRule {

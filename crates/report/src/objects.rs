@@ -65,6 +65,8 @@ pub struct ObjectRow {
     pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
+    /// The object after all changes as it may be shown, if a Secret was read.
+    pub shown: Option<Value>,
     /// How long it took to judge, as far as the command measures it.
     pub elapsed: Duration,
     /// What the command that shows a reason names; nothing for the files of the object and of the rule alone.
@@ -171,6 +173,7 @@ impl ObjectRow {
             lacks_namespace: decision.lacks_namespace,
             patch,
             objects,
+            shown: decision.shown_object,
             elapsed: Duration::ZERO,
             why_inputs: None,
         }

@@ -106,6 +106,7 @@ fn nothing_decided() -> Decision {
         skipped: 0,
         queries: Vec::new(),
         is_unfinished: false,
+        shown_object: None,
     }
 }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, BackgroundProgram, ClusterSupport, CompiledPolicy,
-    Diagnostic, Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan, WebhookRule,
+    Diagnostic, Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
 };
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::ObjectName;
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Text, Value};
 
 use crate::admission_policies::GenerationProgress;
 use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK};
@@ -58,13 +58,14 @@ pub struct RuleState {
     pub admission_policy_state: Option<AdmissionPolicyState>,
 }
 
-/// A webhook, and the rules behind it.
+/// Webhooks of one path, and the rules behind them.
 #[derive(Debug)]
 pub struct Hook {
     /// The path that the API server calls, without the leading slash: `mutate/ignore`, `validate/fail`, `validate/own/name`.
     pub path: String,
-    /// Its configuration: the union of what its policies ask for.
-    pub webhook: WebhookPlan,
+    /// Their configurations, each the union of what its policies ask for: one, or for policies of namespaces one for each
+    /// demand, because a policy must not make the API server ask about objects of other namespaces.
+    pub webhooks: Vec<WebhookPlan>,
     /// The rules.
     pub engine: Engine,
 }
@@ -97,12 +98,12 @@ impl Snapshot {
                 building.add(dialect.as_ref(), document, progress);
             }
         }
-        building.attach_handed();
         let Building { states, mut hooks, needs, recompile, documents, mutating, validating, .. } = building;
         // The API server calls them in this order: what the last tiers do must see what the first ones did.
-        hooks.compact_sort_by_key(|(_, rules)| rules.iter().map(|rule| rule.tier).min());
+        hooks.compact_sort_by_key(|hook| hook.rules.iter().map(|rule| rule.tier).min());
+        share_among_namespaces(&mut hooks);
         let hook =
-            |(webhook, rules)| Hook { path: webhook_path(&webhook), webhook, engine: Engine::sharing(rules) };
+            |HookDraft { path, webhooks, rules }| Hook { path, webhooks, engine: Engine::sharing(rules) };
         Self {
             generation,
             states,
@@ -136,6 +137,11 @@ impl Snapshot {
             "validate" => Some(&self.validating),
             path => self.hooks.iter().find(|hook| hook.path == path).map(|hook| &hook.engine),
         }
+    }
+
+    /// Returns the webhooks that these rules want, each with its path.
+    pub fn webhooks(&self) -> impl Iterator<Item = (&str, &WebhookPlan)> {
+        self.hooks.iter().flat_map(|hook| hook.webhooks.iter().map(|plan| (hook.path.as_str(), plan)))
     }
 
     /// Returns the rule object that `rule` was read from.
@@ -183,12 +189,14 @@ pub fn cluster_dialects(options: &DialectOptions, names: &[String]) -> Vec<Box<d
 /// could fill it, and no rule at all would be asked any more.
 const MAX_DEDICATED_WEBHOOKS: usize = 64;
 const MAX_CONDITION_BYTES: usize = 192 << 10;
+/// How many webhooks there may be for policies of namespaces, for the same reason.
+const MAX_NAMESPACE_WEBHOOKS: usize = 64;
 
 /// A snapshot under construction.
 #[derive(Default)]
 struct Building {
     states: Vec<RuleState>,
-    hooks: Vec<(WebhookPlan, Vec<Arc<Rule>>)>,
+    hooks: Vec<HookDraft>,
     mutating: Vec<Arc<Rule>>,
     validating: Vec<Arc<Rule>>,
     needs: Needs,
@@ -196,10 +204,13 @@ struct Building {
     documents: HashMap<Arc<RuleId>, usize>,
     /// What compiling all rules together may take.
     budget: CompileBudget,
-    /// Requests that rules in the background need as they were made.
-    handed: Vec<WebhookRule>,
-    /// Updates that rules in the background need though they change nothing.
-    unchanged: Vec<WebhookRule>,
+}
+
+/// A hook under construction.
+struct HookDraft {
+    path: String,
+    webhooks: Vec<WebhookPlan>,
+    rules: Vec<Arc<Rule>>,
 }
 
 impl Building {
@@ -212,9 +223,8 @@ impl Building {
         let CompiledPolicy {
             rules, webhooks, needs, recompile, native, status, diagnostics, background, ..
         } = compiled.unwrap_or_default();
-        self.handed.extend(background.iter().flat_map(BackgroundProgram::handed_triggers));
-        self.unchanged.extend(background.iter().flat_map(BackgroundProgram::unchanged_triggers));
         let name = ObjectName::of(&document.value);
+        self.attach_handed(&background, &name.namespace);
         let (admission_policy, remaining_webhooks) = match native {
             Some(Ok(native)) => (Some(Ok(Arc::new(native.admission_policy))), native.remaining_webhooks),
             Some(Err(why)) => (Some(Err(why)), Vec::new()),
@@ -278,40 +288,41 @@ impl Building {
         if webhook.dedicated_name.is_some() && !self.has_room(&webhook) {
             // The rules evaluate their match conditions themselves; they are only called more often.
             webhook.dedicated_name = None;
-            (webhook.namespace_selector, webhook.object_selector) = (Value::Null, Value::Null);
+            webhook.object_selector = Value::Null;
             webhook.match_conditions.clear();
         }
-        let key = |plan: &WebhookPlan| {
-            (plan.phase, plan.failure_policy, plan.dedicated_name.clone(), plan.shared_name.clone())
+        let path = webhook_path(&webhook);
+        let Some(hook) = self.hooks.iter_mut().find(|hook| hook.path == path) else {
+            self.hooks.push(HookDraft { path, webhooks: vec![webhook], rules });
+            return;
         };
-        let wanted = key(&webhook);
-        match self.hooks.iter_mut().find(|(plan, _)| key(plan) == wanted) {
-            Some((shared, behind)) => {
-                behind.extend(rules);
-                shared.timeout_seconds = shared.timeout_seconds.max(webhook.timeout_seconds);
-                shared.rules.extend(webhook.rules);
-                shared.rules.sort();
-                shared.rules.dedup();
-            }
-            None => self.hooks.push((webhook, rules)),
+        hook.rules.extend(rules);
+        match hook.webhooks.iter_mut().find(|other| other.namespaces == webhook.namespaces) {
+            Some(shared) => unite(shared, webhook),
+            None => hook.webhooks.push(webhook),
         }
     }
 
-    /// Adds webhooks without rules, behind which requests are only taken note of.
-    fn attach_handed(&mut self) {
+    /// Adds webhooks without rules for what runs in the background because of a policy in `namespace`: requests behind them
+    /// are only taken note of.
+    fn attach_handed(&mut self, background: &[BackgroundProgram], namespace: &Text) {
         let handed = [
-            (HANDED_WEBHOOK, std::mem::take(&mut self.handed)),
-            (UNCHANGED_WEBHOOK, std::mem::take(&mut self.unchanged)),
+            (
+                HANDED_WEBHOOK,
+                background.iter().flat_map(BackgroundProgram::handed_triggers).collect::<Vec<_>>(),
+            ),
+            (UNCHANGED_WEBHOOK, background.iter().flat_map(BackgroundProgram::unchanged_triggers).collect()),
         ];
-        for (name, mut rules) in handed {
+        for (name, rules) in handed {
             if rules.is_empty() {
                 continue;
             }
-            rules.sort();
-            rules.dedup();
-            let plan = WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Ignore, rules);
-            let plan = WebhookPlan { shared_name: Some(name.into()), ..plan };
-            self.hooks.push((plan, Vec::new()));
+            let mut plan = WebhookPlan::new(AdmissionPhase::Validating, FailurePolicy::Ignore, rules);
+            plan.rules.sort();
+            plan.rules.dedup();
+            plan.shared_name = Some(name.into());
+            plan.namespaces = Some(namespace).filter(|name| !name.is_empty()).cloned().into_iter().collect();
+            self.attach_to(plan, Vec::new());
         }
     }
 
@@ -320,11 +331,53 @@ impl Building {
         let size = |plan: &WebhookPlan| -> usize {
             plan.match_conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()
         };
-        let dedicated = || self.hooks.iter().filter(|(plan, _)| plan.dedicated_name.is_some());
-        let bytes = dedicated().map(|(plan, _)| size(plan)).sum::<usize>();
+        let plans = || self.hooks.iter().flat_map(|hook| &hook.webhooks);
+        let dedicated = || plans().filter(|plan| plan.dedicated_name.is_some());
+        let bytes = dedicated().map(size).sum::<usize>();
         dedicated().count() < MAX_DEDICATED_WEBHOOKS
             && bytes.saturating_add(size(webhook)) <= MAX_CONDITION_BYTES
     }
+}
+
+/// Makes one webhook of those that differ in their namespaces only, as policies do that every team gets. Beyond
+/// [`MAX_NAMESPACE_WEBHOOKS`] the other namespaces of a path share one webhook, whatever their policies ask for.
+fn share_among_namespaces(hooks: &mut [HookDraft]) {
+    let mut room = MAX_NAMESPACE_WEBHOOKS;
+    for hook in hooks {
+        let is_shared = |plan: &WebhookPlan| plan.dedicated_name.is_none() && !plan.namespaces.is_empty();
+        if !hook.webhooks.iter().all(is_shared) {
+            continue;
+        }
+        let mut plans = std::mem::take(&mut hook.webhooks);
+        plans.sort_by(|one, other| one.namespaces.cmp(&other.namespaces));
+        for plan in plans {
+            let is_equal = |other: &WebhookPlan| {
+                other.timeout_seconds == plan.timeout_seconds && other.rules == plan.rules
+            };
+            let place = match hook.webhooks.iter().position(is_equal) {
+                None if room == 0 => hook.webhooks.len().checked_sub(1),
+                place => place,
+            };
+            match place.and_then(|place| hook.webhooks.get_mut(place)) {
+                Some(shared) => unite(shared, plan),
+                None => {
+                    room = room.saturating_sub(1);
+                    hook.webhooks.push(plan);
+                }
+            }
+        }
+    }
+}
+
+/// Adds to `shared` what `plan` asks for.
+fn unite(shared: &mut WebhookPlan, plan: WebhookPlan) {
+    shared.timeout_seconds = shared.timeout_seconds.max(plan.timeout_seconds);
+    shared.rules.extend(plan.rules);
+    shared.rules.sort();
+    shared.rules.dedup();
+    shared.namespaces.extend(plan.namespaces);
+    shared.namespaces.sort();
+    shared.namespaces.dedup();
 }
 
 fn generation_of(document: &Document) -> i64 {
@@ -340,10 +393,12 @@ fn webhook_path(webhook: &WebhookPlan) -> String {
         FailurePolicy::Fail => "fail",
         FailurePolicy::Ignore => "ignore",
     };
+    // One path for all namespaces, so that no path vanishes while the API server still calls it.
+    let namespaced = if webhook.namespaces.is_empty() { "" } else { "/namespaced" };
     match (&webhook.dedicated_name, &webhook.shared_name) {
         (Some(name), _) => format!("{phase}/own/{name}"),
-        (None, Some(name)) => format!("{phase}/{failure}/{name}"),
-        (None, None) => format!("{phase}/{failure}"),
+        (None, Some(name)) => format!("{phase}/{failure}{namespaced}/{name}"),
+        (None, None) => format!("{phase}/{failure}{namespaced}"),
     }
 }
 

@@ -42,8 +42,8 @@ pub struct WebhookPlan {
     pub repeats_conditions: bool,
     /// `reinvocationPolicy` of a webhook that changes objects: whether it is called again after a later change.
     pub is_reinvoked: bool,
-    /// `namespaceSelector`; null for any namespace.
-    pub namespace_selector: Value,
+    /// The only namespaces that it is called for, those of its policies; empty for all, and for objects outside of any.
+    pub namespaces: Vec<Text>,
     /// `objectSelector`; null for any object.
     pub object_selector: Value,
     /// `rules`, before kinds are resolved to resources.
@@ -66,7 +66,7 @@ impl WebhookPlan {
             match_conditions: Vec::new(),
             repeats_conditions: false,
             is_reinvoked: true,
-            namespace_selector: Value::Null,
+            namespaces: Vec::new(),
             object_selector: Value::Null,
             rules,
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kubewright_value::{Location, Text, Value};
+use kubewright_value::{Location, Map, Text, Value};
 
 use super::SECRET_MARK;
 use crate::{Decision, Rule, RuleOutcome, RuleStatus, TraceNode};
@@ -21,6 +21,7 @@ pub(crate) fn conceal(
     rules: &[&Rule],
 ) {
     decision.is_unfinished |= others.iter().any(|other| other.is_unfinished);
+    decision.shown_object = Some(same_value(&others[0].object, &others[1].object));
     let rules: HashMap<_, &Rule> = rules.iter().map(|rule| (Arc::as_ptr(&rule.id), *rule)).collect();
     let mut places = [0; 2];
     for outcome in &mut decision.outcomes {
@@ -30,6 +31,21 @@ pub(crate) fn conceal(
         });
         let rule = rules.get(&Arc::as_ptr(&outcome.rule)).copied();
         conceal_outcome(outcome, one.zip(two), rule, request);
+    }
+}
+
+/// Returns what two values have alike, with a mark in place of what they have not, and without members of one alone.
+fn same_value(one: &Value, two: &Value) -> Value {
+    if let (Some(members), Some(others)) = (one.as_object(), two.as_object()) {
+        let same = members.iter().filter_map(|(key, member)| Some((key.clone(), member, others.get(key)?)));
+        return same.map(|(key, one, two)| (key, same_value(one, two))).collect::<Map>().into();
+    }
+    match (one.as_array(), two.as_array()) {
+        (Some(items), Some(others)) if items.len() == others.len() => {
+            Value::array(items.iter().zip(others).map(|(one, two)| same_value(one, two)).collect())
+        }
+        _ if one == two => one.clone(),
+        _ => SECRET_MARK.into(),
     }
 }
 

@@ -293,6 +293,31 @@ fn links_that_lead_nowhere_are_counted() {
 
 #[cfg(unix)]
 #[test]
+fn files_that_a_project_has_written_stay_in_the_project() {
+    let folder = lonely("outputs");
+    let outside = folder.with_file_name("outside.json");
+    fs::create_dir_all(folder.join(".git")).expect("a folder");
+    fs::write(folder.join(".git/config"), "[core]\n").expect("a file");
+    std::os::unix::fs::symlink(&outside, folder.join("link.json")).expect("a link");
+    std::os::unix::fs::symlink("..", folder.join("up")).expect("a link");
+    let absolute = outside.to_string_lossy().into_owned();
+    for file in ["../outside.json", &absolute, "link.json", "up/outside.json", ".git/config", ".git/hooks/x"]
+    {
+        fs::write(folder.join("kubewright.yaml"), format!("outputs: ['json={file}']\n")).expect("a file");
+        let output = kubewright_in(&folder, "apply rule.yaml -r pod.yaml", "");
+        assert!(said(&output).contains("KW-F004"), "{file}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        assert!(!outside.exists(), "{file}");
+    }
+    assert_eq!(fs::read_to_string(folder.join(".git/config")).expect("a file"), "[core]\n");
+    fs::write(folder.join("kubewright.yaml"), "outputs: ['json=out/report.json']\n").expect("a file");
+    fs::create_dir_all(folder.join("out")).expect("a folder");
+    let output = kubewright_in(&folder, "apply rule.yaml -r pod.yaml", "");
+    assert!(folder.join("out/report.json").exists(), "{}", said(&output));
+}
+
+#[cfg(unix)]
+#[test]
 fn links_in_folders_that_a_test_names_stay_in_the_project() {
     let folder = lonely("linked-folder");
     fs::write(folder.with_file_name("outside.yaml"), RULE).expect("a file");

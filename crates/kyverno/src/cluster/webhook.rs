@@ -1,7 +1,7 @@
 //! The webhook of a policy.
 
 use kubewright_engine::{AdmissionPhase, FailurePolicy, WebhookPlan};
-use kubewright_value::{Document, Map, Value};
+use kubewright_value::{Document, Value};
 
 use super::targets;
 use crate::autogen::AutogenRule;
@@ -38,6 +38,7 @@ impl Planned<'_> {
         };
         let mut plan = WebhookPlan::new(phase, failure_policy, rules);
         plan.timeout_seconds = timeout_seconds(document);
+        plan.namespaces = policy.namespace.iter().cloned().collect();
         let conditions = policy.settings.match_conditions.iter();
         plan.match_conditions =
             conditions.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect();
@@ -63,8 +64,4 @@ fn dedicate(plan: &mut WebhookPlan, policy: &PolicySource) {
         None => format!("cpol.{name}").into(),
         Some(namespace) => format!("pol.{namespace}.{name}").into(),
     });
-    if let Some(namespace) = &policy.namespace {
-        let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
-        plan.namespace_selector = Map::from([("matchLabels", Value::from(labels))]).into();
-    }
 }

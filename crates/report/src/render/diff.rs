@@ -4,13 +4,19 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::{ObjectWrite, SECRET_MARK, WriteVerb};
 use kubewright_patch::textdiff::{LineChangeKind, diff_hunks};
-use kubewright_value::{Map, Value};
+use kubewright_value::{Map, Text, Value};
 
 use super::{Renderer, ReportWriter, yaml_text};
 use crate::{ObjectRow, OutcomeRow, Paint, Report, visible};
 
 /// How many lines are shown around a change.
 const CONTEXT_LINES: usize = 3;
+
+/// What is shown in place of a value of a Secret that rules have changed.
+const CHANGED_MARK: &str = "(secret, changed)";
+
+/// The annotation in which kubectl repeats the whole object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Renders the changes of objects alone.
 pub struct DiffRenderer {
@@ -43,10 +49,15 @@ impl Renderer for DiffRenderer {
 #[must_use]
 pub fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let own = own_difference(object, paint);
-    let others = object
-        .outcomes
-        .iter()
-        .flat_map(|row| row.writes.iter().map(|write| write_difference(write, &row.rule.to_string(), paint)));
+    let others = object.outcomes.iter().flat_map(|row| {
+        let titles = row.written.iter().map(Text::as_str).chain(std::iter::repeat(SECRET_MARK));
+        let writes = row.writes.iter().zip(titles);
+        writes.map(|(write, title)| match object.shown.is_some() {
+            // It may hold values of a Secret in any part.
+            true => paint.bold(&format!("+++ {}  {}", visible(title), visible(&row.rule.to_string()))),
+            false => write_difference(write, &row.rule.to_string(), paint),
+        })
+    });
     let all: Vec<String> = own.into_iter().chain(others).collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }
@@ -75,13 +86,38 @@ pub fn masked_secret(object: &Value) -> Value {
             shown.insert(part.into(), marked.into());
         }
     }
+    // It repeats the whole object.
+    let metadata = shown.get_mut("metadata").and_then(Value::as_object_mut);
+    let annotations =
+        metadata.and_then(|metadata| metadata.get_mut("annotations")).and_then(Value::as_object_mut);
+    if let Some(copy) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+        *copy = SECRET_MARK.into();
+    }
     shown.into()
+}
+
+/// Returns `shown` with another mark where a hidden value is not what it was.
+fn changes_marked(shown: &Value, before: &Value, after: &Value) -> Value {
+    if let Some(members) = shown.as_object() {
+        let part = |object: &Value, key: &str| object.get(key).cloned().unwrap_or_default();
+        let marked = members.iter().map(|(key, member)| {
+            (key.clone(), changes_marked(member, &part(before, key), &part(after, key)))
+        });
+        return marked.collect::<Map>().into();
+    }
+    match shown.as_str() {
+        Some(SECRET_MARK) if !before.is_null() && before != after => CHANGED_MARK.into(),
+        _ => shown.clone(),
+    }
 }
 
 /// Returns the difference that the rules made in the object itself.
 fn own_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let (before, after) = object.objects.as_ref().filter(|(before, after)| before != after)?;
-    let (before, after) = (yaml_text(before), yaml_text(after));
+    let (before, after) = match &object.shown {
+        Some(shown) => (yaml_text(&masked_secret(before)), yaml_text(&changes_marked(shown, before, after))),
+        None => (yaml_text(before), yaml_text(after)),
+    };
     let rules: Vec<String> = object
         .outcomes
         .iter()

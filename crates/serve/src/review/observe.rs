@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use kubewright_engine::{
     Decision, EvalErrorKind, EventOccasion, RuleOutcome, RuleStatus, SECRET_MARK, WatchRole,
 };
-use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
+use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Map, Text, Value};
 
@@ -157,7 +157,7 @@ impl ReviewObserver<'_> {
         if response.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
             line = line.number("patchOperations", response.patch.len() as u64);
         } else if !response.patch.is_empty() {
-            let patch = shown_patch(&response.patch, request);
+            let patch = shown_patch(&response.patch, decision.shown_object.as_ref());
             let text = kubewright_value::json::to_string(&patch);
             line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
                 true => line.value("patch", &patch),
@@ -281,17 +281,33 @@ impl ReviewObserver<'_> {
     }
 }
 
-/// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::JsonPatchOperation], request: &AdmissionRequest) -> Value {
-    let is_secret = request.kind.kind == "Secret";
-    let shown = patch.iter().map(|operation| {
+/// Returns `patch` as JSON. Where a Secret was read, what is put in and where is shown as far as `shown` has it.
+fn shown_patch(patch: &[patch::JsonPatchOperation], shown: Option<&Value>) -> Value {
+    let Some(shown) = shown else {
+        return Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect());
+    };
+    let masked = patch.iter().map(|operation| {
         let mut value = operation.to_value();
-        if is_secret && let Some(shown) = value.as_object_mut().and_then(|members| members.get_mut("value")) {
-            *shown = SECRET_MARK.into();
+        let pointer = value.str_at(&["path"]).to_owned();
+        let found = value_at(shown, &pointer);
+        let members = value.as_object_mut();
+        if let Some(members) = members.filter(|members| members.get("value").is_some()) {
+            members.insert("value".into(), found.cloned().unwrap_or_else(|| SECRET_MARK.into()));
+            if found.is_none() {
+                members.insert("path".into(), SECRET_MARK.into());
+            }
         }
         value
     });
-    Value::array(shown.collect())
+    Value::array(masked.collect())
+}
+
+/// Returns the value that a JSON pointer names.
+fn value_at<'v>(object: &'v Value, pointer: &str) -> Option<&'v Value> {
+    pointer.split('/').skip(1).try_fold(object, |value, step| {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        value.get(&step).or_else(|| value.item(step.parse().ok()?))
+    })
 }
 
 fn notice_kind(outcome: &RuleOutcome) -> Option<NoticeKind> {

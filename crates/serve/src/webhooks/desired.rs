@@ -109,6 +109,8 @@ struct WebhookEntry<'e> {
     phase: AdmissionPhase,
     timeout_seconds: u8,
     namespace_selector: Value,
+    /// A selector of namespaces does not keep out objects that are in none.
+    is_namespaced: bool,
     object_selector: Value,
     match_conditions: Vec<(Text, Text)>,
     is_reinvoked: bool,
@@ -141,7 +143,8 @@ fn rule_webhooks(
             failure_policy,
             phase: webhook.phase,
             timeout_seconds,
-            namespace_selector: exemptions.namespaces(&webhook.namespace_selector, fails),
+            namespace_selector: exemptions.namespaces(&webhook.namespaces, fails),
+            is_namespaced: !webhook.namespaces.is_empty(),
             object_selector: webhook.object_selector.clone(),
             match_conditions: conditions.chain(fails.then(|| exemptions.condition())).collect(),
             is_reinvoked: webhook.is_reinvoked,
@@ -174,7 +177,7 @@ fn pod_binding_webhook(wanted: &WebhookInputs<'_>, exemptions: &Exemptions<'_>) 
     let mut rules = WebhookRules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
     let entry = plain_entry(format!("binding.{WEBHOOK_DOMAIN}"), "binding", rules);
-    let namespace_selector = exemptions.namespaces(&Value::Null, false);
+    let namespace_selector = exemptions.namespaces(&[], false);
     // What is written is written to the pod, and not when the binding is only tried.
     WebhookEntry { namespace_selector, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
@@ -210,6 +213,7 @@ fn plain_entry(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_
         phase: AdmissionPhase::Validating,
         timeout_seconds: WebhookPlan::DEFAULT_TIMEOUT_SECONDS,
         namespace_selector: json_object([]),
+        is_namespaced: false,
         object_selector: Value::Null,
         match_conditions: Vec::new(),
         is_reinvoked: false,
@@ -229,7 +233,7 @@ impl WebhookEntry<'_> {
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
         put("name", self.name.as_str().into());
         put("clientConfig", client_config(wanted, self.path));
-        put("rules", self.rules.value());
+        put("rules", self.rules.value(if self.is_namespaced { "Namespaced" } else { "*" }));
         put("failurePolicy", failure_policy.into());
         put("matchPolicy", "Equivalent".into());
         put("namespaceSelector", self.namespace_selector.clone());
@@ -324,23 +328,28 @@ pub(super) fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
         AdmissionPhase::Validating => "validate",
     };
     let twin = if is_twin { "-exempt" } else { "" };
+    // Webhooks of the same name are about different namespaces.
+    let namespace = webhook.namespaces.first();
     if let Some(shared) = &webhook.shared_name {
         let failure = if webhook.failure_policy == FailurePolicy::Fail { "fail" } else { "ignore" };
         // The name of a policy in a namespace follows a dot, so that it is no other policy's.
         let own = match webhook.dedicated_name.as_ref().map(|name| name.split_once('.').unwrap_or(("", name)))
         {
-            None => String::new(),
+            None => namespace.map(|namespace| format!("-namespaced.{namespace}")).unwrap_or_default(),
             Some((short, name)) if short.starts_with('n') => format!("-finegrained.{}", dns_label(name)),
             Some((_, name)) => format!("-finegrained-{}", dns_label(name)),
         };
         return format!("{}-{failure}{twin}{own}", dns_label(shared));
     }
-    match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
-        (Some(name), _, _) => format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name)),
-        (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{WEBHOOK_DOMAIN}"),
-        (None, _, FailurePolicy::Fail) => format!("{verb}-fail{twin}.{WEBHOOK_DOMAIN}"),
-        (None, AdmissionPhase::Validating, FailurePolicy::Ignore) => {
-            format!("{verb}-ignore.{WEBHOOK_DOMAIN}")
+    if let Some(name) = &webhook.dedicated_name {
+        return format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name));
+    }
+    let namespace = namespace.map(|namespace| format!("{namespace}.")).unwrap_or_default();
+    match (webhook.phase, webhook.failure_policy) {
+        (AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{namespace}{verb}.{WEBHOOK_DOMAIN}"),
+        (_, FailurePolicy::Fail) => format!("{namespace}{verb}-fail{twin}.{WEBHOOK_DOMAIN}"),
+        (AdmissionPhase::Validating, FailurePolicy::Ignore) => {
+            format!("{namespace}{verb}-ignore.{WEBHOOK_DOMAIN}")
         }
     }
 }

@@ -5,12 +5,15 @@
 //! A policy that names such a kind gets a second webhook with `failurePolicy: Ignore` for it (`-exempt`).
 
 use kubewright_engine::WatchedResource;
-use kubewright_value::{Map, Text, Value, json};
+use kubewright_value::{Text, Value, json};
 
 use super::json_object;
 
 /// The namespaces, besides our own.
 const EXEMPT_NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
+
+/// The label of every namespace with its name, which nobody can give to another.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The kinds, by group and resource; `*` is all of the group.
 const EXEMPT_RESOURCES: [(&str, &str); 9] = [
@@ -88,16 +91,22 @@ impl Exemptions<'_> {
         ("not-ourselves".into(), expression.into())
     }
 
-    /// Returns `selector` of namespaces, without those that are left out of every webhook, or of one that `fails`.
-    pub(super) fn namespaces(&self, selector: &Value, fails: bool) -> Value {
-        let mut expressions = vec![self.outside(fails)];
+    /// Returns a selector of the namespaces called `only`, or of all where there are none, without those that are left out
+    /// of every webhook, or of one that `fails`.
+    pub(super) fn namespaces(&self, only: &[Text], fails: bool) -> Value {
+        let mut expressions = Vec::new();
+        if !only.is_empty() {
+            let names = only.iter().map(|name| name.clone().into()).collect();
+            expressions.push(requirement(NAME_LABEL, "In", names));
+        }
+        expressions.push(self.outside(fails));
         expressions.extend(self.labels.iter().map(|(key, value)| not_in(key, vec![(*value).into()])));
-        selecting(selector, expressions)
+        selector_of(expressions)
     }
 
     /// Returns a selector that leaves namespaces out by their names alone.
     pub(super) fn named_namespaces(&self) -> Value {
-        selecting(&Value::Null, vec![self.outside(true)])
+        selector_of(vec![self.outside(true)])
     }
 
     fn outside(&self, fails: bool) -> Value {
@@ -105,19 +114,18 @@ impl Exemptions<'_> {
         if fails {
             names.extend(EXEMPT_NAMESPACES.into_iter().filter(|name| *name != self.namespace));
         }
-        not_in("kubernetes.io/metadata.name", names.into_iter().map(Value::from).collect())
+        not_in(NAME_LABEL, names.into_iter().map(Value::from).collect())
     }
 }
 
 fn not_in(key: &str, values: Vec<Value>) -> Value {
-    json_object([("key", key.into()), ("operator", "NotIn".into()), ("values", Value::array(values))])
+    requirement(key, "NotIn", values)
 }
 
-/// Adds `expressions` to a selector; null is the selector of everything.
-fn selecting(selector: &Value, expressions: Vec<Value>) -> Value {
-    let mut map = selector.as_object().cloned().unwrap_or_else(Map::new);
-    let own = map.get("matchExpressions").and_then(Value::as_array).unwrap_or_default();
-    let all = own.iter().cloned().chain(expressions).collect();
-    map.insert("matchExpressions".into(), Value::array(all));
-    map.into()
+fn requirement(key: &str, operator: &str, values: Vec<Value>) -> Value {
+    json_object([("key", key.into()), ("operator", operator.into()), ("values", Value::array(values))])
+}
+
+fn selector_of(expressions: Vec<Value>) -> Value {
+    json_object([("matchExpressions", Value::array(expressions))])
 }

@@ -23,7 +23,6 @@ use super::{
 use crate::log::LogLevel;
 use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::reread::refresh_object;
-use crate::snapshot::Hook;
 use crate::{ServerState, Snapshot};
 
 /// How often everything is looked at without a reason.
@@ -142,8 +141,8 @@ impl WebhookReconciler {
         let (resources, mut pause) = self.discover().await?;
         let found = self.find_originals().await;
         let snapshot = self.state.snapshot.load_full();
-        let plans = self.plans(&snapshot);
-        let hooks = snapshot.hooks.iter().zip(&plans).map(|(hook, plan)| (hook.path.as_str(), plan));
+        let (paths, plans) = self.plans(&snapshot);
+        let hooks = paths.into_iter().zip(&plans);
         let wanted = self.wanted(&snapshot, bundle.as_deref().filter(|_| is_told), &found);
         let wanted = WebhookInputs { hooks: hooks.collect(), ..wanted };
         let wanted = desired_configurations(&wanted, &resources);
@@ -167,16 +166,16 @@ impl WebhookReconciler {
         Ok(pause)
     }
 
-    /// Returns the webhooks that rules want, without conditions that the API server did not take.
-    fn plans(&self, snapshot: &Snapshot) -> Vec<WebhookPlan> {
-        let plan = |hook: &Hook| {
-            let mut plan = hook.webhook.clone();
+    /// Returns the paths and the webhooks that rules want, without conditions that the API server did not take.
+    fn plans<'s>(&self, snapshot: &'s Snapshot) -> (Vec<&'s str>, Vec<WebhookPlan>) {
+        let plan = |(path, plan): (&'s str, &WebhookPlan)| {
+            let mut plan = plan.clone();
             if self.refused_conditions.contains(&conditions_of(&plan)) {
                 plan.match_conditions.clear();
             }
-            plan
+            (path, plan)
         };
-        snapshot.hooks.iter().map(plan).collect()
+        snapshot.webhooks().map(plan).unzip()
     }
 
     /// Notes conditions that the API server does not take, an older one for instance, where the rules evaluate them

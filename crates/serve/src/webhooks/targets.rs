@@ -85,7 +85,7 @@ impl WebhookRules {
         self.0.is_empty()
     }
 
-    pub(super) fn value(&self) -> Value {
+    pub(super) fn value(&self, scope: &str) -> Value {
         let rule =
             |((group, version, operations), resources): (&(Text, Text, Operations), &BTreeSet<Text>)| {
                 let one = |text: &Text| Value::array(vec![text.clone().into()]);
@@ -97,7 +97,7 @@ impl WebhookRules {
                         "resources",
                         Value::array(without_covered(resources).cloned().map(Value::from).collect()),
                     ),
-                    ("scope", "*".into()),
+                    ("scope", scope.into()),
                 ])
             };
         Value::array(self.0.iter().map(rule).collect())

@@ -1,7 +1,12 @@
 //! What a Secret holds is in nothing that the server says to anybody but the API server's patch.
 
+use std::time::Instant;
+
 use base64::Engine as _;
+use kubewright_engine::Query;
 use kubewright_serve::log::{Log, LogLevel};
+use kubewright_serve::{Looking, Lookup};
+use kubewright_value::json;
 
 use crate::server::{Running, review_with, snapshot};
 
@@ -135,4 +140,54 @@ fn values_of_secrets_are_never_shown() {
             panic!("`{part}` is in {line}");
         }
     }
+}
+
+/// Puts values of a Secret into annotations of a Pod, as a value and as a key.
+const COPYING: &str = r#"
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: copying}
+spec:
+  rules:
+  - name: copy
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - name: password
+      apiCall: {urlPath: /api/v1/namespaces/shop/secrets/s, jmesPath: data.password}
+    mutate:
+      patchStrategicMerge:
+        metadata: {annotations: {reviewed: "yes", copy: "{{ password }}", "{{ password }}": key}}
+"#;
+
+/// Answers every question with a Secret.
+struct OneSecret(String);
+
+impl Lookup for OneSecret {
+    fn look_up<'a>(&'a self, _: &'a Query, _: Instant) -> Looking<'a> {
+        let secret = format!(
+            r#"{{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"s","namespace":"shop"}},"data":{{"password":"{}"}}}}"#,
+            self.0
+        );
+        Box::pin(async move { Ok(Some(json::parse(&secret).expect("JSON"))) })
+    }
+}
+
+#[test]
+fn what_is_written_of_a_looked_up_secret_is_not_logged() {
+    let (log, lines) = Log::captured(LogLevel::Debug);
+    let mut server = Running::start(snapshot(COPYING), |state| {
+        state.log = log;
+        state.lookup = Box::new(OneSecret(CANARY.to_owned()));
+        state.world = Box::new(kubewright_engine::OpenWorld::default());
+    });
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{"containers":[]}}"#;
+    let answer = server.post("/mutate", review_with("CREATE", pod, "null", ""));
+    let patch = answer.patch().expect("a patch").to_string();
+    assert_eq!(patch.matches(CANARY).count(), 2, "the API server needs both: {patch}");
+    let notices = std::iter::from_fn(|| server.notices.try_recv().ok()).map(|notice| format!("{notice:?}"));
+    let mut said: Vec<String> = notices.collect();
+    said.extend(lines.take_while(|line| !line.is_empty()));
+    let line = said.iter().find(|line| line.contains("\"patch\"")).expect("a line with the patch");
+    assert!(line.contains("reviewed") && line.contains("(secret)"), "{line}");
+    assert!(!said.iter().any(|line| line.contains(CANARY)), "{said:#?}");
 }

@@ -271,6 +271,56 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
 }
 
 #[test]
+fn a_policy_of_a_namespace_holds_up_no_other_while_no_replica_answers() {
+    let Some(mut installed) = install("tenants", 1) else { return };
+    installed.cluster.create_namespace("greedy");
+    installed.cluster.create_namespace("modest");
+    let greedy = POLICY
+        .replace("kind: ClusterPolicy", "kind: Policy")
+        .replace("no-secret-agents", "greedy, namespace: greedy")
+        .replace("failurePolicy: Fail", "failurePolicy: Fail\n  webhookTimeoutSeconds: 30");
+    let modest =
+        greedy.replace("greedy", "modest").replace("'*'", "Service").replace("Seconds: 30", "Seconds: 2");
+    installed.replicas[0].learn(&format!("{greedy}---{modest}"));
+    installed.cluster.wait_until("each has its own", || {
+        let names = installed.names();
+        let has = |name: &str| names.iter().any(|one| one == name);
+        has("greedy.validate-fail.kubewright.dev")
+            && has("modest.validate-fail.kubewright.dev")
+            && !has("validate-fail.kubewright.dev")
+    });
+    let cluster = &installed.cluster;
+    let create = |kind: &str, namespace: &str, more: &str| {
+        let object = format!("{{kind: {kind}, metadata: {{generateName: a-, {namespace}}}, {more}}}");
+        cluster.kubectl(&["create", "-f", "-"], &object)
+    };
+    let map =
+        |namespace: &str| create("ConfigMap, apiVersion: v1", &format!("namespace: {namespace}"), "data: {}");
+    let agent = || {
+        let metadata = "namespace: greedy, labels: {agent: 'yes'}";
+        create("ConfigMap, apiVersion: v1", metadata, "data: {}").stderr
+    };
+    cluster.wait_until("the policy is in force", || agent().contains("agents are not welcome"));
+
+    installed.replicas.clear();
+    let cluster = &installed.cluster;
+    cluster.wait_until("it is refused", || !map("greedy").is_success());
+    assert!(map("greedy").failure().contains("failed calling webhook"));
+    let service = |namespace: &str| {
+        create("Service, apiVersion: v1", &format!("namespace: {namespace}"), "spec: {ports: [{port: 80}]}")
+    };
+    assert!(service("modest").failure().contains("failed calling webhook"));
+    map("modest").expect_success();
+    map("default").expect_success();
+    service("default").expect_success();
+    // Objects outside of namespaces are in none of a tenant's.
+    let role = "ClusterRole, apiVersion: rbac.authorization.k8s.io/v1";
+    create(role, "labels: {agent: 'yes'}", "rules: []").expect_success();
+    cluster.kubectl(&["create", "namespace", "new"], "").expect_success();
+    cluster.kubectl(&["label", "namespace", "greedy", "a=b"], "").expect_success();
+}
+
+#[test]
 fn match_conditions_belong_to_one_policy_and_a_wrong_one_does_not_block_others() {
     let Some(installed) = install("choosing", 1) else { return };
     let policy = |name: &str, condition: &str| {

@@ -6,7 +6,7 @@ use kubewright_cel::CelEnvironment;
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{AvailableVariables, Environments, ExpressionCompiler};
 use kubewright_engine::{AdmissionPhase, FailurePolicy, KindOrResource, WebhookPlan, WebhookRule};
-use kubewright_value::{Document, Map, Text, Value};
+use kubewright_value::{Document, Text, Value};
 
 use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 use crate::text_field;
@@ -67,6 +67,7 @@ pub(crate) fn admission_webhooks(
     rules.dedup();
     let mut plan = WebhookPlan::new(share.phase(), failure_policy, rules);
     plan.timeout_seconds = timeout_seconds(document);
+    plan.namespaces = policy.namespace.iter().cloned().collect();
     plan.shared_name = Some(share.name());
     // The conditions of a policy about Pods are not about their controllers.
     let conditions = if generated.is_empty() { native_conditions(policy) } else { Vec::new() };
@@ -97,10 +98,6 @@ pub(crate) fn dedicate_webhook(
         None => format!("{short}.{name}").into(),
         Some(namespace) => format!("n{short}.{namespace}.{name}").into(),
     });
-    if let Some(namespace) = &policy.namespace {
-        let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
-        plan.namespace_selector = Map::from([("matchLabels", Value::from(labels))]).into();
-    }
 }
 
 /// Returns those of the conditions that the API server can evaluate: it knows no variables and no functions of policies.

@@ -81,7 +81,7 @@ pub(super) fn wanted_configurations(view: &ClusterView, resources: &DiscoveredRe
         namespace: &view.namespace,
         address: WebhookAddress::Service { namespace: view.namespace.clone(), name: view.name.clone() },
         bundle: None,
-        hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
+        hooks: snapshot.webhooks().collect(),
         kinds: languages().flat_map(ClusterResources::watched_resources).copied().collect(),
         checked: checked.copied().collect(),
         labels: languages().filter_map(ClusterResources::ignore_label).collect(),

@@ -80,7 +80,7 @@ fn namespace_template(dialect: &str, name: &str, (key, value): (&str, &str), ask
 fn language_rbac_rules(name: &str, cluster: &dyn ClusterResources) -> String {
     let mut text = String::new();
     let watched = |role| cluster.watched_resources().iter().filter(move |watched| watched.role == role);
-    let read = ["get", "list", "watch"];
+    let read = ["list", "watch"];
     for watched in watched(WatchRole::Rule) {
         let status = format!("{}/status", watched.resource);
         let _ = writeln!(text, "  # Rules ({name}) and their status.");

@@ -78,6 +78,8 @@ impl ObjectJudge<'_> {
             skipped: 0,
             queries: Vec::new(),
             is_unfinished: false,
+            // A scan shows no differences.
+            shown_object: None,
         };
         let review = ObjectReview {
             document,

@@ -327,16 +327,9 @@ impl Random {
     fn webhook(&mut self) -> WebhookPlan {
         let phase = if self.below(2) == 0 { AdmissionPhase::Mutating } else { AdmissionPhase::Validating };
         let targets = (0..self.below(6)).map(|_| self.target()).collect();
-        let namespace_selector = match self.below(3) {
-            0 => json_object([("matchLabels", json_object([("a", "b".into())]))]),
-            1 => json_object([(
-                "matchExpressions",
-                Value::array(vec![json_object([("key", "x".into()), ("operator", "Exists".into())])]),
-            )]),
-            _ => Value::Null,
-        };
+        let namespaces = ["a", "b", "kube-system"].into_iter().take(self.below(4)).map(Text::new).collect();
         let dedicated_name = (self.below(3) == 0).then(|| Text::from(format!("own-{}", self.below(1000))));
-        WebhookPlan { dedicated_name, namespace_selector, ..webhook(phase, self.below(2) == 0, targets) }
+        WebhookPlan { dedicated_name, namespaces, ..webhook(phase, self.below(2) == 0, targets) }
     }
 }
 
@@ -419,6 +412,24 @@ fn a_webhook_for_one_policy_has_a_name_that_no_other_has() {
     assert_eq!(name(None), "vpol.validate.example.com-fail");
     assert_eq!(name(Some("vpol.a.b")), "vpol.validate.example.com-fail-finegrained-a.b");
     assert_eq!(name(Some("nvpol.a.b")), "vpol.validate.example.com-fail-finegrained.a.b");
+}
+
+#[test]
+fn a_webhook_for_policies_of_namespaces_sees_nothing_else() {
+    let pods = target("/v1/pods/", false, &[Operation::Create]);
+    let mut plan = webhook(AdmissionPhase::Validating, true, vec![pods]);
+    plan.namespaces = vec!["a".into(), "b".into()];
+    assert_eq!(webhook_name(&plan, false), "a.validate-fail.kubewright.dev");
+    let [_, validating] = desired_configurations(&wanted(vec![("validate/fail", &plan)]), &discovery());
+    let entry = &entries(&validating)[0];
+    let first = entry.at(&["namespaceSelector", "matchExpressions"]).and_then(|all| all.item(0)).unwrap();
+    assert_eq!((text(first, "key"), text(first, "operator")), ("kubernetes.io/metadata.name", "In"));
+    assert_eq!(texts(first, "values"), ["a", "b"]);
+    // The selector is not asked about objects outside of namespaces.
+    let rule = entry.get("rules").and_then(|rules| rules.item(0)).unwrap();
+    assert_eq!(text(rule, "scope"), "Namespaced");
+    plan.shared_name = Some("vpol.validate.example.com".into());
+    assert_eq!(webhook_name(&plan, true), "vpol.validate.example.com-fail-exempt-namespaced.a");
 }
 
 #[test]
