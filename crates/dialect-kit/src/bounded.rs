@@ -26,6 +26,8 @@ pub fn compile_within_budget(
     auxiliaries: &[Document],
     budget: &mut CompileBudget,
 ) -> CompiledPolicy {
+    // A compiled policy keeps its document, and the policies of a cluster are kept for months.
+    let document = &document.compacted();
     let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, auxiliaries));
     if let Some(exceeded) = exceeded {
         compiled.diagnostics.insert(0, limit_diagnostic(document, exceeded));

@@ -30,7 +30,7 @@ pub struct DocumentReader<'d> {
 }
 
 /// A value and its path in the document.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
@@ -348,9 +348,8 @@ impl DocumentFields<'_> {
 
 /// Returns `path` and one more step.
 pub fn child_path(path: &[Step], step: impl IntoStep) -> Vec<Step> {
-    let mut longer = path.to_vec();
-    longer.push(step.into_step());
-    longer
+    // Rules keep many paths, so none has spare room.
+    path.iter().cloned().chain(std::iter::once(step.into_step())).collect()
 }
 
 /// A key or an index, as one step of a path.

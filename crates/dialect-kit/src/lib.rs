@@ -6,6 +6,7 @@ pub mod fields;
 pub mod notes;
 pub mod secrets;
 pub mod selector;
+pub mod shared;
 pub mod trace;
 
 // The example of the README is a test.

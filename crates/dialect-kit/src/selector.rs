@@ -13,7 +13,7 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 use crate::fields::{DocumentFields, DocumentReader};
 
 /// A label selector.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct SelectorSource {
     /// The path of the selector in the document.
     pub path: Vec<Step>,

@@ -48,6 +48,14 @@ pub(super) struct JmesPathBuiltin {
     is_volatile: bool,
 }
 
+/// What the functions that an expression calls depend on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CalledFunctions {
+    pub(super) has_any: bool,
+    /// Whether one depends on the current time or on the random seed.
+    pub(super) has_volatile: bool,
+}
+
 /// A call in an expression.
 pub(super) struct JmesPathCall {
     function: Arc<JmesPathFunction>,

@@ -47,7 +47,7 @@ pub enum JmesPathLanguage {
 pub struct JmesPathExpression {
     source: Box<str>,
     root: ast::JmesPathExpr,
-    is_volatile: bool,
+    calls: function::CalledFunctions,
 }
 
 /// The result of [`JmesPathExpression::find`].
@@ -137,7 +137,7 @@ impl JmesPathExpression {
 
     fn parse_by(text: &str, settings: &parser::ParserSettings<'_>) -> Result<Self, JmesPathParseError> {
         parser::parse_jmespath(text, settings)
-            .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
+            .map(|(root, calls)| Self { source: text.into(), root, calls })
             .map_err(|bad| bad.located(text))
     }
 
@@ -145,6 +145,12 @@ impl JmesPathExpression {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Returns whether it calls a function. Without one, its text alone decides what it finds.
+    #[must_use]
+    pub fn calls_functions(&self) -> bool {
+        self.calls.has_any
     }
 
     /// Evaluates the expression on `root`.

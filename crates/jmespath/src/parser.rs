@@ -10,25 +10,31 @@ use super::ast::{
     JmesPathComparison, JmesPathExpr, JmesPathNode, JmesPathStep, MAX_HEIGHT, Projection, ProjectionKind,
     SliceBounds,
 };
-use super::function::JmesPathFunctions;
+use super::function::{CalledFunctions, JmesPathFunctions};
 use super::lex::{self, JmesPathSyntaxError, JmesPathToken, JmesPathTokenKind};
 
 mod select;
 
-/// Parses all of `text`. Also returns whether it calls a function of the current time or of the random seed.
+/// Parses all of `text`. Also returns which functions it calls.
 pub(super) fn parse_jmespath(
     text: &str,
     settings: &ParserSettings<'_>,
-) -> Result<(JmesPathExpr, bool), JmesPathSyntaxError> {
+) -> Result<(JmesPathExpr, CalledFunctions), JmesPathSyntaxError> {
     let tokens = lex::tokenize_jmespath(text)?;
-    let mut parser =
-        JmesPathParser { tokens, next: 0, depth: 0, settings, is_volatile: false, read_slots: 0 };
+    let mut parser = JmesPathParser {
+        tokens,
+        next: 0,
+        depth: 0,
+        settings,
+        calls: CalledFunctions::default(),
+        read_slots: 0,
+    };
     let expr = parser.expr(0)?;
     match parser.peek() {
         JmesPathTokenKind::End if parser.read_slots < settings.slots.len() => {
             Err(parser.unexpected("a literal or a key in the place of each slot"))
         }
-        JmesPathTokenKind::End => Ok((expr, parser.is_volatile)),
+        JmesPathTokenKind::End => Ok((expr, parser.calls)),
         _ => Err(parser.unexpected("an operator or the end of the expression")),
     }
 }
@@ -81,7 +87,7 @@ struct JmesPathParser<'s> {
     next: usize,
     depth: u32,
     settings: &'s ParserSettings<'s>,
-    is_volatile: bool,
+    calls: CalledFunctions,
     read_slots: usize,
 }
 

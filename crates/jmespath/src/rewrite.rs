@@ -40,7 +40,7 @@ impl JmesPathExpression {
     /// Returns the keys that the expression reads.
     #[must_use]
     pub fn roots(&self) -> PathRoots {
-        let mut roots = PathRoots { is_volatile: self.is_volatile, ..PathRoots::default() };
+        let mut roots = PathRoots { is_volatile: self.calls.has_volatile, ..PathRoots::default() };
         collect_roots(&self.root, &mut roots);
         roots
     }
@@ -75,7 +75,7 @@ impl JmesPathExpression {
                 [only] => only.clone(),
                 parts => JmesPathExpr::new(JmesPathNode::Or(parts.to_vec()), self.root.at),
             };
-            Self { source: self.source.clone(), root, is_volatile: self.is_volatile }
+            Self { source: self.source.clone(), root, calls: self.calls }
         };
         Some((made(before), made(constant)))
     }
@@ -91,7 +91,7 @@ impl JmesPathExpression {
         (rewriter.has_changed.get() && !root.shape.is_too_high()).then(|| Self {
             source: self.source.clone(),
             root,
-            is_volatile: self.is_volatile,
+            calls: self.calls,
         })
     }
 }

@@ -40,7 +40,7 @@ impl JmesPathExpression {
     pub fn filled(&self, values: &[Value]) -> Self {
         let mut root = self.root.clone();
         fill_expr(&mut root, values);
-        Self { source: self.source.clone(), root, is_volatile: self.is_volatile }
+        Self { source: self.source.clone(), root, calls: self.calls }
     }
 }
 

@@ -6,6 +6,7 @@ mod generate;
 mod lint;
 mod mutation;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use kubewright_engine::{
@@ -63,6 +64,7 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         policy: &policy,
         diagnostics,
         gate: Arc::default(),
+        metadata: OnceCell::new(),
         needs,
         recompile: Recompile::default(),
         background: Vec::new(),
@@ -93,6 +95,8 @@ struct PolicyCompiler<'d> {
     diagnostics: Vec<Diagnostic>,
     /// The webhook's match conditions.
     gate: Arc<cel::CelPreconditions>,
+    /// That of rules without properties.
+    metadata: OnceCell<Arc<RuleMetadata>>,
     needs: Needs,
     recompile: Recompile,
     background: Vec<BackgroundProgram>,
@@ -329,7 +333,6 @@ impl PolicyCompiler<'_> {
         (action, properties): (RuleAction, Vec<(Text, Text)>),
         program: Box<dyn RuleProgram>,
     ) -> kubewright_engine::Rule {
-        let annotations = &self.policy.annotations;
         kubewright_engine::Rule {
             id,
             scope,
@@ -343,15 +346,7 @@ impl PolicyCompiler<'_> {
             precedence: 0,
             position,
             matches_current: action == RuleAction::Mutate,
-            metadata: Arc::new(RuleMetadata {
-                severity: annotations.severity.clone(),
-                category: annotations.category.clone(),
-                title: policy_text(&self.document, "title"),
-                description: policy_text(&self.document, "description"),
-                properties,
-                emits_warning: self.policy.settings.emits_warning,
-                ..RuleMetadata::default()
-            }),
+            metadata: self.rule_metadata(properties),
             refuses_on_error: self.policy.settings.is_fail_closed,
             is_exclusive: self.policy.settings.applies_one_rule,
             reads_secrets: self.reads_secrets(path),
@@ -362,6 +357,26 @@ impl PolicyCompiler<'_> {
             },
             location: self.document.locate(path),
             program,
+        }
+    }
+
+    /// Returns the metadata of a rule with these properties; rules without any share theirs.
+    fn rule_metadata(&self, properties: Vec<(Text, Text)>) -> Arc<RuleMetadata> {
+        let annotations = &self.policy.annotations;
+        let made = |properties| {
+            Arc::new(RuleMetadata {
+                severity: annotations.severity.clone(),
+                category: annotations.category.clone(),
+                title: policy_text(&self.document, "title"),
+                description: policy_text(&self.document, "description"),
+                properties,
+                emits_warning: self.policy.settings.emits_warning,
+                ..RuleMetadata::default()
+            })
+        };
+        match properties.is_empty() {
+            true => Arc::clone(self.metadata.get_or_init(|| made(properties))),
+            false => made(properties),
         }
     }
 

@@ -7,6 +7,8 @@ mod clause;
 pub mod kind;
 mod overrides;
 
+use std::sync::{Arc, LazyLock};
+
 use kubewright_engine::{
     EvalError, Evaluation, KindScope, NamespaceScope, RuleScope, ScopePlaces, TraceVerdict,
 };
@@ -16,13 +18,14 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::source::{self, Match};
 use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_dialect_kit::shared::SharedParts;
 pub(super) use overrides::Overrides;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
 #[derive(Debug, Clone)]
 pub(super) struct MatchExclude {
-    matching: MatchBlock,
-    exclude: Option<MatchBlock>,
+    matching: Arc<MatchBlock>,
+    exclude: Option<Arc<MatchBlock>>,
     /// The namespace of a Policy, which matches no other.
     home: Option<Text>,
 }
@@ -76,9 +79,9 @@ type MatchError = Box<EvalError>;
 impl MatchExclude {
     /// Returns the matcher of a rule. `home` is the namespace of a Policy.
     pub(super) fn compile(matching: &Match, exclude: Option<&Match>, home: Option<&Text>) -> Self {
-        let exclude = exclude.map(|exclude| MatchBlock::compile(exclude, "exclude", false));
+        let exclude = exclude.map(|exclude| MatchBlock::shared(exclude, "exclude", false));
         Self {
-            matching: MatchBlock::compile(matching, "match", true),
+            matching: MatchBlock::shared(matching, "match", true),
             exclude: exclude.filter(|exclude| !exclude.is_empty()),
             home: home.cloned(),
         }
@@ -86,7 +89,7 @@ impl MatchExclude {
 
     /// Returns the matcher of an exception. An exception for some users does not apply while the user is unknown.
     pub(super) fn of_exception(matching: &Match) -> Self {
-        Self { matching: MatchBlock::compile(matching, "match", false), exclude: None, home: None }
+        Self { matching: MatchBlock::shared(matching, "match", false), exclude: None, home: None }
     }
 
     /// Returns `None` when the rule matches `object`, otherwise the reason.
@@ -160,7 +163,16 @@ impl MatchExclude {
     }
 }
 
+/// The blocks by what they were compiled from. Most rules of a cluster match the same kinds.
+static SHARED: LazyLock<SharedParts<(Match, &'static str, bool), MatchBlock>> =
+    LazyLock::new(SharedParts::default);
+
 impl MatchBlock {
+    fn shared(written: &Match, what: &'static str, is_lenient: bool) -> Arc<Self> {
+        let key = (written.clone(), what, is_lenient);
+        SHARED.find(&key).unwrap_or_else(|| SHARED.add(key, Self::compile(written, what, is_lenient)))
+    }
+
     fn compile(written: &Match, what: &'static str, is_lenient: bool) -> Self {
         let named = |list: &[source::ResourceFilter], mode: &str| {
             let entry = |(place, filter)| MatchEntry::compile(filter, format!("{mode}[{place}]"), what);

@@ -286,7 +286,7 @@ pub struct Foreach {
 }
 
 /// A `match` or `exclude`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Match {
     /// `any`
     pub any: Vec<ResourceFilter>,
@@ -299,7 +299,7 @@ pub struct Match {
 }
 
 /// One entry of a `match`; all its filters must hold.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ResourceFilter {
     /// The path in the document.
     pub path: Vec<Step>,
@@ -330,7 +330,7 @@ pub struct ResourceFilter {
 }
 
 /// A user, group or service account.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SubjectFilter {
     /// `kind`
     pub kind: SubjectKind,
@@ -341,7 +341,7 @@ pub struct SubjectFilter {
 }
 
 /// The kind of a subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// `User`
     User,

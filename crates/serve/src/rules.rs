@@ -233,11 +233,11 @@ impl RuleObjects {
         options.inputs.now = Some(now);
         options.inputs.keys = options.inputs.keys.map(|keys| KeySource { valid_from: now, ..keys });
         options.exceptions.extend(admitted.documents);
-        let documents: Vec<Document> = self.rules.iter().map(rule_document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
         let until = until.map_or(Duration::MAX, Duration::from_nanos);
         let dialects = cluster_dialects(&options, dialects);
-        let snapshot = Snapshot::compile(dialects, &documents, generation, &self.progress);
+        let snapshot =
+            Snapshot::compile(dialects, self.rules.iter().map(rule_document), generation, &self.progress);
         (snapshot, until)
     }
 }

@@ -1,5 +1,6 @@
 //! All compiled rules of a server, arranged by webhook. A snapshot is never changed, only replaced as a whole.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -88,12 +89,13 @@ impl Snapshot {
     #[must_use]
     pub fn compile(
         dialects: Vec<Box<dyn Dialect>>,
-        documents: &[Document],
+        documents: impl IntoIterator<Item = impl Borrow<Document>>,
         generation: u64,
         progress: &GenerationProgress,
     ) -> Self {
         let mut building = Building::default();
         for document in documents {
+            let document = document.borrow();
             if let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) {
                 building.add(dialect.as_ref(), document, progress);
             }

@@ -28,6 +28,12 @@ impl Map {
         Self::default()
     }
 
+    /// Returns a copy without spare room, in its values too.
+    pub(crate) fn compacted(&self) -> Self {
+        let entries = self.entries.iter().map(|(key, value)| (key.clone(), value.compacted())).collect();
+        Self { entries, index: self.index.clone() }
+    }
+
     /// Returns an empty map with room for `capacity` entries.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {

@@ -289,6 +289,13 @@ impl Document {
         crate::json::read(&source).unwrap_or_else(|_| Self::made(value, source))
     }
 
+    /// Returns a copy without the spare room that its value has from when it was read.
+    #[must_use]
+    pub fn compacted(&self) -> Self {
+        let positions = Positions::new(self.positions.list.clone());
+        Self { value: self.value.compacted(), source: Arc::clone(&self.source), positions }
+    }
+
     /// Returns the position of the value at `path`, or its nearest ancestor that exists.
     #[must_use]
     pub fn locate(&self, path: &[Step]) -> Location {

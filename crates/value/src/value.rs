@@ -213,6 +213,16 @@ impl Value {
         }
     }
 
+    /// Returns a copy without the spare room that arrays and objects have from when they were read.
+    #[must_use]
+    pub fn compacted(&self) -> Self {
+        match self {
+            Self::Array(items) => Self::array(items.iter().map(Value::compacted).collect()),
+            Self::Object(map) => Self::object(map.compacted()),
+            scalar => scalar.clone(),
+        }
+    }
+
     /// Returns how many levels of arrays and objects there are; 0 for a scalar.
     #[must_use]
     pub fn depth(&self) -> usize {

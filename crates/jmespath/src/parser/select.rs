@@ -59,7 +59,8 @@ impl JmesPathParser<'_> {
             });
         };
         let function = Arc::clone(function);
-        self.is_volatile |= function.is_volatile();
+        self.calls.has_any = true;
+        self.calls.has_volatile |= function.is_volatile();
         let place = self.bad("");
         self.next += 2;
         let arguments = self.arguments()?;

@@ -113,6 +113,7 @@ impl Clause {
             let test = ClauseTest::NamespaceLabels(WildcardSelector::compile(selector));
             push(test, format!("namespaceSelector {selector}"), resources("namespaceSelector"));
         }
+        clauses.shrink_to_fit();
         clauses
     }
 

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::sync::{Arc, LazyLock};
 
+use kubewright_dialect_kit::shared::SharedParts;
 use kubewright_jmespath::{
     JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathParseError, PathRoots,
 };
@@ -30,6 +32,28 @@ pub(in super::super) struct QueryAlternatives {
     pub(in super::super) whole: JmesPathExpression,
     /// An expression and its fallback: `a` and `'x'` of `a || 'x'`.
     pub(in super::super) split: Option<(JmesPathExpression, JmesPathExpression)>,
+}
+
+/// The queries that call no function, by their text and the place of the Pod that their paths were rewritten to.
+/// The policies of a cluster read the same few paths.
+static SHARED: LazyLock<SharedParts<QueryKey, CompiledQuery>> = LazyLock::new(SharedParts::default);
+
+type QueryKey = (Text, Option<PodTemplatePath>);
+
+/// Returns the shared query of `key`, or the one that `make` returns, which is shared from then on unless it calls a
+/// function: what those do also depends on the table of functions.
+fn shared_query<E>(
+    key: QueryKey,
+    make: impl FnOnce() -> Result<CompiledQuery, E>,
+) -> Result<Arc<CompiledQuery>, E> {
+    if let Some(query) = SHARED.find(&key) {
+        return Ok(query);
+    }
+    let query = make()?;
+    Ok(match query.usual.whole.calls_functions() {
+        true => Arc::new(query),
+        false => SHARED.add(key, query),
+    })
 }
 
 impl CompiledQuery {
@@ -62,8 +86,20 @@ impl CompiledQuery {
         self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
-    pub(super) fn parse(text: &str, functions: &JmesPathFunctions) -> Result<Self, JmesPathParseError> {
-        JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving).map(Self::new)
+    pub(super) fn parse(text: &str, functions: &JmesPathFunctions) -> Result<Arc<Self>, JmesPathParseError> {
+        shared_query((text.into(), None), || {
+            JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving).map(Self::new)
+        })
+    }
+
+    /// Returns this query, which was read from `text`, for objects whose Pods are described at `to`; nothing if it is the
+    /// same there.
+    pub(super) fn moved(&self, text: &Text, to: PodTemplatePath) -> Option<Arc<Self>> {
+        let made = || {
+            let rewritten = self.usual.whole.rewritten(&|keys| rebased_path(keys, to));
+            rewritten.map(Self::new).ok_or(())
+        };
+        shared_query((text.clone(), Some(to)), made).ok()
     }
 
     /// Returns the query of `expression` for objects whose Pods are described at `to`.

@@ -13,7 +13,7 @@ use super::super::context::{Sourced, Unresolved, VariableContext};
 use super::compiled::CompiledQuery;
 use super::composed::Composed;
 use super::place::TemplatePath;
-use super::rebase::{rebase_expression_text, rebase_target, rebased_path};
+use super::rebase::{rebase_expression_text, rebase_target};
 use super::scan;
 use kubewright_k8s::PodTemplatePath;
 
@@ -62,7 +62,7 @@ impl TemplateVariable {
             VariableBody::Broken("invalid query (nil)".into())
         } else if is_fixed {
             match CompiledQuery::parse(trimmed, functions) {
-                Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
+                Ok(compiled) => VariableBody::Fixed(compiled),
                 Err(error) => {
                     let reason = format!("incorrect query {trimmed}: {}", error.message);
                     problems.push(BadExpression { error, at });
@@ -117,12 +117,10 @@ impl TemplateVariable {
     pub(super) fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {
         let target = rebase_target(&self.text, to);
         let body = match &self.body {
-            VariableBody::Fixed(compiled) => {
-                match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, target)) {
-                    Some(expression) => VariableBody::Fixed(Arc::new(CompiledQuery::new(expression))),
-                    None => self.body.clone(),
-                }
-            }
+            VariableBody::Fixed(compiled) => match compiled.moved(&self.text, target) {
+                Some(moved) => VariableBody::Fixed(moved),
+                None => self.body.clone(),
+            },
             VariableBody::Composed(composed) => {
                 VariableBody::Composed(Arc::new(composed.rebased(to, target, below)))
             }

@@ -16,6 +16,8 @@ impl ChildPositions {
     pub(super) fn of_document(value: &Value) -> Self {
         let mut children = Self::default();
         children.add(value);
+        children.first.shrink_to_fit();
+        children.places.shrink_to_fit();
         children
     }
 
