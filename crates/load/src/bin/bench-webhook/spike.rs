@@ -39,7 +39,7 @@ pub(crate) fn measure_spike(
     println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE_TIME.as_secs());
     match &processors {
         Ok(on) => {
-            println!("The server runs on processor {}, the generator on {}.\n", on.server, on.generator)
+            println!("The server runs on processor {}, the generator on {}.\n", on.server, on.generator);
         }
         Err(error) => println!("Server and generator share all processors: {error}.\n"),
     }
