@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -143,6 +143,11 @@ PROFILE ?= dist
 
 bench-webhook:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
+
+# How long short commands take from start to exit, beside `true`; ends with an error when one takes more than 5 ms.
+bench-startup:
+	cargo build --profile $(PROFILE) --locked -q -p kubewright --bin kubewright
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-startup -- $(STARTUP)
 
 # Compares lists and watches of crates/cluster with those of the crate `kube` on a real API server with 100,000 Pods.
 # Builds for minutes; `make bench-watch WATCH="--pods 5000"` runs shorter.

@@ -50,6 +50,7 @@ impl TraceNotes {
 
     /// Returns notes that are kept if `tracer` wants them.
     #[must_use]
+    #[inline]
     pub fn of(tracer: &Tracer) -> Self {
         if tracer.is_on() { Self::on() } else { Self::off() }
     }
@@ -62,6 +63,7 @@ impl TraceNotes {
 
     /// Returns whether notes are collected.
     #[must_use]
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.open.is_some()
     }
@@ -78,6 +80,7 @@ impl TraceNotes {
     }
 
     /// Opens a group: notes up to [`TraceNotes::close`] become children of one note.
+    #[inline]
     pub fn open(&mut self) {
         if let Some(open) = &mut self.open {
             open.push(Vec::new());
@@ -110,6 +113,7 @@ impl TraceNotes {
     }
 
     /// Prefixes `path` to the place of every note since `mark`, a number of notes of the open group.
+    #[inline]
     pub fn rebase(&mut self, mark: usize, path: &[Step]) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         group.iter_mut().skip(mark).for_each(|note| note.below(path));
@@ -135,6 +139,7 @@ impl TraceNotes {
     }
 
     /// Returns how many notes the open group has.
+    #[inline]
     pub fn mark(&self) -> usize {
         self.open.as_ref().and_then(|open| open.last()).map_or(0, Vec::len)
     }

@@ -13,8 +13,8 @@ use kubewright_value::{Budget, Deadline, Limits, Location, Text, Value, bounded}
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode,
-    ObjectWrite, Query, Rule, RuleAction, RuleIndex, RuleOutcome, RuleProgram, RuleStatus, TraceNode,
-    TraceVerdict, Tracer, World, WorldView, object_reference,
+    ObjectWrite, Query, Rule, RuleAction, RuleAddress, RuleIndex, RuleOutcome, RuleProgram, RuleStatus,
+    TraceNode, TraceVerdict, Tracer, World, WorldView, object_reference,
 };
 use kubewright_k8s::{AdmissionRequest, normalise};
 
@@ -70,6 +70,9 @@ pub struct DecisionSettings {
     /// Whether rules that do not apply are [counted](Decision::skipped) and have no outcome, because nothing shows it. Traced
     /// rules and those of decisions that read a Secret have theirs in any case.
     pub leaves_out_skips: bool,
+    /// Whether validating rules that pass are [named](Decision::passed) and have no outcome, because nothing shows it. The
+    /// same exceptions hold as for skips.
+    pub leaves_out_passes: bool,
 }
 
 /// The fields that identify an object in a cluster, which no rule may change there.
@@ -116,8 +119,9 @@ impl Engine {
         let mut decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
         if was_read.load(Ordering::Relaxed) && !decision.is_unfinished {
             // Outcomes of one rule are compared, so each must have one.
-            let settings = &DecisionSettings { leaves_out_skips: false, ..*settings };
-            if decision.skipped > 0 {
+            let settings =
+                &DecisionSettings { leaves_out_skips: false, leaves_out_passes: false, ..*settings };
+            if decision.skipped > 0 || !decision.passed.is_empty() {
                 decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
             }
             let others = SUBSTITUTES.each_ref().map(|substitute| {
@@ -136,7 +140,11 @@ impl Engine {
         if let Some(mode) = settings.evaluation_mode {
             candidates.retain(|rule| rule.evaluation_modes.contains(mode));
         }
-        let outcomes = Vec::with_capacity(candidates.len());
+        let leaves_out_passes = settings.leaves_out_passes && !settings.is_traced;
+        let (outcomes, passed) = match leaves_out_passes {
+            true => (Vec::new(), Vec::with_capacity(candidates.len())),
+            false => (Vec::with_capacity(candidates.len()), Vec::new()),
+        };
         let cache = DecisionCache::default();
         let normalised = if settings.is_as_written { request.with_maps_filled() } else { None };
         let mut run = DecisionRun {
@@ -147,6 +155,8 @@ impl Engine {
             cache: &cache,
             object: request.object.clone(),
             outcomes,
+            leaves_out_passes,
+            passed,
             queries: Vec::new(),
             steps: 0,
             bytes: 0,
@@ -174,6 +184,7 @@ impl Engine {
         Decision {
             is_allowed,
             outcomes: run.outcomes,
+            passed: run.passed,
             object: run.written.unwrap_or(run.object),
             unreported: run.unreported,
             lacks_namespace: cache.lacks_namespace(),
@@ -212,6 +223,8 @@ struct DecisionRun<'a> {
     // The object after all changes, once `object` is in the form that judging rules see.
     written: Option<Value>,
     outcomes: Vec<RuleOutcome>,
+    leaves_out_passes: bool,
+    passed: Vec<RuleAddress>,
     queries: Vec<Query>,
     // What the mutating rules have spent so far.
     steps: u64,
@@ -331,12 +344,12 @@ impl<'a> DecisionRun<'a> {
             if self.is_unfinished {
                 return;
             }
-            let mut outcomes = self.run_rule(rule, program, attempt).into_iter();
-            let outcome = outcomes.next().map(|outcome| self.shortened(outcome));
-            if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
+            let RuleResult { first, others } = self.run_rule(rule, program, attempt);
+            let first = first.map(|outcome| self.shortened(outcome));
+            if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(first) {
                 *slot = outcome;
             }
-            for outcome in outcomes {
+            for outcome in others {
                 let outcome = self.shortened(outcome);
                 self.outcomes.push(outcome);
             }
@@ -354,7 +367,8 @@ impl<'a> DecisionRun<'a> {
                 continue;
             }
             let Some((program, attempt)) = self.match_rule(rule) else { continue };
-            for outcome in self.run_rule(rule, program, attempt) {
+            let RuleResult { first, others } = self.run_rule(rule, program, attempt);
+            for outcome in first.into_iter().chain(others) {
                 if rule.is_exclusive && outcome.status != RuleStatus::Skip {
                     closed = Some(&rule.id.policy);
                 }
@@ -373,6 +387,9 @@ impl<'a> DecisionRun<'a> {
         self.spend(rule, &mut attempt);
         match applies {
             Ok(Applies::Yes) => return Some((program, attempt)),
+            Ok(Applies::NotViolated) if self.leaves_out_pass(rule) => {
+                self.passed.push(RuleAddress::of(&rule.id));
+            }
             Ok(Applies::NotViolated) => self.record(rule, RuleStatus::Pass, Text::default(), attempt),
             Ok(Applies::No(_)) if self.settings.leaves_out_skips && !self.settings.is_traced => {
                 self.skipped += 1;
@@ -392,19 +409,18 @@ impl<'a> DecisionRun<'a> {
         None
     }
 
+    /// Returns whether a pass of `rule` has no outcome. Those of exclusive rules have one, because it keeps others from running.
+    fn leaves_out_pass(&self, rule: &Rule) -> bool {
+        self.leaves_out_passes && rule.action == RuleAction::Validate && !rule.is_exclusive
+    }
+
     /// Returns the outcomes of a rule that applies to the object: one, unless it is about several objects or there is
     /// nothing to report. The trace is that of all of them, and is kept with the first.
-    fn run_rule(
-        &mut self,
-        rule: &Rule,
-        program: &dyn RuleProgram,
-        mut attempt: RuleAttempt,
-    ) -> Vec<RuleOutcome> {
+    fn run_rule(&mut self, rule: &Rule, program: &dyn RuleProgram, mut attempt: RuleAttempt) -> RuleResult {
         attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
             (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
-        let (mut effect, OutcomeAnnotations { properties, reason, location }) =
-            attempt.evaluate(self, rule, program);
+        let (mut effect, annotations) = attempt.evaluate(self, rule, program);
         self.spend(rule, &mut attempt);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
@@ -413,36 +429,36 @@ impl<'a> DecisionRun<'a> {
             effect =
                 Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
         }
-        let effects = match effect {
-            Ok(Effect::ReportedLater) => return Vec::new(),
+        let mut result = match effect {
+            Ok(Effect::Pass(_)) if self.leaves_out_pass(rule) && annotations.properties.is_empty() => {
+                self.passed.push(RuleAddress::of(&rule.id));
+                return RuleResult::default();
+            }
+            Ok(Effect::ReportedLater) => return RuleResult::default(),
             Ok(Effect::NotReported(_)) if !self.settings.is_traced => {
                 self.unreported += 1;
-                return Vec::new();
+                return RuleResult::default();
             }
-            Ok(Effect::Each(effects)) if effects.is_empty() && !self.settings.is_traced => return Vec::new(),
+            Ok(Effect::Each(effects)) if effects.is_empty() && !self.settings.is_traced => {
+                return RuleResult::default();
+            }
             Ok(Effect::Each(effects)) if effects.is_empty() => {
-                vec![Ok(Effect::NotReported("there is no object to change".into()))]
+                let effect = Ok(Effect::NotReported("there is no object to change".into()));
+                RuleResult { first: Some(self.outcome_of(rule, effect)), others: Vec::new() }
             }
-            Ok(Effect::Each(effects)) => effects,
-            effect => vec![effect],
+            Ok(Effect::Each(effects)) => {
+                let mut outcomes = effects.into_iter().map(|effect| self.outcome_of(rule, effect));
+                RuleResult { first: outcomes.next(), others: outcomes.collect() }
+            }
+            effect => RuleResult { first: Some(self.outcome_of(rule, effect)), others: Vec::new() },
         };
-        let mut outcomes: Vec<RuleOutcome> =
-            effects.into_iter().map(|effect| self.outcome_of(rule, effect)).collect();
-        for outcome in &mut outcomes {
-            outcome.is_judged = true;
-            outcome.properties = properties.clone();
-            if outcome.reason.is_none() {
-                outcome.reason = reason.clone();
-            }
-            if let (Some(reason), RuleStatus::Pass) = (&reason, outcome.status) {
-                outcome.path.clone_from(&reason.path);
-                outcome.location.clone_from(&location);
-            }
+        for outcome in result.first.iter_mut().chain(&mut result.others) {
+            annotations.annotate(outcome);
         }
-        if let Some(first) = outcomes.first_mut() {
+        if let Some(first) = &mut result.first {
             attempt.trace_into(first, rule);
         }
-        outcomes
+        result
     }
 
     /// Records the outcome of a rule that does not run.
@@ -567,11 +583,33 @@ struct RuleAttempt {
     tracer: Tracer,
 }
 
+/// The outcomes of a rule that ran.
+#[derive(Default)]
+struct RuleResult {
+    first: Option<RuleOutcome>,
+    others: Vec<RuleOutcome>,
+}
+
 /// What a rule says beside its effect.
 struct OutcomeAnnotations {
     properties: Vec<(Text, Text)>,
     reason: Option<Box<crate::OutcomeReason>>,
     location: Option<Location>,
+}
+
+impl OutcomeAnnotations {
+    /// Adds what the rule says to an outcome of it.
+    fn annotate(&self, outcome: &mut RuleOutcome) {
+        outcome.is_judged = true;
+        outcome.properties.clone_from(&self.properties);
+        if outcome.reason.is_none() {
+            outcome.reason.clone_from(&self.reason);
+        }
+        if let (Some(reason), RuleStatus::Pass) = (&self.reason, outcome.status) {
+            outcome.path.clone_from(&reason.path);
+            outcome.location.clone_from(&self.location);
+        }
+    }
 }
 
 impl RuleAttempt {
@@ -584,6 +622,7 @@ impl RuleAttempt {
         let world = WorldView::new(run.worlds.of(rule), rule.home.as_ref());
         Evaluation {
             wants_reason: !run.settings.leaves_out_reasons,
+            wants_pass_message: !run.leaves_out_pass(rule),
             ..Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
         }
     }

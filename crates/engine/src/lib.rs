@@ -39,7 +39,7 @@ pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{FieldError, invalid_object_message};
 pub use index::RuleIndex;
 pub use kubewright_value::suggest::nearest_word;
-pub use outcome::{Decision, EvalError, EvalErrorKind, OutcomeReason, RuleOutcome, RuleStatus};
+pub use outcome::{Decision, EvalError, EvalErrorKind, OutcomeReason, RuleAddress, RuleOutcome, RuleStatus};
 pub use rule::{
     Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, ObjectWrite, Rule,
     RuleAction, RuleBranch, RuleId, RuleMetadata, RuleProgram, WriteVerb, WrittenPart, object_reference,

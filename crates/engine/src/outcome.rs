@@ -228,6 +228,19 @@ impl From<Exhausted> for EvalError {
     }
 }
 
+/// Which rule it is, by the address of its id: it is compared and counted without touching the id, which all threads share.
+/// It says nothing once the rules are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleAddress(usize);
+
+impl RuleAddress {
+    /// Returns the address of `rule`.
+    #[must_use]
+    pub fn of(rule: &Arc<RuleId>) -> Self {
+        Self(Arc::as_ptr(rule).addr())
+    }
+}
+
 /// The decision of all rules about one request.
 #[derive(Debug, Clone)]
 pub struct Decision {
@@ -235,6 +248,9 @@ pub struct Decision {
     pub is_allowed: bool,
     /// The outcomes, one for each considered rule, in the order in which they ran.
     pub outcomes: Vec<RuleOutcome>,
+    /// The rules that pass, where [`leaves_out_passes`](crate::DecisionSettings::leaves_out_passes) leaves out their
+    /// outcomes.
+    pub passed: Vec<RuleAddress>,
     /// The object after all changes.
     pub object: Value,
     /// How many rules apply and have nothing to report, because the object has nothing that they check.

@@ -240,6 +240,8 @@ pub struct Evaluation<'a> {
     pub location: Option<Location>,
     /// Whether `reason` is shown.
     pub wants_reason: bool,
+    /// Whether the message of a pass is shown.
+    pub wants_pass_message: bool,
 }
 
 impl<'a> Evaluation<'a> {
@@ -262,6 +264,7 @@ impl<'a> Evaluation<'a> {
             reason: None,
             location: None,
             wants_reason: true,
+            wants_pass_message: true,
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) use entry::CompiledContextEntry;
 use kubewright_engine::{
     DerivedCache, DerivedName, EvalError, Evaluation, Query, QueryAnswer, RuleId, WorldView,
 };
-use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
+use kubewright_jmespath::{JmesPathError, JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::suggest::nearest_misspelling;
 use kubewright_value::{Budget, Map, Text, Value};
@@ -35,6 +35,7 @@ pub(super) struct VariableContext<'a> {
     derived: &'a DerivedCache,
     /// Whether a failure has a reason in plain words.
     pub(super) wants_reason: bool,
+    wants_pass_message: bool,
     rule: &'a RuleId,
     object: Value,
     /// The object that a rule about others changes.
@@ -108,6 +109,7 @@ impl<'a> VariableContext<'a> {
             world: evaluation.world,
             derived: evaluation.derived(),
             wants_reason: evaluation.wants_reason,
+            wants_pass_message: evaluation.wants_pass_message,
             budget: evaluation.budget,
             rule,
             object: object.clone(),
@@ -217,6 +219,12 @@ impl<'a> VariableContext<'a> {
     /// Returns the answer to `query`.
     pub(super) fn find(&mut self, query: &VariableQuery) -> Result<Sourced, Unresolved> {
         query.find(self)
+    }
+
+    /// Returns the message of a pass; empty where it is not shown. All threads share `message`, and counting those who have
+    /// it keeps them waiting for each other.
+    pub(super) fn pass_message(&self, message: impl FnOnce() -> Text) -> Text {
+        if self.wants_pass_message { message() } else { Text::default() }
     }
 
     /// Returns the budget.
@@ -488,10 +496,11 @@ fn evaluate_alternatives(
     budget: &mut Budget,
 ) -> Result<(Value, bool), Unresolved> {
     match &choice.split {
-        Some((reading, constant)) if is_foreign => match evaluate_jmespath(reading, root, budget) {
-            Ok(value) if is_truthy(&value) => Ok((value, false)),
-            Ok(_) | Err(Unresolved::Missing(_)) => Ok((evaluate_jmespath(constant, root, budget)?, true)),
-            Err(unresolved) => Err(unresolved),
+        // A missing key is the usual case, so no error is made of it.
+        Some((reading, constant)) if is_foreign => match reading.find(root, budget) {
+            Ok(JmesPathLookup::Value(value)) if is_truthy(&value) => Ok((value.into_owned(), false)),
+            Ok(_) => Ok((evaluate_jmespath(constant, root, budget)?, true)),
+            Err(error) => Err(failed_query(error)),
         },
         _ => Ok((evaluate_jmespath(&choice.whole, root, budget)?, false)),
     }
@@ -509,11 +518,15 @@ fn evaluate_jmespath(
             let message = format!("Unknown key \"{key}\" in path");
             Err(Unresolved::missing(EvalError::new(message).because(format!("there is no key `{key}`"), "")))
         }
-        Err(error) if error.kind == JmesPathErrorKind::Limit => {
-            Err(Unresolved::error(EvalError::limit(error.message)))
-        }
-        Err(error) => Err(Unresolved::error(EvalError::new(error.message))),
+        Err(error) => Err(failed_query(error)),
     }
+}
+
+fn failed_query(error: JmesPathError) -> Unresolved {
+    Unresolved::error(match error.kind {
+        JmesPathErrorKind::Limit => EvalError::limit(error.message),
+        _ => EvalError::new(error.message),
+    })
 }
 
 #[cfg(test)]

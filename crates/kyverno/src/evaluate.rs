@@ -212,7 +212,9 @@ impl RuleProgram for ValidateRule {
         }
         let result = self.run(&subject, evaluation, &mut notes);
         self.add_properties(&subject, evaluation);
-        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+        if notes.is_on() {
+            kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+        }
         let effect = match result {
             ValidateRun::Excepted(effect) => Ok(effect),
             ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
@@ -270,7 +272,9 @@ impl ValidateRule {
             true => Some("the matchConditions of the webhook are not met".into()),
             false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
         };
-        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+        if notes.is_on() {
+            kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
+        }
         Ok(match reason {
             None => Applies::Yes,
             Some(reason) => Applies::OutOfScope(reason),
@@ -441,7 +445,9 @@ impl ValidateRule {
             Err(unresolved) => {
                 CheckVerdict::Error(step_error("failed to check deny conditions", unresolved.below(path)))
             }
-            Ok(verdict) if !verdict.holds => CheckVerdict::Pass(self.message.passed.clone()),
+            Ok(verdict) if !verdict.holds => {
+                CheckVerdict::Pass(context.pass_message(|| self.message.passed.clone()))
+            }
             Ok(verdict) => {
                 let message = self.message.denied(Some(&verdict), context);
                 let template = self.message.written_with(&verdict);

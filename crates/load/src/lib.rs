@@ -11,6 +11,7 @@ mod limits;
 mod open_loop;
 mod policies;
 mod process;
+mod processors;
 mod reviews;
 mod usage;
 
@@ -21,5 +22,6 @@ pub use limits::BenchLimits;
 pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};
 pub use policies::generated_policies;
 pub use process::{ServerProcess, free_address};
+pub use processors::SeparateProcessors;
 pub use reviews::Reviews;
 pub use usage::ProcessUsage;

@@ -56,11 +56,18 @@ impl LoadRun {
         Latencies::new(self.samples.iter().map(|sample| sample.latency).collect())
     }
 
-    /// Returns the times of the requests that were refused, counted from when they really left.
+    /// Returns the times of the requests that were refused, counted from when they should have left.
     #[must_use]
     pub fn refusals(&self) -> Latencies {
         let refused = self.samples.iter().filter(|sample| sample.outcome == RequestOutcome::Refused);
-        Latencies::new(refused.map(|sample| sample.service).collect())
+        Latencies::new(refused.map(|sample| sample.latency).collect())
+    }
+
+    /// Returns how late requests left, which is the fault of the generator and not of the server.
+    #[must_use]
+    pub fn delays(&self) -> Latencies {
+        let delay = |sample: &LoadSample| sample.latency.saturating_sub(sample.service);
+        Latencies::new(self.samples.iter().map(delay).collect())
     }
 
     /// Returns the requests that went wrong.

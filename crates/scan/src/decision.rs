@@ -100,6 +100,7 @@ fn nothing_decided() -> Decision {
     Decision {
         is_allowed: true,
         outcomes: Vec::new(),
+        passed: Vec::new(),
         object: Value::Null,
         unreported: 0,
         lacks_namespace: false,

@@ -21,6 +21,10 @@ use crate::shorten::shorten_text;
 const MAX_WAITING_LINES: usize = 4096;
 const MAX_WAITING_BYTES: usize = 4 << 20;
 
+/// How long lines are gathered before they are written, and how many at once.
+const GATHERING_TIME: Duration = Duration::from_millis(5);
+const MAX_GATHERED_LINES: usize = 1024;
+
 /// How long a line may be; fields that do not fit are left out, and the line says so.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
@@ -170,7 +174,7 @@ pub struct LogLine<'l> {
 impl LogLine<'_> {
     /// Adds a text; of a long one the beginning.
     pub fn text(self, key: &str, value: &str) -> Self {
-        self.field(key, |text| json::write(text, &Value::from(&*shorten_text(value, MAX_LOG_TEXT_BYTES))))
+        self.field(key, |text| json::write_text(text, &shorten_text(value, MAX_LOG_TEXT_BYTES)))
     }
 
     /// Adds what can be shown.
@@ -186,6 +190,11 @@ impl LogLine<'_> {
     /// Adds a value, unless the line becomes too long by it.
     pub fn value(self, key: &str, value: &Value) -> Self {
         self.field(key, |text| json::write(text, value))
+    }
+
+    /// Adds what `write` appends, which must be JSON, unless the line becomes too long by it.
+    pub(crate) fn json(self, key: &str, write: impl FnOnce(&mut String)) -> Self {
+        self.field(key, write)
     }
 
     /// Writes the line, if there is room for it.
@@ -217,10 +226,15 @@ impl LogLine<'_> {
 }
 
 fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) {
+    let mut together = String::new();
     while let Ok(sent) = waiting.recv() {
-        let mut together = String::new();
         let mut waiters = Vec::new();
-        for sent in std::iter::once(sent).chain(waiting.try_iter().take(256)) {
+        // Others follow where there is much to say. Waking this thread costs those who write a line more than the line.
+        if matches!(sent, LogMessage::LogLine(_)) {
+            std::thread::sleep(GATHERING_TIME);
+        }
+        together.clear();
+        for sent in std::iter::once(sent).chain(waiting.try_iter().take(MAX_GATHERED_LINES)) {
             match sent {
                 LogMessage::LogLine(line) => together.push_str(&line),
                 LogMessage::Flush(done) => waiters.push(done),

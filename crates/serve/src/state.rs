@@ -161,6 +161,11 @@ impl ServerState {
             settings,
         }
     }
+
+    /// Returns whether anything shows each rule that a request passes: metrics only count them.
+    pub(crate) fn shows_passes(&self) -> bool {
+        self.traces.is_on() || self.settings.has_success_events
+    }
 }
 
 impl HealthPages for ServerState {

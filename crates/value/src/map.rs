@@ -12,10 +12,21 @@ use crate::{Text, Value};
 /// The number of entries up to which a map is searched by a scan.
 const MAX_SCANNED_ENTRIES: usize = 24;
 
+/// Returns a bit of `key` by its length and its ends, in which the fields of one object differ.
+#[inline]
+fn key_bit(key: &str) -> u64 {
+    let end = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());
+    let bytes = key.as_bytes();
+    let mixed = bytes.len().wrapping_mul(11) ^ end(bytes.first()) ^ end(bytes.last()).wrapping_mul(5);
+    1 << (mixed & 63)
+}
+
 /// Ordered entries with unique keys.
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(Text, Value)>,
+    // INVARIANT: has the bits of all keys. Those of removed ones may be left.
+    key_bits: u64,
     // INVARIANT: present exactly when there are more than `INDEXED` entries; holds every key's position.
     #[expect(clippy::box_collection, reason = "most maps have no index and should not carry its size")]
     index: Option<Box<HashMap<Text, usize>>>,
@@ -37,7 +48,7 @@ impl Map {
     /// Returns an empty map with room for `capacity` entries.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { entries: Vec::with_capacity(capacity), index: None }
+        Self { entries: Vec::with_capacity(capacity), ..Self::default() }
     }
 
     /// Returns a map of `entries` without room for more. Of several with the same key the last one counts.
@@ -49,7 +60,8 @@ impl Map {
             return entries.into_iter().collect();
         }
         entries.shrink_to_fit();
-        Self { entries, index: None }
+        let key_bits = entries.iter().fold(0, |bits, (key, _)| bits | key_bit(key));
+        Self { entries, key_bits, index: None }
     }
 
     /// Returns how many entries there are.
@@ -115,6 +127,10 @@ impl Map {
     /// Returns the index of `key`.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
+        // Rules ask for many fields that an object does not have.
+        if self.key_bits & key_bit(key) == 0 {
+            return None;
+        }
         match &self.index {
             Some(index) => index.get(key).copied(),
             None => self.entries.iter().position(|(k, _)| k == key),
@@ -153,6 +169,7 @@ impl Map {
         if self.index.is_some() || place >= MAX_SCANNED_ENTRIES {
             self.push_new(Text::new(key), Value::Null);
         } else {
+            self.key_bits |= key_bit(key);
             self.entries.push((Text::new(key), Value::Null));
         }
         self.entries.get_mut(place).map(|(_, value)| value).ok_or(place)
@@ -163,6 +180,7 @@ impl Map {
         if let Some(known) = self.get_mut(&key) {
             return Some(std::mem::replace(known, value));
         }
+        self.key_bits |= key_bit(&key);
         self.entries.insert(position.min(self.entries.len()), (key, value));
         self.reindex();
         None
@@ -220,6 +238,7 @@ impl Map {
 
     fn push_new(&mut self, key: Text, value: Value) {
         let position = self.entries.len();
+        self.key_bits |= key_bit(&key);
         if let Some(index) = &mut self.index {
             index.insert(key.clone(), position);
         }

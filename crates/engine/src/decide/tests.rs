@@ -268,3 +268,32 @@ fn rules_that_do_not_apply_are_counted_where_their_outcomes_are_left_out() {
     assert_eq!(decide("Pod", &DecisionSettings { is_traced: true, ..few }), (4, 0, false));
     assert_eq!(decide("Secret", &few), (4, 0, false), "outcomes about a Secret are compared");
 }
+
+#[test]
+fn rules_that_pass_are_named_where_their_outcomes_are_left_out() {
+    let passing = |name, is_exclusive| {
+        let program = Box::new(Spends(1));
+        Rule { program, action: RuleAction::Validate, is_exclusive, ..rule(name) }
+    };
+    let rules =
+        vec![rule("a * * 0"), passing("b * * 0", false), passing("c * * 0", true), rule("d * * 0 !reject")];
+    let addresses: Vec<RuleAddress> = rules.iter().map(|rule| RuleAddress::of(&rule.id)).collect();
+    let engine = Engine::new(rules);
+    let decide = |kind: &str, settings: &DecisionSettings| {
+        let decision = engine.decide(&request(kind, "x"), &crate::ClosedWorld::default(), settings);
+        let with_outcome: Vec<RuleAddress> =
+            decision.outcomes.iter().map(|outcome| RuleAddress::of(&outcome.rule)).collect();
+        (with_outcome, decision.passed)
+    };
+    let few = DecisionSettings { leaves_out_passes: true, ..DecisionSettings::default() };
+    let [a, b, c, d] = addresses.as_slice() else { panic!("{addresses:?}") };
+    assert_eq!(decide("Pod", &DecisionSettings::default()), (vec![*a, *b, *c, *d], vec![]));
+    assert_eq!(decide("Pod", &few), (vec![*a, *c, *d], vec![*b]), "a change and an exclusive rule have one");
+    let traced = DecisionSettings { is_traced: true, ..few };
+    assert_eq!(decide("Pod", &traced), (vec![*a, *b, *c, *d], vec![]));
+    assert_eq!(
+        decide("Secret", &few),
+        (vec![*a, *b, *c, *d], vec![]),
+        "outcomes about a Secret are compared"
+    );
+}

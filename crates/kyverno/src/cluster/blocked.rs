@@ -94,10 +94,13 @@ fn write_yaml_value(out: &mut String, text: &str) {
 }
 
 fn write_folded_line(out: &mut String, text: &str) {
-    let is_one_line = !text.contains(is_break);
-    if !text.chars().all(is_printable_in_yaml) || !is_one_line || has_other_meaning(text) {
+    // Printable ASCII has no line breaks.
+    let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let is_one_line = is_ascii || !text.contains(is_break) && text.chars().all(is_printable_in_yaml);
+    let is_plain = is_one_line && is_plain_yaml(text);
+    if !is_one_line || has_other_meaning(text, is_plain) {
         write_double_quoted(out, text);
-    } else if is_plain_yaml(text) {
+    } else if is_plain {
         out.push_str(text);
     } else {
         out.push('\'');
@@ -106,12 +109,19 @@ fn write_folded_line(out: &mut String, text: &str) {
     }
 }
 
+/// The length of `false`: all longer texts that begin with a letter are texts.
+const LONGEST_YAML_WORD: usize = 5;
+
 /// Returns whether a text without quotes would be read as something else than a text.
-fn has_other_meaning(text: &str) -> bool {
+fn has_other_meaning(text: &str, is_plain: bool) -> bool {
     if text.is_empty() {
         return true;
     }
-    if text == "<<" || text == "=" || !is_plain_yaml(text) {
+    if text == "<<" || text == "=" || !is_plain {
+        return false;
+    }
+    // Names and messages, which need not be read to know it.
+    if text.len() > LONGEST_YAML_WORD && text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return false;
     }
     let is_date = || {
@@ -149,8 +159,7 @@ fn is_plain_yaml(text: &str) -> bool {
     };
     starts_well
         && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
+        && !text.as_bytes().windows(2).any(|pair| matches!(pair, b": " | b" #"))
         && !text.starts_with("---")
         && !text.starts_with("...")
 }

@@ -52,7 +52,9 @@ impl OnePattern {
     ) -> CheckVerdict {
         match self.compare(object, context, notes) {
             Err(error) => CheckVerdict::Error(error),
-            Ok(pattern::PatternVerdict::Pass) => CheckVerdict::Pass(message.passed.clone()),
+            Ok(pattern::PatternVerdict::Pass) => {
+                CheckVerdict::Pass(context.pass_message(|| message.passed.clone()))
+            }
             Ok(pattern::PatternVerdict::Skip { message, .. }) => CheckVerdict::Skip(message.into()),
             Ok(pattern::PatternVerdict::Error { message: error, .. }) => CheckVerdict::Error(EvalError::new(
                 message.violated(&PatternOutcome::Execution(&error), context).text,
@@ -128,9 +130,8 @@ impl AnyPattern {
             match compared {
                 Err(error) => return CheckVerdict::Error(error),
                 Ok(pattern::PatternVerdict::Pass) => {
-                    return CheckVerdict::Pass(
-                        format!("validation rule '{rule}' anyPattern[{i}] passed.").into(),
-                    );
+                    let passed = || format!("validation rule '{rule}' anyPattern[{i}] passed.").into();
+                    return CheckVerdict::Pass(context.pass_message(passed));
                 }
                 Ok(pattern::PatternVerdict::Skip { message, .. }) => {
                     skips.push(format!("rule {rule}[{i}] skipped: {message}"));

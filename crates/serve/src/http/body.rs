@@ -1,11 +1,14 @@
 //! Reading a body that may be too large, too slow, or of the wrong type.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Request, StatusCode};
 
@@ -52,10 +55,7 @@ async fn collect_body(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes
     let mut received = 0;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = tokio::time::timeout_at(body_deadline(begun, received).into(), body.frame())
-        .await
-        .map_err(|_| error_response(StatusCode::REQUEST_TIMEOUT, "the body took too long"))?
-    {
+    while let Some(frame) = next_frame(&mut body, body_deadline(begun, received)).await? {
         let frame = frame.map_err(|_| error_response(StatusCode::BAD_REQUEST, "the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
         received += data.len();
@@ -83,6 +83,21 @@ async fn collect_body(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes
         }
     }
     if all.is_empty() { Ok(first) } else { Ok(all.freeze()) }
+}
+
+/// Returns what comes next of `body`, or that it has taken too long.
+async fn next_frame(
+    body: &mut Incoming,
+    deadline: Instant,
+) -> Result<Option<hyper::Result<Frame<Bytes>>>, HttpResponse> {
+    let mut frame = pin!(body.frame());
+    // Most bodies are there when the request is, and need no timer.
+    let at_once = poll_fn(|context| Poll::Ready(frame.as_mut().poll(context))).await;
+    if let Poll::Ready(frame) = at_once {
+        return Ok(frame);
+    }
+    let waited = tokio::time::timeout_at(deadline.into(), frame).await;
+    waited.map_err(|_| error_response(StatusCode::REQUEST_TIMEOUT, "the body took too long"))
 }
 
 /// Returns when more of a body must have come of which `received` bytes are there.

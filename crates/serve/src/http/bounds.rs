@@ -1,8 +1,8 @@
 //! How much may be under way at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -40,10 +40,21 @@ const MAX_PARSED_BYTES: usize = 128 << 20;
 /// What a value needs in memory, with what rules usually make of it.
 const BYTES_PER_VALUE: usize = 300;
 
+/// How long a request may wait for its turn. One that has waited longer makes way if others have waited as long for
+/// [`STANDING_QUEUE_TIME`] and enough of them still do: a pause of the machine delays a few requests and refuses none.
+const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(50);
+
+/// The part of the requests that may wait which is enough for that.
+const STANDING_QUEUE_SHARE: usize = 2;
+
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     waiting: AtomicUsize,
+    /// When a request was last begun soon after it came, in nanoseconds since `made`.
+    prompt_at: AtomicU64,
+    made: Instant,
     in_flight: AtomicUsize,
     max_in_flight: usize,
     bodies: AtomicUsize,
@@ -58,6 +69,8 @@ impl Bounds {
     pub(crate) fn new(max_in_flight: usize) -> Self {
         Self {
             waiting: AtomicUsize::new(0),
+            prompt_at: AtomicU64::new(0),
+            made: Instant::now(),
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
@@ -72,29 +85,55 @@ impl Bounds {
 
 /// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
 /// what piles up, and not the reviews under way, each of which is done in one go.
-pub(crate) struct QueuedRequest(Arc<ServerState>);
+pub(crate) struct QueuedRequest {
+    state: Arc<ServerState>,
+    come: Duration,
+}
 
 impl QueuedRequest {
     /// A request has come.
     pub(crate) fn begin(state: &Arc<ServerState>) -> Self {
-        state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(state))
+        let bounds = &state.bounds;
+        let come = bounds.made.elapsed();
+        if bounds.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
+            bounds.begun_promptly(come);
+        }
+        Self { state: Arc::clone(state), come }
     }
 
-    /// Its turn has come. Returns whether more wait behind it than may, so that it should make way.
+    /// Its turn has come. Returns whether it should make way, because more wait behind it than may, or for longer.
     pub(crate) fn end(self) -> bool {
-        let bounds = &self.0.bounds;
-        let is_crowded = bounds.waiting.load(Ordering::Relaxed) > bounds.max_in_flight;
-        if is_crowded {
-            self.0.metrics.overloaded(OverloadReason::InFlight);
+        let bounds = &self.state.bounds;
+        let makes_way = bounds.makes_way(self.come, bounds.made.elapsed());
+        if makes_way {
+            self.state.metrics.overloaded(OverloadReason::InFlight);
         }
-        is_crowded
+        makes_way
     }
 }
 
 impl Drop for QueuedRequest {
     fn drop(&mut self) {
-        self.0.bounds.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.state.bounds.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Bounds {
+    /// Returns whether a request that came at `come` and is begun `now`, both since these bounds were made, makes way.
+    fn makes_way(&self, come: Duration, now: Duration) -> bool {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        if now.saturating_sub(come) <= MAX_QUEUE_AGE {
+            self.begun_promptly(now);
+            return waiting > self.max_in_flight;
+        }
+        let prompt_at = Duration::from_nanos(self.prompt_at.load(Ordering::Relaxed));
+        let is_standing = now.saturating_sub(prompt_at) > STANDING_QUEUE_TIME
+            && waiting > self.max_in_flight / STANDING_QUEUE_SHARE;
+        is_standing || waiting > self.max_in_flight
+    }
+
+    fn begun_promptly(&self, now: Duration) {
+        self.prompt_at.store(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 

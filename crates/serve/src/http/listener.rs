@@ -180,6 +180,8 @@ async fn until_closed<C: Future>(
     close: impl FnOnce(std::pin::Pin<&mut C>),
 ) {
     let makes_room = tokio::select! {
+        // Nearly always it is the connection.
+        biased;
         _ = connection.as_mut() => return,
         ending = usage.ending() => match ending {
             ConnectionEnding::Abrupt => return,

@@ -4,11 +4,12 @@
 //! path only a number is hashed and nothing is locked.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use kubewright_engine::{RuleId, RuleOutcome, RuleStatus};
+use kubewright_engine::{RuleAddress, RuleId, RuleOutcome, RuleStatus};
 
 use super::MAX_SERIES;
 use super::text::{Exposition, escape_label};
@@ -28,6 +29,9 @@ const RULE_RESULTS: [(&str, &str); 9] = [
     ("skip", ""),
 ];
 
+/// The place of a pass without changes among them.
+const PASS_INDEX: usize = 0;
+
 /// What requests leave to rules; see [`super::requests`].
 const MAX_RULE_SERIES: usize = MAX_SERIES / 5 * 4;
 
@@ -42,7 +46,26 @@ pub(crate) struct RuleMeters {
 pub(crate) struct Meters {
     snapshot: usize,
     generation: u64,
-    by_address: HashMap<usize, Arc<Counters>>,
+    by_address: HashMap<RuleAddress, Arc<Counters>, BuildHasherDefault<AddressHasher>>,
+}
+
+/// Spreads addresses, which no one outside chooses, over a table: one multiplication for each rule of a review.
+#[derive(Debug, Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        // The table uses the upper and the lower bits.
+        self.0 = (self.0 ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
 }
 
 #[derive(Debug)]
@@ -84,7 +107,7 @@ impl RuleMeters {
         };
         let rules = ["mutate", "validate"].into_iter().filter_map(|door| snapshot.engine(door));
         let rules = rules.flat_map(|engine| engine.rules().iter().map(|rule| &rule.id));
-        let by_address = rules.map(|rule| (rule_address(rule), counters(rule))).collect();
+        let by_address = rules.map(|rule| (RuleAddress::of(rule), counters(rule))).collect();
         let meters =
             Meters { snapshot: snapshot_address(snapshot), generation: snapshot.generation, by_address };
         self.current.store(Arc::new(meters));
@@ -125,8 +148,15 @@ impl RuleMeters {
 impl Meters {
     /// Counts `outcome`.
     pub(crate) fn count(&self, outcome: &RuleOutcome) {
-        if let Some(counters) = self.by_address.get(&rule_address(&outcome.rule)) {
+        if let Some(counters) = self.by_address.get(&RuleAddress::of(&outcome.rule)) {
             counters.count(result_index(outcome));
+        }
+    }
+
+    /// Counts that `rule` passed.
+    pub(crate) fn count_pass(&self, rule: RuleAddress) {
+        if let Some(counters) = self.by_address.get(&rule) {
+            counters.count(PASS_INDEX);
         }
     }
 
@@ -137,7 +167,7 @@ impl Meters {
 
 fn result_index(outcome: &RuleOutcome) -> usize {
     match (outcome.status, outcome.is_refusal) {
-        (RuleStatus::Pass, _) => usize::from(!outcome.patch.is_empty()),
+        (RuleStatus::Pass, _) => PASS_INDEX + usize::from(!outcome.patch.is_empty()),
         (RuleStatus::Fail, true) => 2,
         (RuleStatus::Fail, false) => 3,
         (RuleStatus::Warn, _) => 4,
@@ -146,10 +176,6 @@ fn result_index(outcome: &RuleOutcome) -> usize {
         (RuleStatus::Skip, _) if !outcome.exceptions.is_empty() => 7,
         (RuleStatus::Skip, _) => 8,
     }
-}
-
-fn rule_address(rule: &Arc<RuleId>) -> usize {
-    Arc::as_ptr(rule).addr()
 }
 
 fn snapshot_address(snapshot: &Arc<Snapshot>) -> usize {

@@ -77,14 +77,14 @@ impl PendingReview {
     fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, UndecidedReview> {
         let learnt = (self.asked > 0).then_some(&self.answers);
         let world = ReviewWorld { known: &*self.state.world, learnt };
-        decide_within_budget(
-            &self.snapshot,
-            &self.hook,
-            &self.review.request,
-            &world,
-            (total, Some(deadline)),
-        )
-        .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
+        let settings = DecisionSettings {
+            total: Some(total),
+            deadline: Some(clock::engine_deadline(deadline)),
+            leaves_out_passes: !self.state.shows_passes(),
+            ..review_settings()
+        };
+        decide_safely(&self.snapshot, &self.hook, &self.review.request, &world, &settings)
+            .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
     }
 
     /// Decides for at most `time`, and remembers where that was not kept.
@@ -156,8 +156,9 @@ pub(super) fn decide_without_lookups(
     request: &AdmissionRequest,
     world: &dyn World,
 ) -> Option<Decision> {
-    decide_within_budget(snapshot, hook, request, world, (MAX_REVIEW_STEPS, None))
-        .filter(|decision| !decision.is_unfinished)
+    let settings =
+        DecisionSettings { total: Some(MAX_REVIEW_STEPS), leaves_out_passes: true, ..review_settings() };
+    decide_safely(snapshot, hook, request, world, &settings).filter(|decision| !decision.is_unfinished)
 }
 
 /// Decides apart from the other reviews: for a while with those that are not quick, then with those that are slow.
@@ -226,26 +227,28 @@ async fn look_up_query(
     }
 }
 
-/// Nothing a rule contains should panic; where it does, it is the error of this review and of no other.
-fn decide_within_budget(
-    snapshot: &Snapshot,
-    hook: &str,
-    request: &AdmissionRequest,
-    world: &dyn World,
-    (total, deadline): (u64, Option<Instant>),
-) -> Option<Decision> {
-    let settings = DecisionSettings {
+/// Returns what all reviews are decided with.
+fn review_settings() -> DecisionSettings {
+    DecisionSettings {
         evaluation_mode: Some(EvaluationMode::Admission),
-        total: Some(total),
-        deadline: deadline.map(clock::engine_deadline),
         keeps_identity: true,
         abridges_patches: true,
         leaves_out_reasons: true,
         ..DecisionSettings::default()
-    };
+    }
+}
+
+/// Nothing a rule contains should panic; where it does, it is the error of this review and of no other.
+fn decide_safely(
+    snapshot: &Snapshot,
+    hook: &str,
+    request: &AdmissionRequest,
+    world: &dyn World,
+    settings: &DecisionSettings,
+) -> Option<Decision> {
     let nothing = Engine::default();
     let engine = snapshot.engine(hook).unwrap_or(&nothing);
-    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, &settings))).ok()
+    catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, settings))).ok()
 }
 
 /// What is known of the cluster, and what was learnt for this review.

@@ -8,7 +8,8 @@ use kubewright_engine::{
 };
 use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::text::{TextLimit, shorten_text};
+use kubewright_value::{Text, Value, json};
 
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::{is_secret, truncated};
@@ -101,6 +102,7 @@ impl ReviewObserver<'_> {
             operation: self.review.request.operation,
         });
         let meters = metrics.rules.of(self.snapshot);
+        decision.passed.iter().for_each(|rule| meters.count_pass(*rule));
         for outcome in &decision.outcomes {
             meters.count(outcome);
             if outcome.status == RuleStatus::Error {
@@ -133,7 +135,7 @@ impl ReviewObserver<'_> {
             "" => format!("{version}/{kind}"),
             group => format!("{group}/{version}/{kind}"),
         };
-        let (shown, more) = self.shown_rules(decision);
+        let (shown, more) = logged_rules(decision);
         let mut line = log
             .line(level, "review")
             .text("uid", &request.uid)
@@ -150,7 +152,7 @@ impl ReviewObserver<'_> {
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
             .value("allowed", &response.is_allowed.into())
-            .value("rules", &Value::array(shown));
+            .json("rules", |text| write_rules(text, &shown));
         if more > 0 {
             line = line.number("moreRules", more as u64);
         }
@@ -158,44 +160,13 @@ impl ReviewObserver<'_> {
             line = line.number("patchOperations", response.patch.len() as u64);
         } else if !response.patch.is_empty() {
             let patch = shown_patch(&response.patch, decision.shown_object.as_ref());
-            let text = kubewright_value::json::to_string(&patch);
+            let text = json::to_string(&patch);
             line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
                 true => line.value("patch", &patch),
                 false => line.number("patchBytes", text.len() as u64),
             };
         }
         line.number("microseconds", u64::try_from(time.as_micros()).unwrap_or(u64::MAX)).write();
-    }
-
-    /// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
-    fn shown_rules(&self, decision: &Decision) -> (Vec<Value>, usize) {
-        let mut rules = decision.outcomes.iter().filter(|outcome| is_worth_logging(outcome));
-        let (mut shown, mut bytes) = (Vec::new(), 0);
-        while shown.len() < MAX_LOGGED_RULES
-            && bytes < MAX_LOGGED_RULES_BYTES
-            && let Some(outcome) = rules.next()
-        {
-            bytes += outcome.message.len().min(MAX_LOGGED_MESSAGE_BYTES);
-            shown.push(self.shown(outcome));
-        }
-        (shown, rules.count())
-    }
-
-    fn shown(&self, outcome: &RuleOutcome) -> Value {
-        let mut shown = Map::new();
-        shown.insert("rule".into(), outcome.rule.to_string().into());
-        shown.insert("result".into(), outcome.status.name().into());
-        if !outcome.message.is_empty() {
-            let message = truncated(outcome.message.to_string(), MAX_LOGGED_MESSAGE_BYTES);
-            shown.insert("message".into(), message.into());
-        }
-        if outcome.is_refusal {
-            shown.insert("refused".into(), true.into());
-        }
-        if !outcome.exceptions.is_empty() {
-            shown.insert("exceptions".into(), outcome.exceptions.clone().into());
-        }
-        Value::object(shown)
     }
 
     fn notice(&self, outcome: &RuleOutcome) {
@@ -279,6 +250,48 @@ impl ReviewObserver<'_> {
             self.state.metrics.count(MetricId::NoticesDropped);
         }
     }
+}
+
+/// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
+fn logged_rules(decision: &Decision) -> (Vec<&RuleOutcome>, usize) {
+    let mut rules = decision.outcomes.iter().filter(|outcome| is_worth_logging(outcome));
+    let (mut shown, mut bytes) = (Vec::new(), 0);
+    while shown.len() < MAX_LOGGED_RULES
+        && bytes < MAX_LOGGED_RULES_BYTES
+        && let Some(outcome) = rules.next()
+    {
+        bytes += outcome.message.len().min(MAX_LOGGED_MESSAGE_BYTES);
+        shown.push(outcome);
+    }
+    (shown, rules.count())
+}
+
+/// Appends `rules` as a JSON array.
+fn write_rules(text: &mut String, rules: &[&RuleOutcome]) {
+    text.push('[');
+    for (place, outcome) in rules.iter().enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str("{\"rule\":");
+        json::write_text(text, &outcome.rule.to_string());
+        text.push_str(",\"result\":");
+        json::write_text(text, outcome.status.name());
+        if !outcome.message.is_empty() {
+            text.push_str(",\"message\":");
+            let limit = TextLimit::BytesInAll(MAX_LOGGED_MESSAGE_BYTES);
+            json::write_text(text, &shorten_text(&outcome.message, limit));
+        }
+        if outcome.is_refusal {
+            text.push_str(",\"refused\":true");
+        }
+        if !outcome.exceptions.is_empty() {
+            text.push_str(",\"exceptions\":");
+            json::write(text, &outcome.exceptions.clone().into());
+        }
+        text.push('}');
+    }
+    text.push(']');
 }
 
 /// Returns `patch` as JSON. Where a Secret was read, what is put in and where is shown as far as `shown` has it.

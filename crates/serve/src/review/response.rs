@@ -92,11 +92,11 @@ impl AdmissionResponse {
     /// Returns the AdmissionReview that answers the request `uid`.
     #[must_use]
     pub fn to_review(&self, uid: &str) -> String {
-        let mut text = String::with_capacity(160);
+        let mut text = String::with_capacity(160 + self.message.len() + self.message.len() / 8);
         text.push_str(
             "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":",
         );
-        write_json_text(&mut text, uid);
+        json::write_text(&mut text, uid);
         text.push_str(if self.is_allowed { ",\"allowed\":true" } else { ",\"allowed\":false" });
         if !self.is_allowed || !self.message.is_empty() {
             self.write_status(&mut text);
@@ -129,7 +129,7 @@ impl AdmissionResponse {
         text.push_str(&code.to_string());
         if !self.message.is_empty() {
             text.push_str(",\"message\":");
-            write_json_text(text, &self.message);
+            json::write_text(text, &self.message);
         }
         let reason = match self.reason.as_str() {
             "" if !self.is_allowed && code == 403 => "Forbidden",
@@ -137,7 +137,7 @@ impl AdmissionResponse {
         };
         if !reason.is_empty() {
             text.push_str(",\"reason\":");
-            write_json_text(text, reason);
+            json::write_text(text, reason);
         }
         if !self.details.is_null() {
             text.push_str(",\"details\":");
@@ -218,11 +218,6 @@ fn patch_json(patch: &[patch::JsonPatchOperation]) -> String {
     }
     text.push(']');
     text
-}
-
-fn write_json_text(text: &mut String, value: &str) {
-    // Short texts are stored inline in a `Value`, so this does not allocate for them.
-    json::write(text, &Value::from(value));
 }
 
 /// Shortens `text` to `limit`.

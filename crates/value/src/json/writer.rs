@@ -66,8 +66,13 @@ pub fn to_shown_pretty(value: &Value) -> String {
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    let Ok(()) = string_to(&mut out, text);
+    write_text(&mut out, text);
     out
+}
+
+/// Appends `text` to `out` as a JSON string.
+pub fn write_text(out: &mut String, text: &str) {
+    let Ok(()) = string_to(out, text);
 }
 
 /// Appends `value` to `out` as compact JSON.
@@ -158,10 +163,24 @@ pub(crate) fn string_to<S: TextSink>(out: &mut S, text: &str) -> Result<(), S::F
     out.push("\"")
 }
 
+/// Returns the place of the first byte that is escaped in a JSON string.
+fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    // A block without one is looked at as a whole, which the compiler does many bytes at a time.
+    let blocks = bytes.chunks(ESCAPE_BLOCK_BYTES);
+    let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | is_escaped(byte)));
+    let start = plain.map(<[u8]>::len).sum::<usize>();
+    let rest = bytes.get(start..).unwrap_or_default();
+    rest.iter().position(is_escaped).map(|at| start + at)
+}
+
+/// How many bytes are looked at as a whole.
+const ESCAPE_BLOCK_BYTES: usize = 32;
+
 /// Appends `text` to `out` escaped for use between the quotes of a JSON string, until it is full.
 pub(crate) fn escaped_to<S: TextSink>(out: &mut S, text: &str) -> Result<(), S::Full> {
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
+    while let Some(at) = first_escaped(rest.as_bytes()) {
         let (plain, tail) = rest.split_at(at);
         out.push(plain)?;
         let mut characters = tail.chars();

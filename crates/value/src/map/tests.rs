@@ -29,6 +29,26 @@ fn shrinking_drops_the_index_and_lookups_still_work() {
 }
 
 #[test]
+fn keys_are_found_however_they_came_into_the_map() {
+    let keys = ["", "a", "kind", "kinds", "metadata", "ä", "k"];
+    let entries = || keys.map(|key| (Text::from(key), Value::Null));
+    let mut inserted = Map::with_capacity(2);
+    for (place, (key, value)) in entries().into_iter().enumerate() {
+        inserted.insert_at(place / 2, key, value);
+    }
+    let mut read = Map::new();
+    for key in keys {
+        assert!(read.slot(key).is_ok() && read.slot(key).is_err(), "{key}");
+    }
+    inserted.remove("kind");
+    inserted.insert("kind".into(), Value::Null);
+    for map in [Map::of_entries(entries().into()), entries().into_iter().collect(), inserted, read] {
+        keys.iter().for_each(|key| assert!(map.contains_key(key), "{key}"));
+        ["b", "kine", "metadatb"].iter().for_each(|key| assert!(!map.contains_key(key), "{key}"));
+    }
+}
+
+#[test]
 fn an_entry_can_be_put_in_a_given_place() {
     let mut map = numbered(2);
     map.insert_at(1, "between".into(), Value::Null);

@@ -17,15 +17,31 @@ fn a_message_is_written_as_the_original_does() {
     written("plain words", "plain words");
     written("", "\"\"");
     written("a 'b': c", "'a ''b'': c'");
-    for quoted in
-        ["yes", "null", "~", "1", "1.5", "0x1f", "2024-01-01", "12:30:45", "true", "True", "on", "y", "1e3"]
-    {
+    for quoted in [
+        "yes",
+        "null",
+        "~",
+        "1",
+        "1.5",
+        "0x1f",
+        "2024-01-01",
+        "12:30:45",
+        "true",
+        "True",
+        "on",
+        "y",
+        "false",
+        "FALSE",
+        "1e3",
+    ] {
         written(quoted, &format!("\"{quoted}\""));
     }
     for quoted in ["0o17", "+.inf", ".nan", "1_000", "0b11"] {
         written(quoted, &format!("\"{quoted}\""));
     }
-    for plain in ["é ü", "x#y", "-a", "?a", ":a", "=", "<<", "a\\b", "x  y", "_1", "a\u{a0}b"] {
+    for plain in
+        ["é ü", "x#y", "-a", "?a", ":a", "=", "<<", "a\\b", "x  y", "_1", "a\u{a0}b", "falsehood", "no-null"]
+    {
         written(plain, plain);
     }
     for single in [

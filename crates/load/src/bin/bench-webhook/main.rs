@@ -95,7 +95,7 @@ fn under_load(
             let seconds = Duration::from_secs(arguments.seconds);
             let figures = measure(runtime, &subjects, load, seconds, arguments.rounds);
             table::print_table_rows(load, &subjects, &figures);
-            limits::add_load_limits(limits, title, load, &figures);
+            limits::add_load_limits(limits, (title, is_allowed), load, &figures);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubewright_load::{BenchLimits, Reviews};
+use kubewright_load::{BenchLimits, Reviews, SeparateProcessors};
 use tokio::runtime::Runtime;
 
 use crate::arguments::BenchArguments;
@@ -29,6 +29,7 @@ pub(crate) fn measure_spike(
     // More connections, so that it is the server that sets the limit and not the streams of a few of them.
     let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
     subject.await_answer(runtime)?;
+    let processors = SeparateProcessors::separate(ours.server.id());
     let usual = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
     let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE_TIME);
     let after = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
@@ -36,17 +37,24 @@ pub(crate) fn measure_spike(
     let refusals = run.refusals();
     let (all, refused, wrong) = (run.samples.len(), refusals.count(), run.wrong().count());
     println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE_TIME.as_secs());
+    match &processors {
+        Ok(on) => {
+            println!("The server runs on processor {}, the generator on {}.\n", on.server, on.generator);
+        }
+        Err(error) => println!("Server and generator share all processors: {error}.\n"),
+    }
     println!(
-        "| requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | peak memory MB |"
+        "| requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | sent late: p99 ms | peak memory MB |"
     );
-    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     println!(
-        "| {all} | {:.0} | {} | {refused} | {wrong} | {} | {} | {} | {:.1} |",
+        "| {all} | {:.0} | {} | {refused} | {wrong} | {} | {} | {} | {} | {:.1} |",
         run.rate(),
         all - refused - wrong,
         milliseconds(refusals.at(0.5)),
         milliseconds(refusals.at(0.99)),
         milliseconds(refusals.longest()),
+        milliseconds(run.delays().at(0.99)),
         megabytes(ours.server.usage().peak),
     );
     if let Some((_, reason)) = run.wrong().next() {

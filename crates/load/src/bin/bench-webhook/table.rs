@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::limits::duration_ratio;
 use crate::measure::{Figures, Load, MeasuredServer};
 
 pub(crate) fn print_table_head() {
@@ -56,8 +57,4 @@ pub(crate) fn milliseconds(time: Duration) -> String {
 
 pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
-}
-
-fn duration_ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64().max(1e-9)
 }

@@ -16,6 +16,20 @@ fn who_comes_while_too_many_wait_makes_way_and_the_last_do_not() {
     assert_eq!(state.bounds.waiting.load(Ordering::Relaxed), 0);
 }
 
+#[test]
+fn who_waited_long_makes_way_where_the_queue_stays_long() {
+    let bounds = Bounds::new(80);
+    let millis = Duration::from_millis;
+    bounds.waiting.store(50, Ordering::Relaxed);
+    assert!(!bounds.makes_way(millis(1_000), millis(1_005)), "it waited for a moment");
+    assert!(!bounds.makes_way(millis(1_001), millis(1_030)), "the queue is long for a moment");
+    assert!(bounds.makes_way(millis(1_030), millis(1_080)), "the queue stays long");
+    assert!(!bounds.makes_way(millis(1_080), millis(1_085)), "there is no queue any more");
+    assert!(!bounds.makes_way(millis(1_081), millis(1_100)), "the next queue begins");
+    bounds.waiting.store(40, Ordering::Relaxed);
+    assert!(!bounds.makes_way(millis(1_090), millis(2_000)), "after a pause few wait");
+}
+
 #[tokio::test]
 async fn what_large_bodies_need_is_bounded_together_and_a_light_one_passes_a_heavy_one() {
     let (notices, _told) = mpsc::channel(1);
