@@ -254,6 +254,41 @@ pub(crate) const POLICIES: &[GrammarRule] = &[
         ],
     ),
     (
+        "plain_pattern",
+        &[
+            "{metadata: {«anchor»: «plain_node»}}",
+            "{spec: {containers: [{«anchor»: «plain_node», name: «plain_leaf»}]}}",
+            "{metadata: {labels: {'«wild»': «plain_leaf»}}, «anchor»: «plain_node»}",
+            "{kind: «plain_leaf», «anchor»: «plain_node»}",
+            "«plain_node»",
+        ],
+    ),
+    (
+        "plain_node",
+        &[
+            "«plain_leaf»",
+            "{«anchor»: «plain_node»}",
+            "[«plain_node»]",
+            "[«plain_node», «plain_node»]",
+            "{(name): «plain_leaf», «anchor»: «plain_node»}",
+        ],
+    ),
+    (
+        "plain_leaf",
+        &[
+            "'«wild»'",
+            "'!«wild»'",
+            "'>=«scalar»'",
+            "'<1Gi'",
+            "'1-10'",
+            "'1Mi!-1Gi'",
+            "'«wild» | «wild»'",
+            "'>1 & <10'",
+            "«scalar»",
+            "null",
+        ],
+    ),
+    (
         "pattern",
         &[
             "{metadata: {«anchor»: «node»}}",

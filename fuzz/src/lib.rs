@@ -5,6 +5,7 @@
 
 pub mod corpus;
 pub mod dictionary;
+pub mod differential;
 pub mod driver;
 mod grammar;
 pub mod guided;

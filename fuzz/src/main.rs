@@ -6,17 +6,22 @@
 //! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --guided PROGRAM [--seconds N] [--extra FOLDER]
 //! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --minimise PROGRAM [--extra FOLDER]
 //! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --export FOLDER
+//! cargo run --profile quick -p kubewright-fuzz -- [LANGUAGE…] --differential PROGRAM [--seconds N] [--seed S]
 //! ```
 //!
 //! The same seed tries the same inputs. An input that fails is printed, written to `fuzz/artifacts/`, and makes the exit
-//! code 1. PROGRAM is that of `fuzz/guided`, which `make fuzz-guided` builds. To add a target, write one file in
-//! `targets/` and one line in `targets.rs`.
+//! code 1. PROGRAM is that of `fuzz/guided`, which `make fuzz-guided` builds, or that of `fuzz/reference`, which
+//! `make fuzz-differential` builds. To add a target, write one file in `targets/` and one line in `targets.rs`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use kubewright_fuzz::corpus::{inputs_below, repository_folders, write_input_files};
+use kubewright_fuzz::differential::{
+    COMPARED_LANGUAGES, ComparedLanguage, ComparedStatistics, ReferenceProgram, compare_language,
+    find_language,
+};
 use kubewright_fuzz::driver::{run_target, try_one};
 use kubewright_fuzz::guided::{
     GuidedSettings, export_target, fuzz_guided, minimise_corpus, statistics_head, statistics_row,
@@ -37,23 +42,25 @@ fn main() -> ExitCode {
 
 /// Does what the arguments ask for, and returns the number of inputs that failed.
 fn run(arguments: &FuzzArguments) -> Result<u32, String> {
+    let targets = || named(&arguments.names, find_target, TARGETS);
     match &arguments.action {
         FuzzAction::Mutate => {
-            arguments.targets.iter().map(|target| run_target(target, arguments.time, arguments.seed)).sum()
+            targets()?.iter().map(|target| run_target(target, arguments.time, arguments.seed)).sum()
         }
         FuzzAction::Repeat(input) => {
-            Ok(arguments.targets.iter().map(|target| u32::from(!try_one(target, input))).sum())
+            Ok(targets()?.iter().map(|target| u32::from(!try_one(target, input))).sum())
         }
-        FuzzAction::Guide(program) => guide(arguments, program),
-        FuzzAction::Minimise(program) => minimise(arguments, program),
+        FuzzAction::Guide(program) => guide(arguments, &targets()?, program),
+        FuzzAction::Minimise(program) => minimise(arguments, &targets()?, program),
         FuzzAction::Export(folder) => {
-            arguments.targets.iter().try_for_each(|target| export_target(target, folder))?;
+            targets()?.iter().try_for_each(|target| export_target(target, folder))?;
             Ok(0)
         }
+        FuzzAction::Compare(program) => compare(arguments, program),
     }
 }
 
-fn guide(arguments: &FuzzArguments, program: &Path) -> Result<u32, String> {
+fn guide(arguments: &FuzzArguments, targets: &[&FuzzTarget], program: &Path) -> Result<u32, String> {
     let mut settings = arguments.guided_settings(program);
     if let Some(folder) = &arguments.extra {
         let texts = settings.work.join("extra");
@@ -62,7 +69,7 @@ fn guide(arguments: &FuzzArguments, program: &Path) -> Result<u32, String> {
     }
     println!("{}", statistics_head());
     let mut failures = 0;
-    for target in &arguments.targets {
+    for target in targets {
         let found = fuzz_guided(target, &settings)?;
         println!("{}", statistics_row(target.name, &found));
         failures += u32::try_from(found.finds.len()).unwrap_or(u32::MAX);
@@ -72,14 +79,57 @@ fn guide(arguments: &FuzzArguments, program: &Path) -> Result<u32, String> {
 
 /// The repository's own files are offered to every target, which keeps those that reach new code. What others wrote may
 /// guide a run, but never becomes part of the repository.
-fn minimise(arguments: &FuzzArguments, program: &Path) -> Result<u32, String> {
+fn minimise(arguments: &FuzzArguments, targets: &[&FuzzTarget], program: &Path) -> Result<u32, String> {
     let settings = arguments.guided_settings(program);
     let inputs = inputs_below(&repository_folders());
-    for target in &arguments.targets {
+    for target in targets {
         let count = minimise_corpus(target, &settings, &inputs)?;
         println!("{:<20} {count:>6} inputs of {}", target.name, inputs.len());
     }
     Ok(0)
+}
+
+fn compare(arguments: &FuzzArguments, program: &Path) -> Result<u32, String> {
+    let languages = named(&arguments.names, find_language, COMPARED_LANGUAGES)?;
+    let mut program = ReferenceProgram::start(program)?;
+    let mut differences = 0;
+    for language in languages {
+        let found = compare_language(language, &mut program, arguments.time, arguments.seed)?;
+        print_comparison(language, &found);
+        differences += u32::try_from(found.differences.len()).unwrap_or(u32::MAX);
+    }
+    Ok(differences)
+}
+
+fn print_comparison(language: &ComparedLanguage, found: &ComparedStatistics) {
+    let known: u64 = found.known.values().sum();
+    println!(
+        "{:<16} {:>9} questions: {:>9} same values, {:>9} same errors, {:>6} not comparable, {known:>6} known differences, {} differences",
+        language.name,
+        found.questions,
+        found.same_values,
+        found.same_errors,
+        found.unknown,
+        found.differences.len()
+    );
+    for (name, count) in &found.known {
+        println!("  known: {name}: {count}");
+    }
+    for (question, ours, theirs) in &found.differences {
+        println!("  {:?} on {}\n    ours:   {ours:?}\n    theirs: {theirs:?}", question.text, question.data);
+    }
+}
+
+/// Returns what the names stand for, or all of them without a name.
+fn named<T>(
+    names: &[String],
+    find: fn(&str) -> Result<&'static T, String>,
+    all: &'static [T],
+) -> Result<Vec<&'static T>, String> {
+    if names.is_empty() {
+        return Ok(all.iter().collect());
+    }
+    names.iter().map(|name| find(name)).collect()
 }
 
 enum FuzzAction {
@@ -88,10 +138,11 @@ enum FuzzAction {
     Guide(PathBuf),
     Minimise(PathBuf),
     Export(PathBuf),
+    Compare(PathBuf),
 }
 
 struct FuzzArguments {
-    targets: Vec<&'static FuzzTarget>,
+    names: Vec<String>,
     time: Duration,
     seed: u64,
     extra: Option<PathBuf>,
@@ -102,7 +153,7 @@ impl FuzzArguments {
     fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut words = words;
         let mut parsed = Self {
-            targets: Vec::new(),
+            names: Vec::new(),
             time: Duration::from_secs(10),
             seed: 1,
             extra: None,
@@ -122,12 +173,11 @@ impl FuzzArguments {
                 "--guided" => parsed.action = FuzzAction::Guide(path_option(&word, words.next())?),
                 "--minimise" => parsed.action = FuzzAction::Minimise(path_option(&word, words.next())?),
                 "--export" => parsed.action = FuzzAction::Export(path_option(&word, words.next())?),
+                "--differential" => parsed.action = FuzzAction::Compare(path_option(&word, words.next())?),
                 "--extra" => parsed.extra = Some(path_option(&word, words.next())?),
-                name => parsed.targets.push(find_target(name)?),
+                option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
+                _ => parsed.names.push(word),
             }
-        }
-        if parsed.targets.is_empty() {
-            parsed.targets = TARGETS.iter().collect();
         }
         Ok(parsed)
     }

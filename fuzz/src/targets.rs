@@ -36,6 +36,7 @@ mod yaml;
 mod yaml_write;
 
 use crate::dictionary::FuzzDictionary;
+pub(crate) use cel_parse::ENVIRONMENT as CEL_ENVIRONMENT;
 
 /// A fuzz target.
 pub struct FuzzTarget {

@@ -119,7 +119,7 @@ pub(super) const WORDS: &[&str] = &[
     "é",
 ];
 
-pub(super) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
+pub(crate) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
     library::EXTENSIONS
         .iter()
         .fold(CelEnvironment::standard(), |environment, library| environment.with(library))
