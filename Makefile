@@ -214,7 +214,10 @@ FUZZ_PROGRAM = $(FUZZ_DIR)/$(FUZZ_HOST)/release/kubewright-fuzz-guided
 FUZZ_COVERAGE = --cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 FUZZ_EXTRA = $(if $(wildcard $(CORPUS)),--extra $(CORPUS))
 
-.PHONY: fuzz-guided-build
+.PHONY: fuzz-guided-build fuzz-guided-path
+fuzz-guided-path:
+	@echo $(FUZZ_PROGRAM)
+
 fuzz-guided-build:
 	@# With a target named, neither build scripts nor macros are instrumented.
 	$(if $(SANITIZER),RUSTC_BOOTSTRAP=1) RUSTFLAGS="$(FUZZ_COVERAGE) $(if $(SANITIZER),-Zsanitizer=$(SANITIZER))" cargo build --release -q --manifest-path fuzz/guided/Cargo.toml --target-dir $(FUZZ_DIR) --target $(FUZZ_HOST)
