@@ -226,7 +226,7 @@ fuzz-guided: fuzz-guided-build
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(TARGET) --guided $(FUZZ_PROGRAM) --seconds $(SECONDS) $(FUZZ_EXTRA)
 
 # Writes fuzz/corpus: the fewest inputs that reach what those of earlier runs and the files of this repository reach.
-# Runs with CORPUS are left out by `make fuzz-guided CORPUS=` before.
+# What grew with CORPUS is left out: grow with `make fuzz-guided CORPUS=`.
 fuzz-corpus: fuzz-guided-build
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(TARGET) --minimise $(FUZZ_PROGRAM)
 

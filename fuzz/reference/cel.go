@@ -24,6 +24,7 @@ var environment = must(cel.NewEnv(
 	ext.Encoders(),
 	ext.Lists(),
 	ext.Math(),
+	ext.Network(),
 	ext.Regex(),
 	ext.Sets(),
 	ext.Strings(),
@@ -39,12 +40,26 @@ func must(environment *cel.Env, err error) *cel.Env {
 // The cost after which an evaluation ends.
 const costLimit = 1_000_000
 
-// evaluateCEL evaluates an expression over {"object", "x"}; the value has its type beside it.
-func evaluateCEL(text string, data any) (any, error) {
+// evaluateChecked evaluates an expression whose types were checked.
+func evaluateChecked(text string, data any) (any, error) {
 	ast, issues := environment.Compile(text)
 	if issues.Err() != nil {
 		return nil, fmt.Errorf("compile: %w", issues.Err())
 	}
+	return evaluateAst(ast, data)
+}
+
+// evaluateUnchecked evaluates an expression whose types are only known when it runs.
+func evaluateUnchecked(text string, data any) (any, error) {
+	ast, issues := environment.Parse(text)
+	if issues.Err() != nil {
+		return nil, fmt.Errorf("parse: %w", issues.Err())
+	}
+	return evaluateAst(ast, data)
+}
+
+// evaluateAst evaluates over {"object", "x"}; the value has its type beside it.
+func evaluateAst(ast *cel.Ast, data any) (any, error) {
 	program, err := environment.Program(ast, cel.CostLimit(costLimit))
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -31,8 +34,28 @@ func renderTemplate(text string, data any) (any, error) {
 		return nil, err
 	}
 	var output limitedOutput
-	if err := parsed.Execute(&output, data); err != nil {
+	if err := parsed.Execute(&output, templateContext(data)); err != nil {
 		return nil, err
 	}
 	return output.String(), nil
+}
+
+// templateContext returns data as a struct with its keys as fields, which is what KubeMod gives its templates.
+func templateContext(data any) any {
+	values, ok := data.(map[string]any)
+	if !ok {
+		return data
+	}
+	names := slices.Sorted(maps.Keys(values))
+	fields := make([]reflect.StructField, len(names))
+	for index, name := range names {
+		fields[index] = reflect.StructField{Name: name, Type: reflect.TypeFor[any]()}
+	}
+	made := reflect.New(reflect.StructOf(fields)).Elem()
+	for index, name := range names {
+		if value := values[name]; value != nil {
+			made.Field(index).Set(reflect.ValueOf(value))
+		}
+	}
+	return made.Interface()
 }

@@ -25,7 +25,8 @@ type answer struct {
 type language func(text string, data any) (any, error)
 
 var languages = map[string]language{
-	"cel":             evaluateCEL,
+	"cel":             evaluateUnchecked,
+	"cel_checked":     evaluateChecked,
 	"gotemplate":      renderTemplate,
 	"jmespath":        searchJMESPath,
 	"jsonpath":        evaluateJSONPath,

@@ -123,10 +123,11 @@ pub fn fuzz_guided(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Gui
             return Ok(statistics);
         }
         let mut command = libfuzzer(target, settings);
-        command.args(&folders).arg(format!("-max_total_time={left}"));
-        command
-            .arg("-print_final_stats=1")
-            .arg(format!("-dict={}", dictionary_file(target, settings).display()));
+        command.args(&folders).arg(format!("-max_total_time={left}")).arg("-print_final_stats=1");
+        // libFuzzer takes an empty dictionary for a mistake.
+        if !dictionary_words(target).is_empty() {
+            command.arg(format!("-dict={}", dictionary_file(target, settings).display()));
+        }
         let (status, log) = run_logged(&mut command, &settings.work.join(format!("{}.log", target.name)))?;
         statistics.add_log(&log);
         if status.success() {
@@ -183,8 +184,9 @@ pub fn export_target(target: &FuzzTarget, folder: &Path) -> Result<(), String> {
 
 /// Returns the folders of inputs; libFuzzer writes what it keeps to the first.
 fn prepare_folders(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Vec<PathBuf>, String> {
-    let (grown, seeds) =
-        (target_folder(target, settings, "corpus"), target_folder(target, settings, "seeds"));
+    // What grows from inputs of others is kept apart: it must not become part of the repository.
+    let kind = if settings.extra.is_some() { "corpus-extra" } else { "corpus" };
+    let (grown, seeds) = (target_folder(target, settings, kind), target_folder(target, settings, "seeds"));
     write_input_files(&grown, &[])?;
     write_input_files(&seeds, &known_inputs(target)?)?;
     write_input_files(&artifact_folder(), &[])?;

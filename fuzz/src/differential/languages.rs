@@ -2,10 +2,13 @@
 
 use std::sync::LazyLock;
 
-use kubewright_cel::{CelBindings, CelCost, CelErrorKind, CelProgram};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram};
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_gotemplate::{FunctionSet, GoTemplate, GoTemplateErrorKind, Inputs, TemplateContext};
-use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathFunctions, JmesPathLanguage};
+use kubewright_jmespath::{
+    JmesPathErrorKind, JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathLookup,
+    unknown_key_message,
+};
 use kubewright_jsonpath::{JsonPathErrorKind, JsonPathExpression, JsonPathResult};
 use kubewright_kyverno::pattern::{PatternVerdict, ValidatePattern};
 use kubewright_kyverno::tainted::Tainted;
@@ -32,7 +35,16 @@ pub struct ComparedLanguage {
 /// All languages that are compared.
 pub const COMPARED_LANGUAGES: &[ComparedLanguage] = &[
     ComparedLanguage { name: "yaml", questions: || mutated("yaml", Value::Null), answer: answer_yaml },
-    ComparedLanguage { name: "cel", questions: || mutated("cel_eval", variables()), answer: answer_cel },
+    ComparedLanguage {
+        name: "cel",
+        questions: || mutated("cel_eval", variables()),
+        answer: |question| answer_cel(question, &UNCHECKED_ENVIRONMENT),
+    },
+    ComparedLanguage {
+        name: "cel_checked",
+        questions: || mutated("cel_eval", variables()),
+        answer: |question| answer_cel(question, &CEL_ENVIRONMENT),
+    },
     ComparedLanguage {
         name: "jmespath",
         questions: || mutated("jmespath", object()),
@@ -121,7 +133,7 @@ fn variables() -> Value {
 
 fn template_data() -> Value {
     let target = json::parse(r#"{"metadata":{"name":"web"},"l":["a","b","c"],"n":3,"m":{"x":null}}"#);
-    let fields = [("Target".into(), target.unwrap_or_default()), ("Namespace".into(), Value::from("ns"))];
+    let fields = [("Namespace".into(), Value::from("ns")), ("Target".into(), target.unwrap_or_default())];
     Value::object(fields.into_iter().collect())
 }
 
@@ -140,8 +152,11 @@ fn answer_yaml(question: &ComparedQuestion) -> ComparedAnswer {
     }
 }
 
-fn answer_cel(question: &ComparedQuestion) -> ComparedAnswer {
-    let program = match CelProgram::compile(&question.text, &CEL_ENVIRONMENT) {
+static UNCHECKED_ENVIRONMENT: LazyLock<CelEnvironment> =
+    LazyLock::new(|| CEL_ENVIRONMENT.clone().unchecked());
+
+fn answer_cel(question: &ComparedQuestion, environment: &CelEnvironment) -> ComparedAnswer {
+    let program = match CelProgram::compile(&question.text, environment) {
         Ok(program) => program,
         Err(errors) => return failed(&errors.first().map_or(String::new(), |e| e.message.clone()), false),
     };
@@ -168,8 +183,9 @@ fn answer_jmespath(question: &ComparedQuestion) -> ComparedAnswer {
         Ok(expression) => expression,
         Err(error) => return failed(&error.message, false),
     };
-    match expression.evaluate(&question.data, &mut Budget::new(limits())) {
-        Ok(value) => ComparedAnswer::Value(value),
+    match expression.find(&question.data, &mut Budget::new(limits())) {
+        Ok(JmesPathLookup::Value(value)) => ComparedAnswer::Value(value.into_owned()),
+        Ok(JmesPathLookup::Missing(key)) => ComparedAnswer::Error(unknown_key_message(&key)),
         Err(error) => failed(&error.message, error.kind == JmesPathErrorKind::Limit),
     }
 }
