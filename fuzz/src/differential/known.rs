@@ -239,3 +239,26 @@ pub(super) fn find_known(
         .iter()
         .find(|known| known.language == language && (known.applies)(question, ours, theirs))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::KNOWN_DIFFERENCES;
+
+    #[test]
+    fn the_page_lists_the_known_differences() {
+        const PAGE: &str = include_str!("../../../docs/conformance.md");
+        let listed = PAGE
+            .split_once("<!-- known differences -->")
+            .and_then(|(_, rest)| rest.split_once("<!-- end of known differences -->"))
+            .map_or("", |(table, _)| table);
+        let escaped = |text: &str| text.replace('|', "\\|");
+        let rows: String = KNOWN_DIFFERENCES
+            .iter()
+            .map(|known| {
+                format!("| {} | {} | {} |\n", known.language, escaped(known.name), escaped(known.reason))
+            })
+            .collect();
+        let expected = format!("| language | difference | why it stays |\n|---|---|---|\n{rows}");
+        assert_eq!(listed.trim(), expected.trim());
+    }
+}
