@@ -28,6 +28,9 @@ const MAX_FILE_BYTES: u64 = 16 << 10;
 /// The longest text within a file that is an input of its own.
 const MAX_TEXT_BYTES: usize = 1 << 10;
 
+/// Characters of expressions, templates, patterns and documents, which names and images do not have.
+const SYNTAX: [char; 16] = ['{', '(', '[', '$', '@', '*', '?', '<', '>', '=', '!', '&', '|', '%', '~', '\n'];
+
 /// Returns the seeds of a target and its corpus.
 ///
 /// # Errors
@@ -91,8 +94,8 @@ pub fn read_input_files(folder: &Path) -> Result<Vec<Vec<u8>>, String> {
     Ok(inputs)
 }
 
-/// Returns the files below `folders` that are not too long, their documents, and the texts within them: a target takes
-/// from these what reaches new code.
+/// Returns the files below `folders` that are not too long, and the texts within them that are more than names: a
+/// target takes from these what reaches new code.
 #[must_use]
 pub fn inputs_below(folders: &[PathBuf]) -> Vec<Vec<u8>> {
     let mut found = BTreeSet::new();
@@ -174,23 +177,14 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds the texts of a value, and its objects and lists as YAML would have them on one line.
+/// Adds the texts of a value that are more than a name.
 fn add_texts(value: &Value, found: &mut BTreeSet<Vec<u8>>) {
-    let mut add = |text: String| {
-        if text.len() <= MAX_TEXT_BYTES {
-            found.insert(text.into_bytes());
-        }
-    };
     match value {
-        Value::String(text) => add(text.to_string()),
-        Value::Array(items) => {
-            add(json::to_string(value));
-            items.iter().for_each(|item| add_texts(item, found));
+        Value::String(text) if text.len() <= MAX_TEXT_BYTES && text.contains(SYNTAX) => {
+            found.insert(text.as_bytes().to_vec());
         }
-        Value::Object(map) => {
-            add(json::to_string(value));
-            map.values().for_each(|item| add_texts(item, found));
-        }
+        Value::Array(items) => items.iter().for_each(|item| add_texts(item, found)),
+        Value::Object(map) => map.values().for_each(|item| add_texts(item, found)),
         _ => {}
     }
 }

@@ -1,26 +1,22 @@
 //! Runs targets under libFuzzer, which `fuzz/guided` is linked with, and tells what came of it.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::corpus::{known_inputs, read_input_files, write_corpus, write_input_files};
 use crate::dictionary::{dictionary_words, write_dictionary};
-use crate::driver::{MAX_FAILURES, artifact_folder};
+use crate::driver::{MAX_FAILURES, SLOW_INPUT, artifact_folder};
 use crate::targets::FuzzTarget;
 
 /// The most bytes of an input.
 const MAX_GUIDED_INPUT_BYTES: usize = 16 << 10;
 
-/// The seconds after which an input counts as a failure.
-const INPUT_TIMEOUT_SECONDS: u32 = 1;
+/// The seconds after which libFuzzer gives up waiting; the targets themselves notice sooner that an input took long.
+const HANG_TIMEOUT_SECONDS: u32 = 60;
 
 /// The memory after which an input counts as a failure.
 const MAX_INPUT_MEGABYTES: u32 = 512;
-
-/// How often an input must take too long: on a busy machine any input does now and then.
-const TIMEOUT_REPETITIONS: u32 = 3;
 
 /// What the targets of one run have in common.
 pub struct GuidedSettings {
@@ -136,7 +132,7 @@ pub fn fuzz_guided(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Gui
         let Some(artifact) = artifact_of(&log) else {
             return Err(format!("`{}` ended with {status}:\n{}", target.name, last_lines(&log)));
         };
-        report_find(target, settings, &artifact, &log, &mut statistics)?;
+        report_find(target, &artifact, &log, &mut statistics);
     }
 }
 
@@ -177,7 +173,7 @@ pub fn export_target(target: &FuzzTarget, folder: &Path) -> Result<(), String> {
     let path = folder.join(format!("{}.dict", target.name));
     write_text(&path, &write_dictionary(&dictionary_words(target)))?;
     let options = format!(
-        "[libfuzzer]\nmax_len = {MAX_GUIDED_INPUT_BYTES}\ntimeout = {INPUT_TIMEOUT_SECONDS}\nrss_limit_mb = {MAX_INPUT_MEGABYTES}\n"
+        "[libfuzzer]\nmax_len = {MAX_GUIDED_INPUT_BYTES}\ntimeout = {HANG_TIMEOUT_SECONDS}\nrss_limit_mb = {MAX_INPUT_MEGABYTES}\n"
     );
     write_text(&folder.join(format!("{}.options", target.name)), &options)
 }
@@ -206,7 +202,7 @@ fn dictionary_file(target: &FuzzTarget, settings: &GuidedSettings) -> PathBuf {
 fn libfuzzer(target: &FuzzTarget, settings: &GuidedSettings) -> Command {
     let mut command = Command::new(&settings.program);
     command.env("KUBEWRIGHT_FUZZ_TARGET", target.name);
-    command.arg(format!("-timeout={INPUT_TIMEOUT_SECONDS}"));
+    command.arg(format!("-timeout={HANG_TIMEOUT_SECONDS}"));
     command.arg(format!("-rss_limit_mb={MAX_INPUT_MEGABYTES}"));
     command.arg(format!("-malloc_limit_mb={MAX_INPUT_MEGABYTES}"));
     command.arg(format!("-max_len={MAX_GUIDED_INPUT_BYTES}"));
@@ -225,45 +221,20 @@ fn run_logged(command: &mut Command, log: &Path) -> Result<(ExitStatus, String),
     Ok((status, String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Counts a failed input and says how to repeat it, unless it only took long because the machine was busy.
-fn report_find(
-    target: &FuzzTarget,
-    settings: &GuidedSettings,
-    artifact: &Path,
-    log: &str,
-    statistics: &mut GuidedStatistics,
-) -> Result<(), String> {
-    let kind = find_kind(target, artifact);
-    if kind == "timeout" && !times_out_again(target, settings, artifact)? {
-        drop(std::fs::remove_file(artifact));
-        return Ok(());
-    }
-    let mut told = format!("{}: {kind}\n{}\n", target.name, last_lines(log));
-    let _ = writeln!(told, "{}: written to {}", target.name, artifact.display());
-    let _ = writeln!(
-        told,
-        "repeat with: cargo run -p kubewright-fuzz -- {} --input {}",
-        target.name,
-        artifact.display()
-    );
-    println!("{told}");
+/// Counts a failed input and says how to repeat it.
+fn report_find(target: &FuzzTarget, artifact: &Path, log: &str, statistics: &mut GuidedStatistics) {
+    let kind = find_kind(target, artifact, log);
+    let file = artifact.display();
+    println!("{}: {kind}\n{}\n{}: written to {file}", target.name, last_lines(log), target.name);
+    println!("repeat with: cargo run -p kubewright-fuzz -- {} --input {file}", target.name);
     statistics.finds.push((kind, artifact.to_owned()));
-    Ok(())
 }
 
-fn times_out_again(target: &FuzzTarget, settings: &GuidedSettings, artifact: &Path) -> Result<bool, String> {
-    for _ in 0..TIMEOUT_REPETITIONS {
-        let mut command = libfuzzer(target, settings);
-        let log = settings.work.join(format!("{}.repeat.log", target.name));
-        if run_logged(command.arg(artifact), &log)?.0.success() {
-            return Ok(false);
-        }
+/// Returns what the name of a file says: libFuzzer writes `TARGET-crash-…`, `TARGET-oom-…` and so on.
+fn find_kind(target: &FuzzTarget, artifact: &Path, log: &str) -> String {
+    if log.contains(SLOW_INPUT) {
+        return "timeout".to_owned();
     }
-    Ok(true)
-}
-
-/// Returns what the name of a file says: libFuzzer writes `TARGET-crash-…`, `TARGET-timeout-…` and so on.
-fn find_kind(target: &FuzzTarget, artifact: &Path) -> String {
     let name = artifact.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let rest = name.strip_prefix(&format!("{}-", target.name)).unwrap_or(&name);
     rest.split('-').next().unwrap_or_default().to_owned()

@@ -8,9 +8,10 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use kubewright_fuzz::driver::run_within_time;
 use kubewright_fuzz::targets::{FuzzTarget, find_target};
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| (TARGET.run)(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| run_within_time(&TARGET, input));
 
 static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| match find_target(&target_name()) {
     Ok(target) => target,
