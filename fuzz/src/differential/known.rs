@@ -110,7 +110,7 @@ pub const KNOWN_DIFFERENCES: &[KnownDifference] = &[
     KnownDifference {
         language: "jsonpath",
         name: "comparisons and integers",
-        reason: "undefined differs from everything, as KubeMod documents it, and integers stay integers",
+        reason: "null differs from every number, and integers stay integers",
         applies: |question, ours, theirs| {
             is_value(ours)
                 && is_value(theirs)
@@ -128,7 +128,7 @@ pub const KNOWN_DIFFERENCES: &[KnownDifference] = &[
         name: "what only the reader sees",
         reason: "commas, comments, functions and arguments are checked when the rule is read",
         applies: |_, ours, theirs| {
-            ["expected", "comment is not closed", "unknown function"]
+            ["expected", "comment is not closed", "unknown function", "needs parentheses"]
                 .iter()
                 .any(|part| is_error_with(ours, part))
                 && is_value(theirs)
@@ -136,11 +136,10 @@ pub const KNOWN_DIFFERENCES: &[KnownDifference] = &[
     },
     KnownDifference {
         language: "jsonpath",
-        name: "constants, `!==` and the current element",
-        reason: "constants are computed when they are reached, `===` and `!==` are operators of KubeMod, and `@` outside of a filter is undefined",
+        name: "constants, `!==`, quotes and the current element",
+        reason: "constants are computed when they are reached, `===` and `!==` are operators, texts may have single quotes, and `@` outside of a filter is undefined",
         applies: |_, _, theirs| {
-            is_error_with(theirs, "invalid operation")
-                || is_error_with(theirs, "unsupported value type <nil>")
+            is_error_with(theirs, "parsing error") || is_error_with(theirs, "unsupported value type <nil>")
         },
     },
     KnownDifference {
