@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup fuzz-guided fuzz-corpus fuzz-differential
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -214,6 +214,37 @@ fuzz:
 
 fuzz-short:
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds 3
+
+# libFuzzer looks for inputs that reach new code: `make fuzz-guided SECONDS=600 TARGET=cel_eval`, or every target in turn.
+# Corpora grow in target/fuzz-guided. CORPUS has more inputs, if it is there. Needs a C++ compiler for libFuzzer.
+# `SANITIZER=address` also looks for leaks and counts memory exactly; its flag is unstable, hence RUSTC_BOOTSTRAP.
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ_DIR = target/fuzz-guided$(if $(SANITIZER),/$(SANITIZER))
+FUZZ_PROGRAM = $(FUZZ_DIR)/$(FUZZ_HOST)/release/kubewright-fuzz-guided
+FUZZ_COVERAGE = --cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
+FUZZ_EXTRA = $(if $(wildcard $(CORPUS)),--extra $(CORPUS))
+
+.PHONY: fuzz-guided-build fuzz-guided-path
+fuzz-guided-path:
+	@echo $(FUZZ_PROGRAM)
+
+fuzz-guided-build:
+	@# With a target named, neither build scripts nor macros are instrumented.
+	$(if $(SANITIZER),RUSTC_BOOTSTRAP=1) RUSTFLAGS="$(FUZZ_COVERAGE) $(if $(SANITIZER),-Zsanitizer=$(SANITIZER))" cargo build --release -q --manifest-path fuzz/guided/Cargo.toml --target-dir $(FUZZ_DIR) --target $(FUZZ_HOST)
+
+fuzz-guided: fuzz-guided-build
+	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(TARGET) --guided $(FUZZ_PROGRAM) --seconds $(SECONDS) $(FUZZ_EXTRA)
+
+# Writes fuzz/corpus: the fewest inputs that reach what those of earlier runs and the files of this repository reach.
+# What grew with CORPUS is left out: grow with `make fuzz-guided CORPUS=`.
+fuzz-corpus: fuzz-guided-build
+	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(TARGET) --minimise $(FUZZ_PROGRAM)
+
+# Asks the original programs the same: `make fuzz-differential SECONDS=600 LANGUAGE=cel`, or every language in turn.
+fuzz-differential:
+	@if ! command -v go > /dev/null; then echo "SKIPPED: no Go to build the original programs" | tee -a "$(KUBEWRIGHT_CLUSTER_SKIPPED)"; \
+	else cd fuzz/reference && go build -o ../../target/fuzz-reference . && cd ../.. && \
+	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(LANGUAGE) --differential target/fuzz-reference --seconds $(SECONDS); fi
 
 # Redraws the pictures of the documentation; a test fails if they are outdated.
 KUBEWRIGHT = cargo run --locked -q -p kubewright --

@@ -8,7 +8,7 @@ const MAX_INPUT_BYTES: usize = 4096;
 const BYTES: &[u8] = b"\n\n  \t\r:-?,[]{}#&*!|>'\"%@`\\.~<=+_/$()0123456789abcxyzENTFtrue\0\x7f\xc2\x85\xff";
 
 /// Returns a mutation of one of the `known` inputs.
-pub(crate) fn mutate(random: &mut FuzzRandom, known: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+pub(crate) fn mutate(random: &mut FuzzRandom, known: &[Vec<u8>], words: &[String]) -> Vec<u8> {
     let mut input = random.pick(known).cloned().unwrap_or_default();
     let rounds = 1 + random.below(4);
     for _ in 0..rounds {
@@ -18,7 +18,7 @@ pub(crate) fn mutate(random: &mut FuzzRandom, known: &[Vec<u8>], words: &[&str])
     input
 }
 
-fn mutate_once(random: &mut FuzzRandom, input: &mut Vec<u8>, known: &[Vec<u8>], words: &[&str]) {
+fn mutate_once(random: &mut FuzzRandom, input: &mut Vec<u8>, known: &[Vec<u8>], words: &[String]) {
     let at = random.below(input.len() + 1);
     let end = (at + random.below(12)).min(input.len());
     match random.below(9) {

@@ -15,6 +15,10 @@ mod json;
 mod jsonpath;
 mod kyverno;
 mod list_splitter;
+mod made_modrule;
+mod made_pattern;
+mod made_policy;
+mod made_trait;
 mod manifests;
 mod modrule;
 mod page_body;
@@ -31,20 +35,33 @@ mod traits;
 mod yaml;
 mod yaml_write;
 
+use crate::dictionary::FuzzDictionary;
+pub(crate) use cel_parse::ENVIRONMENT as CEL_ENVIRONMENT;
+
 /// A fuzz target.
-pub(crate) struct FuzzTarget {
+pub struct FuzzTarget {
     /// Its name on the command line.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Panics when something is wrong; returns in all other cases, also for invalid inputs.
-    pub(crate) run: fn(&[u8]),
+    pub run: fn(&[u8]),
     /// The inputs that mutation starts from.
-    pub(crate) seeds: &'static [&'static str],
-    /// Words of the language, inserted now and then.
-    pub(crate) words: &'static [&'static str],
+    pub seeds: &'static [&'static str],
+    /// The languages whose words are inserted now and then.
+    pub dictionaries: &'static [FuzzDictionary],
+    /// More words to insert.
+    pub words: &'static [&'static str],
 }
 
+/// Choices for a grammar, some of them many.
+const GRAMMAR_SEEDS: &[&str] = &[
+    "",
+    "\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\t\n\u{b}",
+    "abcdefghijklmnopqrstuvwxyz0123456789",
+    "zyxwvutsrqponmlkjihgfedcba9876543210zyxwvutsrqponmlkjihgfedcba9876543210",
+];
+
 /// All targets.
-pub(crate) const TARGETS: &[FuzzTarget] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     json::TARGET,
     list_splitter::TARGET,
     yaml::TARGET,
@@ -75,4 +92,21 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     api_path::TARGET,
     page_body::TARGET,
     review::TARGET,
+    made_policy::TARGET,
+    made_modrule::TARGET,
+    made_pattern::TARGET,
+    made_trait::TARGET,
 ];
+
+/// Returns the target of that name.
+///
+/// # Errors
+///
+/// There is none.
+pub fn find_target(name: &str) -> Result<&'static FuzzTarget, String> {
+    let names = || TARGETS.iter().map(|target| format!("`{}`", target.name)).collect::<Vec<_>>().join(", ");
+    TARGETS
+        .iter()
+        .find(|target| target.name == name)
+        .ok_or_else(|| format!("unknown target `{name}`; there are {}", names()))
+}

@@ -26,9 +26,25 @@ pub fn format_float(value: f64, verb: char, precision: Option<usize>) -> String 
             format!("{digits}{}e{exponent}", "0".repeat(zeros))
         }
         'x' | 'X' => format_hexadecimal(value),
+        'b' => format_binary(value),
         _ => format_general(value, precision),
     };
     if verb.is_ascii_uppercase() { text.to_uppercase() } else { text }
+}
+
+/// The mantissa as an integer, and the power of two that it is multiplied with: `6755399441055744p-51`.
+fn format_binary(value: f64) -> String {
+    const MANTISSA_BITS: u32 = 52;
+    const EXPONENT_BIAS: i64 = 1023;
+    let bits = value.to_bits();
+    let mantissa = bits & ((1 << MANTISSA_BITS) - 1);
+    let biased = (bits >> MANTISSA_BITS) & 0x7ff;
+    // The leading one is not stored, except that there is none next to zero.
+    let (mantissa, biased) =
+        if biased == 0 { (mantissa, 1) } else { (mantissa | 1 << MANTISSA_BITS, biased) };
+    let exponent = i64::try_from(biased).unwrap_or(0) - EXPONENT_BIAS - i64::from(MANTISSA_BITS);
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    format!("{sign}{mantissa}p{exponent:+}")
 }
 
 fn format_exponent(value: f64, precision: Option<usize>) -> String {

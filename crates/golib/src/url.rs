@@ -50,8 +50,9 @@ impl GoUrl {
 /// # Errors
 /// When it is not a URL, in Go's words.
 pub fn parse_url(whole: &str) -> Result<GoUrl, String> {
-    check_control(whole)?;
     let (rest, fragment) = whole.split_once('#').unwrap_or((whole, ""));
+    // Go does not look at the fragment.
+    check_control(rest)?;
     let fragment = unescape_text(fragment, UrlPart::Fragment)?;
     let url = take_apart(rest, false)?;
     Ok(GoUrl { fragment, ..url })

@@ -121,6 +121,8 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self) -> LexStep {
         let start = self.at;
+        // The star of `/*` is not also that of `*/`.
+        self.at += 2;
         let Some(end) = self.rest().find("*/") else {
             return Err((TemplateTokenKind::Error("unclosed comment"), start));
         };

@@ -177,7 +177,7 @@ fn parse_plain_digits(digits: &str, base: u32) -> Option<u64> {
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let cleaned;
     let text = if text.contains('_') {
-        if text.contains("__") || text.starts_with('_') || text.ends_with('_') {
+        if !separates_digits(text) {
             return None;
         }
         cleaned = text.replace('_', "");
@@ -196,6 +196,21 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
         || text.eq_ignore_ascii_case("nan");
     let value: f64 = if is_number { text.parse().ok()? } else { return None };
     (value.is_finite() || matches!(word.as_str(), "inf" | "infinity" | "nan")).then_some(value)
+}
+
+/// Returns whether every underscore is between digits, or between the prefix of a base and a digit.
+fn separates_digits(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_hexadecimal = unsigned.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"));
+    let is_digit = |c: Option<char>| {
+        c.is_some_and(|c| if is_hexadecimal { c.is_ascii_hexdigit() } else { c.is_ascii_digit() })
+    };
+    let characters: Vec<char> = unsigned.chars().collect();
+    characters.iter().enumerate().filter(|(_, c)| **c == '_').all(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|at| characters.get(at)).copied();
+        let is_behind_prefix = is_hexadecimal && at == 2;
+        (is_digit(before) || is_behind_prefix) && is_digit(characters.get(at + 1).copied())
+    })
 }
 
 /// Reads `1.8p3`, the form that Go allows after `0x`.

@@ -97,11 +97,14 @@ impl Printer<'_> {
             TemplateItem::Int(width, value) => {
                 self.integer(item, i128::from(*value), width.is_unsigned(), spec)
             }
-            TemplateItem::Number(number) if spec.verb == 'v' => match number.normalized() {
-                Number::Int(value) => self.integer(item, i128::from(value), false, spec),
-                Number::UInt(value) => self.integer(item, i128::from(value), false, spec),
-                Number::Float(value) => self.float(item, value, spec),
-            },
+            // A precision is one of significant digits, as for the double that Go has here.
+            TemplateItem::Number(number) if spec.verb == 'v' && spec.precision.is_none() => {
+                match number.normalized() {
+                    Number::Int(value) => self.integer(item, i128::from(value), false, spec),
+                    Number::UInt(value) => self.integer(item, i128::from(value), false, spec),
+                    Number::Float(value) => self.float(item, value, spec),
+                }
+            }
             TemplateItem::Number(number) => self.float(item, number.as_f64(), spec),
             TemplateItem::Float(value) => self.float(item, *value, spec),
             TemplateItem::Text(text) => self.text(item, text, spec),
@@ -273,7 +276,7 @@ impl Printer<'_> {
         let (verb, default) = match spec.verb {
             'v' => ('g', None),
             'e' | 'E' | 'f' | 'F' => (spec.verb, Some(6)),
-            'g' | 'G' | 'x' | 'X' => (spec.verb, None),
+            'b' | 'g' | 'G' | 'x' | 'X' => (spec.verb, None),
             _ => return self.bad_verb(item, spec),
         };
         let precision = spec.precision.or(default);

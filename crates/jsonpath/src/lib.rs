@@ -126,6 +126,11 @@ impl JsonPathExpression {
         Ok(Self { source: text.into(), root, plain_path })
     }
 
+    /// Returns the names of all functions.
+    pub fn function_names() -> impl Iterator<Item = &'static str> {
+        ast::PathFunction::NAMES.iter().map(|(name, _)| *name)
+    }
+
     /// Returns the text it was parsed from.
     #[must_use]
     pub fn source(&self) -> &str {

@@ -84,7 +84,7 @@ impl ConditionOperator {
     }
 
     /// Returns the names of all operators.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
     }
 

@@ -8,6 +8,8 @@ use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Limits, Source, json, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -19,6 +21,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n  matchConstraints:\n    matchPolicy: Equivalent\n    resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'], operations: [CREATE], resourceNames: [p], scope: Namespaced}]\n    excludeResourceRules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments/status], operations: [DELETE]}]\n    objectSelector: {matchLabels: {a: '1'}}\n  validations: [{expression: \"params.data.a == object.metadata.name\", message: m, reason: Forbidden}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\nspec:\n  policyName: p\n  validationActions: [Deny, Audit]\n  paramRef: {selector: {matchLabels: {a: '1'}}, namespace: n, parameterNotFoundAction: Allow}\n  matchResources: {namespaceSelector: {}}\n",
         "apiVersion: policies.kyverno.io/v1beta1\nkind: NamespacedValidatingPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n  evaluation: {mode: JSON, background: {enabled: false}}\n  validationActions: [Warn]\n  validations: [{expression: \"object.stages.size() > 0 && request == null\"}]\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml, FuzzDictionary::Cel],
     words: &[
         "resourceRules:",
         "excludeResourceRules:",

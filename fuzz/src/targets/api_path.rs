@@ -13,6 +13,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "/api/v1/namespaces/a/status",
         "/version",
     ],
+    dictionaries: &[],
     words: &[
         "/",
         "//",

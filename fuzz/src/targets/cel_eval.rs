@@ -3,11 +3,18 @@
 use kubewright_cel::{CelBindings, CelCost, CelProgram};
 use kubewright_value::json;
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 use super::cel_parse::{ENVIRONMENT, SEEDS, WORDS};
 
-pub(crate) const TARGET: FuzzTarget =
-    FuzzTarget { name: "cel_eval", run: fuzz_cel_eval, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "cel_eval",
+    run: fuzz_cel_eval,
+    seeds: SEEDS,
+    dictionaries: &[FuzzDictionary::Cel],
+    words: WORDS,
+};
 
 const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y","app":"web"}},"spec":{"containers":[
     {"name":"a","image":"nginx:1.14","ports":[{"containerPort":80},{"containerPort":443}],"resources":{"limits":{}}},

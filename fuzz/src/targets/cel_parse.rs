@@ -5,10 +5,17 @@ use std::sync::LazyLock;
 use kubewright_cel::{CelEnvironment, CelProgram, library};
 use kubewright_value::Text;
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
-pub(crate) const TARGET: FuzzTarget =
-    FuzzTarget { name: "cel_parse", run: fuzz_cel_parse, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "cel_parse",
+    run: fuzz_cel_parse,
+    seeds: SEEDS,
+    dictionaries: &[FuzzDictionary::Cel],
+    words: WORDS,
+};
 
 pub(super) const SEEDS: &[&str] = &[
     "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits))",
@@ -112,7 +119,7 @@ pub(super) const WORDS: &[&str] = &[
     "é",
 ];
 
-pub(super) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
+pub(crate) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
     library::EXTENSIONS
         .iter()
         .fold(CelEnvironment::standard(), |environment, library| environment.with(library))

@@ -6,10 +6,17 @@ use std::sync::LazyLock;
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, Host, Inputs};
 use kubewright_value::{Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
-pub(crate) const TARGET: FuzzTarget =
-    FuzzTarget { name: "cel_policy", run: fuzz_cel_policy, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "cel_policy",
+    run: fuzz_cel_policy,
+    seeds: SEEDS,
+    dictionaries: &[FuzzDictionary::Yaml, FuzzDictionary::Cel],
+    words: WORDS,
+};
 
 const SEEDS: &[&str] = &[
     "object.spec.containers.all(c, image(c.image).registry() in ['ghcr.io', 'docker.io'])",

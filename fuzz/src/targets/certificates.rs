@@ -18,6 +18,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "-----BEGIN CERTIFICATE-----\nMBIwEAYDVR0RBAkwB4IFYS5iLmM=\n-----END CERTIFICATE-----",
         "0\u{10}0\u{e}\u{2}\u{1}\u{1}0\u{3}\u{6}\u{1}*",
     ],
+    dictionaries: &[],
     words: &[
         "-----BEGIN CERTIFICATE-----\n",
         "-----END CERTIFICATE-----\n",

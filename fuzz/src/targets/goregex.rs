@@ -17,6 +17,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "(?s).*?x**",
         "[^a-z\\]]",
     ],
+    dictionaries: &[],
     words: &[
         "(",
         ")",

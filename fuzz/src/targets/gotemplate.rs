@@ -3,6 +3,8 @@
 use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
 use kubewright_value::{Budget, Limits, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -17,6 +19,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "{{ regexReplaceAll \"(.)b\" \"ab\" \"${1}\" }}{{ date \"2006-01-02\" (toDate \"2006\" \"2020\") }}",
         "{{- /* c */ -}} {{ until 5 | join \"-\" | splitList \"-\" | first | default \"d\" | ternary 1 2 true }}",
     ],
+    dictionaries: &[FuzzDictionary::GoTemplate],
     words: &[
         "{{",
         "}}",

@@ -4,6 +4,8 @@
 use kubewright_graph::{Graph, Id, References};
 use kubewright_value::{Source, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -15,6 +17,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {kind: ClusterRole, name: r}\nsubjects: [{kind: ServiceAccount, name: s, namespace: a}, {kind: User, name: 'system:serviceaccount:a:s'}]\n---\napiVersion: v1\nkind: Node\nmetadata: {name: w}\nspec: {taints: [{key: gpu, effect: NoSchedule}]}\n---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t, namespace: a}\nspec: {otherRef: {kind: Thing, name: t}, list: [{someRefs: [{kind: Secret, name: k}]}]}\n",
         "apiVersion: widgets.templates.krateo.io/v1\nkind: Row\nmetadata: {name: r, namespace: a, labels: {managed-by: t}}\nspec: {resourcesRefs: {items: [{name: t, resource: tables}]}}\n---\napiVersion: widgets.templates.krateo.io/v1\nkind: Table\nmetadata: {name: t, namespace: a}\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: c}\nspec: {group: widgets.templates.krateo.io, names: {kind: Table, plural: tables}}\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml],
     words: &[
         "apiVersion: ",
         "kind: Pod",

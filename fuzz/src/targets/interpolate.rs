@@ -5,6 +5,8 @@ use kubewright_interpolate::{RenderedValue, TextTemplate, ValueTemplate, find_ex
 use kubewright_traits::functions;
 use kubewright_value::{Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -23,6 +25,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "${b'}'}${\"\\\"}\"}${`a`}$${${'${'}",
         r#"["${timestamp('2024-01-01T00:00:00Z')}", "${duration('1h')}", "${type(1)}", "${1u}"]"#,
     ],
+    dictionaries: &[FuzzDictionary::Cel],
     words: &[
         "${",
         "}",

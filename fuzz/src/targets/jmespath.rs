@@ -3,6 +3,8 @@
 use kubewright_jmespath::{Inputs, JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathLookup};
 use kubewright_value::{Budget, Limits, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -30,6 +32,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "x509_decode('-----BEGIN CERTIFICATE REQUEST-----\nMBIwEAYDVR0RBAkwB4IFYS5iLmM=\n-----END CERTIFICATE REQUEST-----')",
         CERTIFICATE,
     ],
+    dictionaries: &[FuzzDictionary::JmesPath],
     words: &[
         "@",
         ".",

@@ -2,6 +2,8 @@
 
 use kubewright_value::{Source, Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 use super::yaml::count_positions;
 
@@ -14,6 +16,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "{\n  \"a\": {\"a\": 1},\n  \"b\": [],\n  \"a\": 2\n}",
         "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
     ],
+    dictionaries: &[FuzzDictionary::Json],
     words: &[
         "{",
         "}",

@@ -3,6 +3,8 @@
 use kubewright_jsonpath::{JsonPathExpression, JsonPathLanguage, JsonPathSelector};
 use kubewright_value::{Budget, Limits, Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -19,6 +21,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "$.spec.containers[length(@)-1](@.name)",
         "date(\"2020-01-01\") < date(\"2021-01-01T00:00:00Z\")",
     ],
+    dictionaries: &[FuzzDictionary::JsonPath],
     words: &[
         "$",
         "@",

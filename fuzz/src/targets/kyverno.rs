@@ -3,7 +3,9 @@
 use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Limits, Source, json, yaml};
+use kubewright_value::{Limits, Source, Value, json, yaml};
+
+use crate::dictionary::FuzzDictionary;
 
 use super::FuzzTarget;
 
@@ -16,6 +18,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate:\n      foreach:\n      - list: request.object.spec.containers\n        preconditions: {all: [{key: '{{ element.name }}', operator: NotEquals, value: b}]}\n        anyPattern: [{image: '*:1'}, {name: '{{ element.name }}'}]\n      - list: request.object.spec.containers[].name\n        elementScope: false\n        foreach:\n        - list: 'request.object.metadata.labels.keys(@)'\n          deny: {conditions: {any: [{key: '{{ element1 }}{{ elementIndex }}', operator: Equals, value: 'a?b*'}]}}\n",
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate:\n      podSecurity:\n        level: restricted\n        version: v1.31\n        exclude:\n        - {controlName: Capabilities, images: ['nginx*'], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: ['NET_*']}\n        - {controlName: Seccomp}\n        - {controlName: Host Namespaces}\n        - {controlName: Running as Non-root, images: ['*']}\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml, FuzzDictionary::JmesPath, FuzzDictionary::KyvernoPattern],
     words: &[
         "pattern:",
         "anyPattern:",
@@ -71,13 +74,17 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
 
 fn fuzz_kyverno(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    check_decisions(text, &json::parse(POD).unwrap_or_default());
+}
+
+/// Checks that a request about `object` is decided the same way twice, and with a trace.
+pub(super) fn check_decisions(text: &str, object: &Value) {
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
     let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
     if rules.is_empty() {
         return;
     }
     let engine = Engine::new(rules);
-    let object = json::parse(POD).unwrap_or_default();
     let limits = Limits { steps: 200_000, bytes: 4 << 20, ..Limits::default() };
     for operation in [Operation::Create, Operation::Update, Operation::Delete] {
         let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");

@@ -3,6 +3,8 @@
 use kubewright_cluster::{ListPart, ListSplitter};
 use kubewright_value::{Map, Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 /// The largest part that is read.
@@ -17,6 +19,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#" { "items" : null , "a" : 1 } "#,
         r#"{"items":[1,"é😀",[],{},""]}"#,
     ],
+    dictionaries: &[FuzzDictionary::Json],
     words: &[
         "{",
         "}",

@@ -10,6 +10,8 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
 use kubewright_value::{Map, Source, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -21,6 +23,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "kind: Pod\napiVersion: v1\nmetadata: {annotations: {cosign.sigstore.dev/message: YTogYg==, cosign.sigstore.dev/signature: MEUCIQ==, cosign.sigstore.dev/signature_1: ''}}\n",
         "\u{1f}\u{8b}\u{8}",
     ],
+    dictionaries: &[FuzzDictionary::Yaml],
     words: &[
         "cosign.sigstore.dev/message",
         "cosign.sigstore.dev/signature_1",

@@ -4,7 +4,9 @@
 use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Limits, Source, json, yaml};
+use kubewright_value::{Limits, Source, Value, json, yaml};
+
+use crate::dictionary::FuzzDictionary;
 
 use super::FuzzTarget;
 
@@ -14,6 +16,12 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     seeds: &[
         "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {name: r, namespace: shop}\nspec:\n  type: Patch\n  match:\n    - {select: $.kind, matchValue: Pod}\n    - {select: '$.spec.containers[*].image', matchRegex: '^nginx', negate: true}\n  patch:\n    - {op: add, select: '$.spec.containers[*]', path: '/spec/containers/#0/x', value: '{{ .SelectedItem.name }}-{{ .#0 }}'}\n    - {op: remove, path: /metadata/ownerReferences/0}\n    - op: add\n      path: /spec/tolerations/-1\n      value: |-\n        key: {{ .Target.metadata.name }}\n",
         "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {name: r, namespace: kubemod-system}\nspec:\n  type: Reject\n  targetNamespaceRegex: ^sh\n  rejectMessage: 'no {{ .Target.metadata.labels }}'\n  executionTier: -3\n  admissionOperations: [CREATE, DELETE]\n  match:\n    - {select: 'length($.spec.containers) > 0', matchFor: All}\n    - {select: $.syntheticRefs.namespace.metadata.labels.team, matchValues: [a, b]}\n",
+    ],
+    dictionaries: &[
+        FuzzDictionary::Yaml,
+        FuzzDictionary::JsonPath,
+        FuzzDictionary::GoTemplate,
+        FuzzDictionary::JsonPatch,
     ],
     words: &[
         "type: Patch",
@@ -55,13 +63,17 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
 
 fn fuzz_modrule(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    check_rule_decisions(text, &json::parse(POD).unwrap_or_default());
+}
+
+/// Checks that a request about `object` is decided the same way twice, and what a rule cannot change.
+pub(super) fn check_rule_decisions(text: &str, object: &Value) {
     let documents = yaml::read(&Source::new("rule.yaml", text)).documents;
     let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
     if rules.is_empty() {
         return;
     }
     let engine = Engine::new(rules);
-    let object = json::parse(POD).unwrap_or_default();
     let world = ClosedWorld::new(
         json::parse(
             r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}}"#,

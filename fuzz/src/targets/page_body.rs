@@ -4,6 +4,8 @@
 use kubewright_ui::PageBody;
 use kubewright_value::{Map, Value, json};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -15,6 +17,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"{"language": "cel", "expression": "object.kind", "input": "kind: Pod"}"#,
         r#"{"files": null}"#,
     ],
+    dictionaries: &[FuzzDictionary::Json],
     words: &[
         "\"files\":",
         "\"name\":",

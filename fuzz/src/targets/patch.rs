@@ -3,6 +3,8 @@
 use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -14,6 +16,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"[{"x":1},[{"op":"add","path":"/p/q/3/r","value":{}},{"op":"move","from":"/p","path":"/x"},{"op":"copy","from":"/x/q","path":"/y~1z"}]]"#,
         r#"[[[1,2],[3]],[{"op":"add","path":"/0/-2","value":7},{"op":"remove","path":"/1"},{"op":"remove","path":"/9/9"}]]"#,
     ],
+    dictionaries: &[FuzzDictionary::Json, FuzzDictionary::JsonPatch],
     words: &[
         "\"op\":",
         "\"add\"",

@@ -3,6 +3,8 @@
 use kubewright_patch::path::{PatchPath, PathChange, PathOp, PathPiece, PathSegment, PathWriters};
 use kubewright_value::{Budget, Limits, Step, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -16,6 +18,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "/d/8080\n0\n[{\"d\":{\"8080\":1,\"9\":2}},null]",
         "/l[?(@.v=='')]\n\n[{\"l\":[{\"v\":null},{\"v\":true},{\"v\":10000000}]},\"t\"]",
     ],
+    dictionaries: &[FuzzDictionary::JsonPatch],
     words: &[
         "/",
         "[*]",

@@ -3,10 +3,17 @@
 use kubewright_patterns::compile_pattern_document;
 use kubewright_value::{Source, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
-pub(crate) const TARGET: FuzzTarget =
-    FuzzTarget { name: "pattern_compile", run: fuzz_pattern_compile, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "pattern_compile",
+    run: fuzz_pattern_compile,
+    seeds: SEEDS,
+    dictionaries: &[FuzzDictionary::Yaml],
+    words: WORDS,
+};
 
 pub(super) const SEEDS: &[&str] = &[
     "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {name: p, displayName: P, patternType: STRUCTURAL, severity: INFO, category: Security}\nspec:\n  message: '{{a.name}} {{count(b)}} {{score}} {{a.podTemplate.spec.containers[@].name}}'\n  topology: SINGLE\n  resources:\n  - resource: [Service, Deployment.apps, apps/v1/StatefulSet]\n    id: a\n    leader: true\n    filters:\n      matchAll: [{key: 'podTemplate.spec.containers[@].env[@].name', operator: MATCHES, values: ['^A']}, {key: spec.replicas, operator: LESS_OR_EQUAL, values: [3]}]\n      matchAny: [{key: metadata.labels.app, operator: NOT_EQUALS, values: [a, true, 1]}, {key: \"metadata.labels['a/b']\", operator: EXISTS}]\n      matchNone: [{key: 'spec.ports[*].port', operator: ARRAY_SIZE_GREATER_THAN, values: [2]}, {key: 'spec.ports[*].name', operator: EQUALS, values: [x], quantifier: ALL}]\n  - {resource: Pod, id: b}\n  - {resource: '*', id: c, presence: ABSENT}\n  relationships:\n  - {id: e, type: EXPOSES, required: true, shared: true, resourceIds: [a, b], atLeast: 2, direction: FORWARD, strength: [REQUIRED, IMPLICIT], via: 'spec.*'}\n  - {id: f, type: [USES_CONFIG, MOUNTS], required: false, shared: false, weight: 0.5, resourceIds: [b, c]}\n  - {id: g, type: CUSTOM, required: true, shared: false, resourceIds: [a, b], criteria: [{path: [metadata.name, kind], otherPath: metadata.name, otherDefault: x, operator: EQUALS}, {value: 1, otherPath: spec.priority, operator: LESS_THAN}]}\n  minRelationshipPoints: 0.5\n",

@@ -8,6 +8,8 @@ use kubewright_patterns::{
 };
 use kubewright_value::{Limits, Source, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 use super::pattern_compile::WORDS;
 
@@ -19,10 +21,11 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {name: p, displayName: P, patternType: CUSTOM, severity: INFO, category: x}\nspec:\n  message: '{{a.name}} {{b.name}} {{score}}'\n  topology: LEADER_FOLLOWER\n  dedupe: UNORDERED\n  actors: [a, b]\n  resources: [{resource: Pod, id: a, leader: true}, {resource: Pod, id: b}, {resource: Deployment, id: d}]\n  relationships: [{id: o, type: OWNS, transitive: true, required: false, shared: true, weight: 1, resourceIds: [d, b]}, {id: c, type: CUSTOM, required: true, shared: true, resourceIds: [a, b], criteria: [{path: metadata.namespace, otherPath: metadata.namespace, operator: EQUALS}]}]\n  commonRelationships: [{id: m, type: MOUNTS, required: true, shared: true, resourceIds: [a, b]}, {id: n, type: ANY, required: false, shared: false, weight: 2, resourceIds: [a, b]}]\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: a, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: d, controller: true}]}, spec: {volumes: [{name: v, emptyDir: {}}]}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: r, namespace: a}, spec: {volumes: [{name: v, configMap: {name: m}}]}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: a, ownerReferences: [{apiVersion: v1, kind: Pod, name: p}]}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}}\n",
         "apiVersion: kubepattern.dev/v1\nkind: Pattern\nmetadata: {name: p}\nspec:\n  displayName: P\n  category: c\n  severity: LOW\n  message: m\n  target: {kind: Service, apiVersion: v1, emitOnEmpty: true}\n  dependencies: [{id: pods, kind: Pod, apiVersion: v1}]\n  relationships: {matchAll: [{with: pods, type: selects}], matchNone: [{with: pods, type: custom, criteria: [{targetPath: 'spec.ports[@].name', dependencyPath: 'spec.containers[@].name', operator: CONTAINS}]}]}\n---\n{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {selector: {app: x}, ports: [{name: h}]}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: x}}, spec: {containers: [{name: g}]}}\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml],
     words: WORDS,
 };
 
-fn fuzz_pattern_detect(bytes: &[u8]) {
+pub(super) fn fuzz_pattern_detect(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut patterns, mut objects): (Vec<Pattern>, Vec<_>) = (Vec::new(), Vec::new());
     for document in yaml::read(&Source::new("fuzz", text)).documents {

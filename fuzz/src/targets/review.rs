@@ -11,6 +11,8 @@ use kubewright_serve::Snapshot;
 use kubewright_serve::review::{AdmissionReview, decide_offline};
 use kubewright_value::{Budget, Source, Value, json, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -22,6 +24,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},"operation":"DELETE","object":null,"oldObject":{"metadata":{"name":"p","namespace":"shop"}}}}"#,
         r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"PodExecOptions"},"subResource":"exec","name":"p","namespace":"shop","operation":"CONNECT","object":{"kind":"PodExecOptions","command":["sh"]}}}"#,
     ],
+    dictionaries: &[FuzzDictionary::Json],
     words: &[
         "\"uid\"",
         "\"kind\"",

@@ -4,6 +4,8 @@ use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::{Schema, read_sections};
 use kubewright_value::{Budget, Limits, Map, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -14,6 +16,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "schema:\n  types:\n    Port: {name: 'string | pattern=^[a-z]+$ maxLength=15', number: 'integer | minimum=1 maximum=65535 default=80'}\n  parameters:\n    port: Port\n    more: 'array<Port> | default=[]'\n    db: {$default: {host: a}, host: string, tls: {$default: '{}', on: 'boolean | default=f'}}\n  envOverrides: {size: \"number | multipleOf=0.5 exclusiveMinimum=true minimum=0 default=1 description='it''s' oc:x\"}\n",
         "parameters:\n  openAPIV3Schema:\n    type: object\n    $defs: {Q: {type: string, default: 1Gi, pattern: '^[0-9]+Gi$'}}\n    properties:\n      size: {$ref: '#/$defs/Q', description: d}\n      any: {oneOf: [{type: string, format: date-time}, {type: integer, nullable: true}], not: {enum: [x]}}\n    required: [size]\n    additionalProperties: false\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml],
     words: &[
         "string",
         "integer",

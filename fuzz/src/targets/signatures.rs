@@ -21,6 +21,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"a","digest":{"sha256":"aa"}}],"predicateType":"t","predicate":{"a":[1]}}"#,
         "-----BEGIN CERTIFICATE-----\nMIIBIjANBgkqhkiG9w0BAQ==\n-----END CERTIFICATE-----\n",
     ],
+    dictionaries: &[],
     words: &["\"payload\":", "\"signatures\":", "\"sig\":", "\"x5c\":", "\"digest\":", "sha256:", "MIIB"],
 };
 

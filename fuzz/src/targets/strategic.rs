@@ -5,6 +5,8 @@ use kubewright_patch::strategic::{
 };
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -15,6 +17,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"[{"apiVersion":"v1","kind":"K","a":{"b":{"c":1}}},{"a":{"$patch":"replace","d":[1]},"l":[{"$patch":"delete"}]}]"#,
         r#"[{"apiVersion":"v1","kind":"K","ports":[{"port":1},{"port":1,"protocol":"UDP"}]},{"ports":[{"port":1,"protocol":"TCP","n":2},{"$patch":"replace"}]}]"#,
     ],
+    dictionaries: &[FuzzDictionary::Yaml],
     words: &[
         "\"$patch\":",
         "\"replace\"",

@@ -6,6 +6,8 @@ use kubewright_patch::structured::{
 };
 use kubewright_value::{Budget, Limits, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -18,6 +20,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         r#"[{"o":{"k":[{"name":"a"},{"name":"a"}]}},{"o":{"k":[{"name":"a","n":1}]}}]"#,
         r#"[{"a":["x"],"x":{"p":[1]}},{"a":["y"],"x":{"q":{}}},[{"op":"move","from":"/a","path":"/b"}]]"#,
     ],
+    dictionaries: &[FuzzDictionary::Json, FuzzDictionary::JsonPatch],
     words: &[
         "\"k\":",
         "\"s\":",

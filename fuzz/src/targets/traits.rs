@@ -6,6 +6,8 @@ use kubewright_traits::{
 };
 use kubewright_value::{Document, Source, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
@@ -17,6 +19,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
         "apiVersion: openchoreo.dev/v1alpha1\nkind: ComponentType\nmetadata: {name: t}\nspec:\n  workloadType: deployment\n  allowedTraits: [{kind: ClusterTrait, name: a}]\n  traits: [{name: a, instanceName: b, parameters: {x: '${parameters.y}'}}]\n  parameters: {openAPIV3Schema: {type: object, properties: {y: {type: string}}}}\n  resources: [{id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${metadata.name}'}}}]\n  postRenderValidations: [{target: {group: apps, version: v1, kind: Deployment, mustMatch: false}, rule: '${resource.kind != \"\"}', message: m}]\n",
         "apiVersion: openchoreo.dev/v1alpha1\nkind: Workload\nmetadata: {name: w}\nspec:\n  owner: {projectName: p, componentName: c}\n  container: {image: a, env: [{key: A, value: b}], files: [{key: f, mountPath: /a, valueFrom: {secretKeyRef: {name: s, key: k}}}]}\n  endpoints: {http: {type: HTTP, port: 80, visibility: [external]}}\n  dependencies: {endpoints: [{component: d, name: e, visibility: project, envBindings: {host: H}}]}\n",
     ],
+    dictionaries: &[FuzzDictionary::Yaml, FuzzDictionary::Cel, FuzzDictionary::JsonPatch],
     words: &[
         "---\n",
         "schema: {type: REST, content: \"openapi: 3.0.0\\npaths: {/a: {get: {}}}\"}",
@@ -61,7 +64,7 @@ fn fuzz_traits(input: &[u8]) {
     };
     for document in &reading.documents {
         assert_eq!(told(document), told(document));
-        render_twice(document);
+        render_twice(document, BASE);
     }
     if let [first, second, ..] = reading.documents.as_slice() {
         let _ = traits::check_component_traits(first, second);
@@ -69,12 +72,12 @@ fn fuzz_traits(input: &[u8]) {
     components(&reading.documents);
 }
 
-/// Renders a trait over a few manifests, twice with the same result; what fails leaves what was given.
-fn render_twice(document: &Document) {
+/// Renders a trait over manifests, twice with the same result; what fails leaves what was given.
+pub(super) fn render_twice(document: &Document, manifests: &str) {
     let (Some(of), _) = CompiledTrait::compile(document, &[]) else { return };
     let nothing = || Document::made(Value::Null, Source::new("none", ""));
     let instance = Instance { of, name: "one".into(), parameters: nothing(), environment_configs: nothing() };
-    let base = yaml::read(&Source::new("base", BASE)).documents;
+    let base = yaml::read(&Source::new("base", manifests)).documents;
     let rendered = || {
         let base =
             base.iter().enumerate().map(|(number, document)| Manifest::given(number, document.value.clone()));

@@ -4,9 +4,17 @@ use std::sync::Arc;
 
 use kubewright_value::{ParseProblem, ParsedStream, Source, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
-pub(crate) const TARGET: FuzzTarget = FuzzTarget { name: "yaml", run: fuzz_yaml, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "yaml",
+    run: fuzz_yaml,
+    seeds: SEEDS,
+    dictionaries: &[FuzzDictionary::Yaml],
+    words: WORDS,
+};
 
 pub(super) const SEEDS: &[&str] = &[
     "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels:\n    app: web # comment\nspec:\n  replicas: 3\n  template:\n    spec:\n      containers:\n      - name: web\n        image: \"nginx:1.25\"\n        args: [\"-c\", 'it''s', a b, {x: 1}]\n        ports:\n        - containerPort: 8080\n",

@@ -2,12 +2,15 @@
 
 use kubewright_value::{Map, Text, Value, yaml};
 
+use crate::dictionary::FuzzDictionary;
+
 use super::FuzzTarget;
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "yaml_write",
     run: fuzz_yaml_write,
     seeds: super::yaml::SEEDS,
+    dictionaries: &[FuzzDictionary::Yaml],
     words: &[
         "yes",
         "no",

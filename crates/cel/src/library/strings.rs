@@ -171,10 +171,14 @@ fn string_last_index_of<'a>(
     if let Some(last) = last.filter(|last| *last < 0 || *last > count) {
         return Err(index_range_error(last));
     }
-    let last = last.unwrap_or(count);
     if part.is_empty() {
-        return Ok(Val::Int(last));
+        return Ok(Val::Int(last.unwrap_or(count)));
     }
+    // From the end itself cel-go finds nothing, though it finds the same text without a position.
+    if last == Some(count) {
+        return Ok(Val::Int(-1));
+    }
+    let last = last.unwrap_or(count);
     // A match may start at `last` and extend beyond it.
     let Some(start) = byte_index_of_character(text, usize::try_from(last).unwrap_or(0)) else {
         return Ok(Val::Int(-1));

@@ -292,6 +292,7 @@ fn random_repeats_with_the_same_seed_and_differs_between_calls() {
 #[test]
 fn is_external_url_decides_by_the_text() {
     check("is_external_url('https://8.8.8.8/x')", "true");
+    check("is_external_url('https://8.8.8.8/#\n')", "true");
     check("is_external_url('http://10.0.0.1:8080')", "false");
     check("is_external_url('http://[::1]/')", "false");
     check("is_external_url('http://[fd00::1]/')", "false");

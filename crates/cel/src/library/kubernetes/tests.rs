@@ -100,6 +100,8 @@ fn list_functions_order_sum_and_find() {
     gives("['a', 'b', 'a'].lastIndexOf('a')", "2 for 0");
     gives("object.ints.indexOf(9)", "-1 for 5");
     gives("'abcdefghijk'.indexOf('c')", "2 for 1");
+    gives("'abcdefghijk'.lastIndexOf('c', 10)", "2 for 1");
+    gives("'abcdefghijk'.lastIndexOf('c', 11)", "-1 for 1");
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! One fuzz target under libFuzzer, which keeps the inputs that reach code that no input before them has reached.
+//!
+//! The target is the one in `KUBEWRIGHT_FUZZ_TARGET`, or else the one that the program file is named after, so that
+//! a copy of the program for each target is enough. All arguments are those of libFuzzer.
+
+#![no_main]
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use kubewright_fuzz::driver::run_within_time;
+use kubewright_fuzz::targets::{FuzzTarget, find_target};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| run_within_time(&TARGET, input));
+
+static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| match find_target(&target_name()) {
+    Ok(target) => target,
+    Err(message) => {
+        eprintln!("error: {message}");
+        std::process::exit(2)
+    }
+});
+
+fn target_name() -> String {
+    std::env::var("KUBEWRIGHT_FUZZ_TARGET").unwrap_or_else(|_| {
+        let program = std::env::args().next().unwrap_or_default();
+        Path::new(&program).file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    })
+}
