@@ -37,11 +37,24 @@ impl NodeLayout {
             let part = self.path(part);
             fs::create_dir_all(&part).map_err(ClusterError::at("make", &part))?;
         }
+        self.make_control_groups()?;
         write(&self.path("containerd.toml"), &self.containerd())?;
         write(&self.path("network/10-bridge.conflist"), NETWORK)?;
         write(&self.path("resolv.conf"), "nameserver 127.0.0.1\n")?;
         write(&self.path("kubelet.yaml"), &self.kubelet())?;
         fs::copy(kubeconfig, self.path("kubeconfig")).map_err(ClusterError::at("copy", kubeconfig))?;
+        Ok(())
+    }
+
+    /// One for each kubelet: it ends processes of Pods that it does not know.
+    fn make_control_groups(&self) -> Result<(), ClusterError> {
+        let mounted = Path::new("/sys/fs/cgroup");
+        let entries = fs::read_dir(mounted).map_err(ClusterError::at("read", mounted))?;
+        let controllers = entries.flatten().map(|entry| entry.path()).chain([mounted.to_owned()]);
+        for group in controllers.map(|controller| controller.join(&self.group)).filter(|group| group.is_dir()) {
+            let own = group.join(self.name());
+            fs::create_dir_all(&own).map_err(ClusterError::at("make", &own))?;
+        }
         Ok(())
     }
 
@@ -98,7 +111,7 @@ authentication: {{anonymous: {{enabled: true}}, webhook: {{enabled: false}}}}
 authorization: {{mode: AlwaysAllow}}
 containerRuntimeEndpoint: unix://{socket}
 cgroupDriver: cgroupfs
-cgroupRoot: /{group}
+cgroupRoot: /{group}/{name}
 failCgroupV1: false
 failSwapOn: false
 resolvConf: {resolv}
@@ -113,6 +126,7 @@ syncFrequency: 10s
             port = 10_250 + u16::from(self.number),
             socket = path("containerd.sock"),
             group = self.group,
+            name = self.name(),
             resolv = path("resolv.conf"),
             logs = path("logs"),
             plugins = path("plugins"),
@@ -138,7 +152,7 @@ clusterCIDR: {POD_ADDRESSES}
 clientConnection: {{kubeconfig: {}}}
 conntrack: {{maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}}
 healthzBindAddress: ""
-metricsBindAddress: 127.0.0.1:0
+metricsBindAddress: 127.0.0.1:10249
 "#,
         kubeconfig.display()
     )

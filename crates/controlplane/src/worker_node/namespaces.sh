@@ -42,7 +42,9 @@ done
 
 export TMPDIR="$folder" KUBEWRIGHT_NODE_FOLDER="$folder" KUBEWRIGHT_NODE_GROUP="$group"
 set +e
-"$@" &
+# A shell gives /dev/null to what it starts in the background, unless told otherwise.
+exec 3<&0
+"$@" <&3 3<&- &
 program=$!
 trap 'kill -TERM $program 2> /dev/null' INT TERM HUP
 while :; do
