@@ -17,7 +17,9 @@ pub use namespaces::enter_node_namespaces;
 
 use crate::output::run_command;
 use crate::process::kept_environment;
-use crate::{Builder, ClusterError, ClusterProgram, CommandOutput, ControlPlaneComponent, TestCluster, binaries};
+use crate::{
+    Builder, ClusterError, ClusterProgram, CommandOutput, ControlPlaneComponent, TestCluster, binaries,
+};
 use configuration::NodeLayout;
 use namespaces::NodeNamespaces;
 
@@ -84,7 +86,11 @@ impl<'c> NodeNetwork<'c> {
         command.env_clear().arg("--config").arg(layout.path("containerd.toml"));
         let containerd = cluster.run_beside(&format!("containerd-{number}"), command)?;
         await_that("containerd answers", || layout.ctr(&["version"]).is_success())?;
-        layout.import(&ContainerImage { name: PAUSE_IMAGE, program: &self.programs.join("pause"), user: "65535:65535" })?;
+        layout.import(&ContainerImage {
+            name: PAUSE_IMAGE,
+            program: &self.programs.join("pause"),
+            user: "65535:65535",
+        })?;
         let mut command = Command::new(self.programs.join("kubelet"));
         command.env_clear().args(layout.kubelet_flags(&cluster.kubeconfig()));
         let kubelet = cluster.run_beside(&format!("kubelet-{number}"), command)?;
@@ -114,7 +120,8 @@ impl WorkerNode<'_> {
     /// # Errors
     /// If it does not run here.
     pub fn kill_container(&self, namespace: &str, pod: &str) -> Result<(), ClusterError> {
-        let id = ["get", "pod", pod, "-n", namespace, "-o", "jsonpath={.status.containerStatuses[0].containerID}"];
+        let id =
+            ["get", "pod", pod, "-n", namespace, "-o", "jsonpath={.status.containerStatuses[0].containerID}"];
         let id = self.cluster.kubectl(&id, "").stdout;
         let id = id.trim_start_matches("containerd://");
         let output = self.layout.ctr(&["task", "kill", "--signal", "KILL", id]);

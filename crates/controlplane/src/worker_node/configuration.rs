@@ -51,7 +51,8 @@ impl NodeLayout {
         let mounted = Path::new("/sys/fs/cgroup");
         let entries = fs::read_dir(mounted).map_err(ClusterError::at("read", mounted))?;
         let controllers = entries.flatten().map(|entry| entry.path()).chain([mounted.to_owned()]);
-        for group in controllers.map(|controller| controller.join(&self.group)).filter(|group| group.is_dir()) {
+        for group in controllers.map(|controller| controller.join(&self.group)).filter(|group| group.is_dir())
+        {
             let own = group.join(self.name());
             fs::create_dir_all(&own).map_err(ClusterError::at("make", &own))?;
         }

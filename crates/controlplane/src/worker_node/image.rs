@@ -85,7 +85,12 @@ fn manifest(config: &Blob, layer: &Blob) -> String {
 /// Puts the content of `folder` into the file `path`.
 fn archive(folder: &Path, path: &Path) -> Result<PathBuf, ClusterError> {
     let file = File::create(path).map_err(ClusterError::at("write", path))?;
-    let status = Command::new("tar").args(["--create", "--owner=0", "--group=0", "--directory"]).arg(folder).arg(".").stdout(file).status();
+    let status = Command::new("tar")
+        .args(["--create", "--owner=0", "--group=0", "--directory"])
+        .arg(folder)
+        .arg(".")
+        .stdout(file)
+        .status();
     match status {
         Ok(status) if status.success() => Ok(path.to_owned()),
         Ok(status) => Err(ClusterError::failed(format!("tar: {status}"))),

@@ -78,7 +78,8 @@ fn check_machine() -> Result<(), ClusterError> {
     }
     for (what, script) in MACHINE_CHECKS {
         let output = unshare().args(["sh", "-ec", script]).stdin(Stdio::null()).output();
-        let output = output.map_err(|error| ClusterError::failed(format!("cannot run `unshare`: {error}")))?;
+        let output =
+            output.map_err(|error| ClusterError::failed(format!("cannot run `unshare`: {error}")))?;
         if !output.status.success() {
             let reason = String::from_utf8_lossy(&output.stderr);
             return unavailable(format!(
@@ -94,9 +95,18 @@ fn check_machine() -> Result<(), ClusterError> {
 const MACHINE_CHECKS: &[(&str, &str)] = &[
     ("namespaces", "true"),
     ("mounts", "mount -t tmpfs tmpfs /mnt"),
-    ("control groups", "for g in /sys/fs/cgroup/memory /sys/fs/cgroup; do [ -e $g/cgroup.procs ] || continue; mkdir $g/kubewright-try && rmdir $g/kubewright-try && exit; done; echo none are mounted >&2; false"),
-    ("overlayfs", "mount -t tmpfs tmpfs /mnt; cd /mnt; mkdir a b c d; mount -t overlay overlay -o lowerdir=a,upperdir=b,workdir=c d"),
-    ("virtual network devices", "ip link add bridge0 type bridge; ip link add veth0 type veth peer name veth1"),
+    (
+        "control groups",
+        "for g in /sys/fs/cgroup/memory /sys/fs/cgroup; do [ -e $g/cgroup.procs ] || continue; mkdir $g/kubewright-try && rmdir $g/kubewright-try && exit; done; echo none are mounted >&2; false",
+    ),
+    (
+        "overlayfs",
+        "mount -t tmpfs tmpfs /mnt; cd /mnt; mkdir a b c d; mount -t overlay overlay -o lowerdir=a,upperdir=b,workdir=c d",
+    ),
+    (
+        "virtual network devices",
+        "ip link add bridge0 type bridge; ip link add veth0 type veth peer name veth1",
+    ),
     ("packet filters", "iptables -t nat -A POSTROUTING -j MASQUERADE"),
 ];
 

@@ -40,6 +40,11 @@ for controller in /sys/fs/cgroup/*/; do
 done
 [ -e /sys/fs/cgroup/cgroup.procs ] && mkdir -p "/sys/fs/cgroup/$group"
 
+# Without this all containers together would get as much time as one other process of the machine, such as a compiler.
+share() { if [ -w "$1" ]; then echo "$2" > "$1"; fi; }
+share "/sys/fs/cgroup/cpu/$group/cpu.shares" 20480
+share "/sys/fs/cgroup/$group/cpu.weight" 2000
+
 export TMPDIR="$folder" KUBEWRIGHT_NODE_FOLDER="$folder" KUBEWRIGHT_NODE_GROUP="$group"
 set +e
 # A shell gives /dev/null to what it starts in the background, unless told otherwise.
