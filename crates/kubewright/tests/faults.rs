@@ -11,12 +11,18 @@ mod api_server;
 mod certificates;
 #[path = "faults/installation.rs"]
 mod installation;
+#[path = "faults/link.rs"]
+mod link;
 #[path = "faults/load.rs"]
 mod load;
+#[path = "faults/network.rs"]
+mod network;
 #[path = "faults/panics.rs"]
 mod panics;
 #[path = "faults/replicas.rs"]
 mod replicas;
+#[path = "faults/resources.rs"]
+mod resources;
 #[path = "faults/rules.rs"]
 mod rules;
 #[path = "faults/stage.rs"]
@@ -49,6 +55,14 @@ const FAULTS: &[Fault] = &[
     ("a rule does not compile", rules::one_does_not_compile),
     ("a rule does not end", rules::one_does_not_end),
     ("a rule panics", panics::one_panics),
+    ("the API server is slow", network::is_slow),
+    ("a replica is partitioned", network::one_is_partitioned),
+    ("connections are half open", network::is_half_open),
+    ("a replica is stopped", resources::one_is_stopped),
+    ("a replica is starved", resources::one_is_starved),
+    ("memory is short", resources::memory_is_short),
+    ("the clock jumps", resources::the_clock_jumps),
+    ("the disk is full", resources::the_disk_is_full),
 ];
 
 fn main() -> ExitCode {

@@ -17,11 +17,24 @@ pub(crate) const NAMESPACE: &str = "kubewright-system";
 pub(crate) struct Installation<'c> {
     cluster: &'c TestCluster,
     balancer: Balancer,
-    kubeconfig: PathBuf,
+    /// That of the replicas that are started next.
+    pub(crate) kubeconfig: PathBuf,
     replicas: Vec<Replica>,
     started: usize,
     /// Flags of the replicas that are started next.
     pub(crate) flags: Vec<String>,
+    /// Variables of the replicas that are started next.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Where the replicas that are started next write.
+    pub(crate) log_place: LogPlace,
+}
+
+/// Where a replica writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogPlace {
+    File,
+    /// Every write fails because there is no room.
+    FullDisk,
 }
 
 /// One process.
@@ -44,7 +57,16 @@ impl<'c> Installation<'c> {
         cluster.await_definitions().expect("established definitions");
         let balancer = Balancer::start().expect("an address");
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
-        Self { cluster, balancer, kubeconfig, replicas: Vec::new(), started: 0, flags: Vec::new() }
+        Self {
+            cluster,
+            balancer,
+            kubeconfig,
+            replicas: Vec::new(),
+            started: 0,
+            flags: Vec::new(),
+            environment: Vec::new(),
+            log_place: LogPlace::File,
+        }
     }
 
     /// Starts replicas until there are `count`.
@@ -59,14 +81,20 @@ impl<'c> Installation<'c> {
     pub(crate) fn start(&mut self) {
         let (address, health) = (free_address().expect("an address"), free_address().expect("an address"));
         let log = self.cluster.folder().join(format!("replica-{}.log", self.started));
-        let file = File::create(&log).expect("a log");
+        let file = match self.log_place {
+            LogPlace::File => File::create(&log).expect("a log"),
+            LogPlace::FullDisk => File::options().write(true).open("/dev/full").expect("a full disk"),
+        };
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
         command
             .args(["serve", "--namespace", NAMESPACE, "--drain", "1s", "--kubeconfig"])
             .arg(&self.kubeconfig);
         command.args(["--url", &format!("https://{}", self.balancer.address())]);
         command.args(["--address", &address.to_string(), "--health-address", &health.to_string()]);
-        command.args(&self.flags).env("HOSTNAME", format!("replica-{}", self.started));
+        command
+            .args(&self.flags)
+            .envs(self.environment.clone())
+            .env("HOSTNAME", format!("replica-{}", self.started));
         command.stdout(file.try_clone().expect("a log")).stderr(file);
         let server = ServerProcess::start(&mut command).expect("a replica");
         self.balancer.add(address, health);
@@ -89,6 +117,24 @@ impl<'c> Installation<'c> {
         let work = |replica: &Replica| replica.server.usage().cpu;
         let busiest = (0..self.replicas.len()).max_by_key(|place| self.replicas.get(*place).map(work));
         self.replicas.remove(busiest.unwrap_or_default())
+    }
+
+    /// The process of the replica that has worked most.
+    pub(crate) fn busiest(&self) -> u32 {
+        let work = |replica: &&Replica| replica.server.usage().cpu;
+        self.replicas.iter().max_by_key(work).expect("a replica").server.id()
+    }
+
+    /// The processes that run.
+    pub(crate) fn ids(&mut self) -> Vec<u32> {
+        let running =
+            |replica: &mut Replica| matches!(replica.server.ended(), Ok(None)).then(|| replica.server.id());
+        self.replicas.iter_mut().filter_map(running).collect()
+    }
+
+    /// Cuts the connections of the API server.
+    pub(crate) fn cut(&self) {
+        self.balancer.cut();
     }
 
     /// Takes out the one that has run longest.
