@@ -11,6 +11,9 @@ use kubewright_load::{ServerProcess, free_address};
 /// What is installed besides the Deployment, whose pods would not run.
 const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
 
+/// The memory of a Pod that is smaller than any that we recommend.
+pub(crate) const MEMORY_LIMIT: u64 = 128 << 20;
+
 pub(crate) const NAMESPACE: &str = "kubewright-system";
 
 /// The replicas.
@@ -25,6 +28,8 @@ pub(crate) struct Installation<'c> {
     pub(crate) flags: Vec<String>,
     /// Variables of the replicas that are started next.
     pub(crate) environment: Vec<(String, String)>,
+    /// The control group of the replicas that are started next, each in one of its own below it.
+    pub(crate) group: Option<PathBuf>,
     /// Where the replicas that are started next write.
     pub(crate) log_place: LogPlace,
 }
@@ -65,6 +70,7 @@ impl<'c> Installation<'c> {
             started: 0,
             flags: Vec::new(),
             environment: Vec::new(),
+            group: None,
             log_place: LogPlace::File,
         }
     }
@@ -85,7 +91,7 @@ impl<'c> Installation<'c> {
             LogPlace::File => File::create(&log).expect("a log"),
             LogPlace::FullDisk => File::options().write(true).open("/dev/full").expect("a full disk"),
         };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+        let mut command = self.program();
         command
             .args(["serve", "--namespace", NAMESPACE, "--drain", "1s", "--kubeconfig"])
             .arg(&self.kubeconfig);
@@ -100,6 +106,16 @@ impl<'c> Installation<'c> {
         self.balancer.add(address, health);
         self.replicas.push(Replica { server, health, address, log });
         self.started += 1;
+    }
+
+    /// The binary, which enters its control group before it uses any memory.
+    fn program(&self) -> Command {
+        let binary = env!("CARGO_BIN_EXE_kubewright");
+        let Some(group) = &self.group else { return Command::new(binary) };
+        let script = r#"mkdir "$1/$$" && echo "$2" > "$1/$$/memory.limit_in_bytes" && echo $$ > "$1/$$/cgroup.procs" && shift 2 && exec "$@""#;
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "group"]).arg(group).arg(MEMORY_LIMIT.to_string()).arg(binary);
+        command
     }
 
     /// How many are ready.
@@ -119,10 +135,11 @@ impl<'c> Installation<'c> {
         self.replicas.remove(busiest.unwrap_or_default())
     }
 
-    /// The process of the replica that has worked most.
-    pub(crate) fn busiest(&self) -> u32 {
-        let work = |replica: &&Replica| replica.server.usage().cpu;
-        self.replicas.iter().max_by_key(work).expect("a replica").server.id()
+    /// How many reviews each process has answered.
+    pub(crate) fn reviews(&self) -> Vec<(u32, f64)> {
+        let count =
+            |replica: &Replica| (replica.server.id(), replica.metric("kubewright_admission_requests_total"));
+        self.replicas.iter().map(count).collect()
     }
 
     /// The processes that run.

@@ -6,13 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::api_server::signal;
+use crate::api_server::{change_a_rule, signal};
 use crate::installation::LogPlace;
 use crate::stage::Stage;
 use crate::table::Row;
-
-/// The memory of a Pod that is smaller than any that we recommend.
-const MEMORY_LIMIT: u64 = 128 << 20;
+use kubewright_load::LoadRun;
 
 /// Where Debian has the library that changes the clock of a process.
 const CLOCK_LIBRARIES: [&str; 2] = [
@@ -23,11 +21,14 @@ const CLOCK_LIBRARIES: [&str; 2] = [
 /// How long requests may fail after a replica that was stopped goes on.
 const AWAKE: Duration = Duration::from_secs(6);
 
+/// A request that took so long had to wait for a replica that did not run.
+const DELAYED: Duration = Duration::from_millis(700);
+
 /// A replica does not run for a while, with its connections open. Requests that are sent there fail after the time limit of
 /// the webhook; when it goes on, all are answered.
 pub(crate) fn one_is_stopped(stage: &mut Stage<'_>) -> Row {
     let stopped = stage.seconds(3, 60);
-    let victim = stage.installation.busiest();
+    let victim = stage.connected();
     let (run, (fault, back)) = stage.load.during(|start| {
         sleep(Duration::from_secs(1));
         let fault = start.elapsed();
@@ -40,7 +41,8 @@ pub(crate) fn one_is_stopped(stage: &mut Stage<'_>) -> Row {
     });
     let mut row = Row::of(&run).recovered(&run, fault);
     let late = run.wrong().filter(|(sample, _)| sample.due > back + AWAKE).count();
-    row.notes.push(format!("it did not run for {stopped:?}"));
+    row.notes.push(format!("it did not run for {stopped:?}; the slowest answer took {:.1?}", slowest(&run)));
+    row.expect(slowest(&run) > DELAYED, "no request had to wait, so nothing was tested");
     row.expect(late == 0, format!("{late} requests failed later than {AWAKE:?} after it ran again"));
     row
 }
@@ -48,7 +50,7 @@ pub(crate) fn one_is_stopped(stage: &mut Stage<'_>) -> Row {
 /// A replica runs for 10 ms of every second. It may be late; it may not give a wrong answer, and is well afterwards.
 pub(crate) fn one_is_starved(stage: &mut Stage<'_>) -> Row {
     let time = stage.seconds(4, 60);
-    let victim = stage.installation.busiest();
+    let victim = stage.connected();
     let (run, (fault, back)) = stage.load.during(|start| {
         sleep(Duration::from_secs(1));
         let fault = start.elapsed();
@@ -61,7 +63,9 @@ pub(crate) fn one_is_starved(stage: &mut Stage<'_>) -> Row {
     });
     let mut row = Row::of(&run).recovered(&run, fault);
     let late = run.wrong().filter(|(sample, _)| sample.due > back + AWAKE).count();
-    row.notes.push(format!("1 % of the processor for {time:?}"));
+    row.notes
+        .push(format!("1 % of the processor for {time:?}; the slowest answer took {:.1?}", slowest(&run)));
+    row.expect(slowest(&run) > DELAYED, "no request had to wait, so nothing was tested");
     row.expect(late == 0, format!("{late} requests failed later than {AWAKE:?} after it"));
     row
 }
@@ -69,20 +73,31 @@ pub(crate) fn one_is_starved(stage: &mut Stage<'_>) -> Row {
 /// All replicas have 128 MiB each.
 pub(crate) fn memory_is_short(stage: &mut Stage<'_>) -> Row {
     let mut row = Row::default();
-    let Some(group) = MemoryGroup::make(MEMORY_LIMIT) else {
+    let Some(group) = MemoryGroup::make() else {
         row.notes.push("skipped: this machine does not let us limit memory".to_owned());
         return row;
     };
+    stage.installation.kill_all();
+    stage.installation.group = Some(group.folder.clone());
+    stage.recover();
+    stage.installation.group = None;
     let ids = stage.installation.ids();
-    ids.iter().for_each(|id| group.add(*id));
     let time = stage.seconds(3, 60);
     let (run, ()) = stage.load.during(|_| sleep(time));
     row = Row::of(&run);
-    let alive = stage.installation.ids().iter().filter(|id| ids.contains(id)).count();
-    row.notes.push(format!("the replica with the most used {} MiB", group.peak() >> 20));
-    row.expect(alive == ids.len(), "a replica ended");
+    let peaks = group.peaks();
+    row.notes.push(format!(
+        "the replicas used at most {:?} MiB",
+        peaks.iter().map(|peak| peak >> 20).collect::<Vec<_>>()
+    ));
+    row.expect(
+        peaks.len() == 3 && peaks.iter().all(|peak| *peak > 4 << 20),
+        "the limit was not that of the replicas",
+    );
+    row.expect(stage.installation.ids() == ids, "a replica ended");
     row.expect(row.right == row.requests, "a request went wrong");
     stage.installation.kill_all();
+    drop(group);
     stage.recover();
     row
 }
@@ -103,20 +118,30 @@ pub(crate) fn the_clock_jumps(stage: &mut Stage<'_>) -> Row {
         // Only the time of day jumps.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
     ];
-    stage.installation.environment = own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let environment: Vec<_> = own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    stage.installation.environment.clone_from(&environment);
     stage.installation.kill_all();
     stage.recover();
     stage.installation.environment.clear();
     let time = stage.seconds(2, 40);
-    let (run, fault) = stage.load.during(|start| {
+    let (run, (fault, days)) = stage.load.during(|start| {
         let fault = start.elapsed();
+        let mut days = Vec::new();
         for offset in ["+86400", "-86400", "+0"] {
             set_clock(&clock, offset);
+            days.push(day(&environment));
+            // Something to write about.
+            change_a_rule(stage, "clock");
             sleep(time);
         }
-        fault
+        (fault, days)
     });
     row = Row::of(&run).recovered(&run, fault);
+    let logs = stage.installation.logs();
+    let is_written = |day: &&String| logs.contains(&format!("\"time\":\"{day}"));
+    let seen = days.iter().filter(is_written).count();
+    row.notes.push(format!("the logs have lines of {seen} of the days {days:?}"));
+    row.expect(seen == 3, "the clock of the replicas did not jump, so nothing was tested");
     row.expect(stage.installation.ready() == 3, "a replica is not ready");
     row.expect(row.right == row.requests, "a request went wrong");
     stage.installation.kill_all();
@@ -139,6 +164,16 @@ pub(crate) fn the_disk_is_full(stage: &mut Stage<'_>) -> Row {
     stage.installation.kill_all();
     stage.recover();
     row
+}
+
+fn slowest(run: &LoadRun) -> Duration {
+    run.samples.iter().map(|sample| sample.latency).max().unwrap_or_default()
+}
+
+/// The day that a program with `environment` sees.
+fn day(environment: &[(String, String)]) -> String {
+    let output = Command::new("date").args(["-u", "+%F"]).envs(environment.iter().cloned()).output();
+    String::from_utf8(output.expect("a date").stdout).expect("text").trim().to_owned()
 }
 
 /// In one step, so that nobody reads half of it.
@@ -169,32 +204,23 @@ impl Drop for Starving {
     }
 }
 
-/// A control group with a limit of memory for each process that is added: each gets one of its own below it.
+/// A control group below which each replica makes one of its own.
 struct MemoryGroup {
     folder: PathBuf,
-    limit: u64,
 }
 
 impl MemoryGroup {
-    fn make(limit: u64) -> Option<Self> {
+    fn make() -> Option<Self> {
         let folder = PathBuf::from(format!("/sys/fs/cgroup/memory/kubewright-faults-{}", std::process::id()));
-        fs::create_dir(&folder).ok()?;
-        Some(Self { folder, limit })
+        fs::create_dir(&folder).ok().map(|()| Self { folder })
     }
 
-    fn add(&self, id: u32) {
-        let own = self.folder.join(id.to_string());
-        fs::create_dir(&own).expect("a control group");
-        fs::write(own.join("memory.limit_in_bytes"), self.limit.to_string()).expect("a limit");
-        fs::write(own.join("cgroup.procs"), id.to_string()).expect("a process");
-    }
-
-    /// What the largest of them has used.
-    fn peak(&self) -> u64 {
-        let peaks = self.groups().into_iter().filter_map(|own| {
+    /// What each replica has used.
+    fn peaks(&self) -> Vec<u64> {
+        let peak = |own: PathBuf| {
             fs::read_to_string(own.join("memory.max_usage_in_bytes")).ok()?.trim().parse().ok()
-        });
-        peaks.max().unwrap_or_default()
+        };
+        self.groups().into_iter().filter_map(peak).collect()
     }
 
     fn groups(&self) -> Vec<PathBuf> {
