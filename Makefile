@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-node test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster skipped chart static bench-webhook bench-watch bench-scan bench-background try-cluster test-faults soak test-node test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -168,6 +168,14 @@ try-cluster:
 # whose names contain the word.
 test-faults:
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults --test scanning -- $(FAULT)
+
+# Load with rules that come and go, new certificates every minute and a replaced replica every ten minutes; fails when a
+# request is lost or when memory or open files grow. `make soak HOURS=24`, or `make soak MINUTES=30`.
+HOURS ?= 4
+MINUTES ?= $(shell expr $(HOURS) \* 60)
+
+soak:
+	KUBEWRIGHT_SOAK_MINUTES=$(MINUTES) cargo test --locked -p kubewright --test faults
 
 # The chart as real Pods on two nodes with a kubelet and containerd. Needs root and the packages containerd, runc, iptables
 # and containernetworking-plugins; where something is missing or forbidden, one line says what.

@@ -25,6 +25,8 @@ mod replicas;
 mod resources;
 #[path = "faults/rules.rs"]
 mod rules;
+#[path = "faults/soak.rs"]
+mod soak;
 #[path = "faults/stage.rs"]
 mod stage;
 #[path = "faults/table.rs"]
@@ -74,6 +76,10 @@ fn main() -> ExitCode {
         .start();
     let Some(cluster) = cluster else { return ExitCode::SUCCESS };
     let mut stage = Stage::set(&cluster);
+    if let Some(length) = soak::wanted() {
+        let row = Row { name: "soak", ..soak::soak(&mut stage, length) };
+        return if print(&[row]) { ExitCode::SUCCESS } else { stage.keep_logs() };
+    }
     let mut rows = Vec::new();
     for (name, fault) in FAULTS.iter().filter(|(name, _)| is_meant(name)) {
         eprintln!("{name} …");

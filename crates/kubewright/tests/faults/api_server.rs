@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::ControlPlaneComponent;
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 
 use crate::stage::Stage;
 use crate::table::Row;
@@ -40,7 +40,7 @@ pub(crate) fn is_away(stage: &mut Stage<'_>) -> Row {
 /// what they know afterwards is what a new list says.
 pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     let mut row = Row::default();
-    make_rule(stage, "before");
+    make_rule(stage.cluster, "before");
     stage.await_that("the first rule is live", |stage| is_denied_by(stage, "before"));
     let asleep: Vec<u32> = stage.installation.replicas().iter().map(|replica| replica.server.id()).collect();
     asleep.iter().for_each(|id| signal("STOP", *id));
@@ -48,7 +48,7 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     let hidden = ["delete", "validatingwebhookconfiguration", "--all"];
     stage.cluster.kubectl(&hidden, "").expect_success();
     stage.cluster.kubectl(&["delete", "clusterpolicy", "before"], "").expect_success();
-    make_rule(stage, "after");
+    make_rule(stage.cluster, "after");
     for number in 0..20 {
         let name = format!("churn-{number}");
         stage.cluster.kubectl(&["create", "configmap", &name, "-n", "default"], "").expect_success();
@@ -73,7 +73,7 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
 
 /// Makes a rule and returns how long it took until it was live.
 pub(crate) fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
-    make_rule(stage, name);
+    make_rule(stage.cluster, name);
     let made = Instant::now();
     stage.await_that("the rule is live", |stage| is_denied_by(stage, name));
     let live = made.elapsed();
@@ -82,13 +82,13 @@ pub(crate) fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
 }
 
 /// A rule that denies ConfigMaps which are called as it is.
-pub(crate) fn make_rule(stage: &Stage<'_>, name: &str) {
+pub(crate) fn make_rule(cluster: &TestCluster, name: &str) {
     let rule = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: {name},
           match: {{any: [{{resources: {{kinds: [ConfigMap], names: [{name}]}}}}]}},
           validate: {{failureAction: Enforce, message: no {name}, deny: {{}}}}}}]}}}}"
     );
-    stage.cluster.kubectl(&["apply", "-f", "-"], &rule).expect_success();
+    cluster.kubectl(&["apply", "-f", "-"], &rule).expect_success();
 }
 
 pub(crate) fn is_denied_by(stage: &Stage<'_>, name: &str) -> bool {

@@ -53,7 +53,7 @@ pub(crate) fn one_is_partitioned(stage: &mut Stage<'_>) -> Row {
         sleep(time);
         (fault, stage.installation.ready())
     });
-    make_rule(stage, "partitioned");
+    make_rule(stage.cluster, "partitioned");
     link.hold(false);
     let back = Instant::now();
     stage.await_that("all replicas have the rule", |stage| all_deny(stage, "partitioned"));
@@ -81,7 +81,7 @@ pub(crate) fn is_half_open(stage: &mut Stage<'_>) -> Row {
     let (run, (fault, live)) = stage.load.during(|start| {
         let fault = start.elapsed();
         link.swallow();
-        make_rule(stage, "silent");
+        make_rule(stage.cluster, "silent");
         let made = Instant::now();
         while !is_denied_by(stage, "silent") && made.elapsed() < SILENCE * 2 {
             sleep(Duration::from_millis(500));
