@@ -47,4 +47,6 @@ pub use output::CommandOutput;
 pub use program::ClusterProgram;
 pub use registry::TestRegistry;
 pub use skip::announce_skip as announce_skipped;
-pub use worker_node::{ContainerImage, NodeNetwork, WorkerNode, enter_node_namespaces};
+pub use worker_node::{
+    ContainerImage, NodeNetwork, WorkerNode, enter_node_namespaces, node_namespaces_process,
+};

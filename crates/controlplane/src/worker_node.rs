@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use image::ContainerImage;
 pub(crate) use namespaces::NODE_ADDRESS;
-pub use namespaces::enter_node_namespaces;
+pub use namespaces::{enter_node_namespaces, node_namespaces_process};
 
 use crate::output::run_command;
 use crate::process::kept_environment;

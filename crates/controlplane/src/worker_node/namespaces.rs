@@ -3,7 +3,7 @@
 use std::env;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 
 use crate::{ClusterError, skip};
 
@@ -13,6 +13,8 @@ const NAMESPACES_SCRIPT: &str = include_str!("namespaces.sh");
 const FOLDER_VARIABLE: &str = "KUBEWRIGHT_NODE_FOLDER";
 /// The name of its control groups.
 const GROUP_VARIABLE: &str = "KUBEWRIGHT_NODE_GROUP";
+/// The process that others name to enter the namespaces.
+const PROCESS_VARIABLE: &str = "KUBEWRIGHT_NODE_PROCESS";
 const ADDRESS_VARIABLE: &str = "KUBEWRIGHT_NODE_ADDRESS";
 
 /// The address of the nodes and of the API server.
@@ -55,8 +57,16 @@ pub fn enter_node_namespaces() -> Result<(), ClusterError> {
     let this = env::current_exe().map_err(|error| ClusterError::failed(error.to_string()))?;
     let mut command = unshare();
     command.args(["sh", "-c", NAMESPACES_SCRIPT, "namespaces"]).arg(this).args(env::args_os().skip(1));
-    let error = command.env(ADDRESS_VARIABLE, NODE_ADDRESS).exec();
+    // `exec` keeps the process id, which is another one inside.
+    command.env(ADDRESS_VARIABLE, NODE_ADDRESS).env(PROCESS_VARIABLE, process::id().to_string());
+    let error = command.exec();
     Err(ClusterError::failed(format!("cannot run `unshare`: {error}")))
+}
+
+/// The process outside whose namespaces are those of the nodes, for `nsenter --target`; `None` outside.
+#[must_use]
+pub fn node_namespaces_process() -> Option<String> {
+    env::var(PROCESS_VARIABLE).ok()
 }
 
 /// The folder of the network plugins.
