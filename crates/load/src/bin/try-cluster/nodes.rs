@@ -50,9 +50,9 @@ pub(crate) fn run(step: &dyn Fn(&str), programs: &TrialPrograms) -> Result<(), S
     if !output.is_success() {
         return Err(output.to_string());
     }
-    step("installing rules and creating the shop, whose images nobody has");
-    apply_manifests(&cluster, &trial_rules()?)?;
+    step("creating the shop, whose images nobody has, and then rules that would refuse most of it");
     apply_manifests(&cluster, SHOP)?;
+    apply_manifests(&cluster, &trial_rules()?)?;
     print!("{}", cluster.kubectl(&["get", "pods", "--all-namespaces", "-o", "wide"], "").stdout);
     print_instructions(&cluster, programs);
     wait_for_end();
