@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup fuzz-guided fuzz-corpus fuzz-differential
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup fuzz-guided fuzz-corpus fuzz-differential soak test-node static-debug
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -169,15 +169,35 @@ bench-background:
 	KUBEWRIGHT_FAULTS=long cargo test --profile $(PROFILE) --locked -p kubewright-scan-controller --test background many_triggers -- --nocapture
 
 # Starts a control plane with rules, the scanner and a shop that breaks some of them, and shows the reports. Ctrl-C
-# removes everything.
-try-cluster:
+# removes everything. `make try-cluster NODES=2` runs the chart as Pods on two nodes with a kubelet, if this machine allows
+# that (see test-node), and says otherwise what it forbids.
+STATIC_DEBUG = $(TARGET_FOLDER)/$(HOST)/debug/kubewright
+
+try-cluster: $(if $(NODES),static-debug)
 	cargo build --locked -p kubewright -p kubewright-load --bin kubewright --bin try-cluster
-	@"$$(cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/try-cluster"
+	@$(if $(NODES),KUBEWRIGHT_STATIC="$(STATIC_DEBUG)") "$(TARGET_FOLDER)/debug/try-cluster"
+
+# The static binary as it is built fastest, for images of tests.
+static-debug:
+	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked -p kubewright --target $(HOST)
 
 # Fault tests with realistic durations; `make test` has short versions. `make test-faults FAULT=certificates` runs those
 # whose names contain the word.
 test-faults:
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults --test scanning -- $(FAULT)
+
+# Load with rules that come and go, new certificates every minute and a replaced replica every ten minutes; fails when a
+# request is lost or when memory or open files grow. `make soak HOURS=24`, or `make soak MINUTES=30`.
+HOURS ?= 4
+MINUTES ?= $(shell expr $(HOURS) \* 60)
+
+soak:
+	KUBEWRIGHT_SOAK_MINUTES=$(MINUTES) cargo test --locked -p kubewright --test faults
+
+# The chart as real Pods on two nodes with a kubelet and containerd. Needs root and the packages containerd, runc, iptables
+# and containernetworking-plugins; where something is missing or forbidden, one line says what.
+test-node: static-debug
+	KUBEWRIGHT_STATIC="$(STATIC_DEBUG)" cargo test --locked -p kubewright --test node
 
 # A smoke test on every Kubernetes version that `tests/cluster` can build, the oldest first. Builds for minutes if the
 # binaries are not cached.

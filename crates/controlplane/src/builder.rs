@@ -19,6 +19,7 @@ pub struct Builder {
     nodes: usize,
     flags: Vec<(ControlPlaneComponent, String)>,
     administrator: String,
+    pub(crate) api_server_address: &'static str,
 }
 
 impl Builder {
@@ -30,6 +31,7 @@ impl Builder {
             nodes: 1,
             flags: Vec::new(),
             administrator: "admin".to_owned(),
+            api_server_address: "127.0.0.1",
         }
     }
 
@@ -147,6 +149,7 @@ impl Builder {
             token,
             etcd,
             api_server,
+            api_server_address: self.api_server_address,
             _etcd_peer: etcd_peer,
             reserved: Mutex::default(),
             plans,

@@ -25,6 +25,8 @@ pub struct TestCluster {
     pub(crate) token: String,
     pub(crate) etcd: LoopbackPort,
     pub(crate) api_server: LoopbackPort,
+    /// The address at which the API server is asked, and which its certificate names.
+    pub(crate) api_server_address: &'static str,
     pub(crate) _etcd_peer: LoopbackPort,
     pub(crate) reserved: Mutex<Vec<LoopbackPort>>,
     pub(crate) plans: Vec<ProcessPlan>,
@@ -76,7 +78,7 @@ impl TestCluster {
     /// The address of the API server, such as `https://127.0.0.1:26000`.
     #[must_use]
     pub fn server(&self) -> String {
-        format!("https://127.0.0.1:{}", self.api_server.number)
+        format!("https://{}:{}", self.api_server_address, self.api_server.number)
     }
 
     /// The certificate that signed the API server's, in a PEM file.
@@ -304,7 +306,7 @@ impl Drop for TestCluster {
     }
 }
 
-fn poll_until(mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn poll_until(mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + CLUSTER_TIMEOUT;
     while !is_so() {
         if Instant::now() > deadline {

@@ -97,6 +97,39 @@ const MODULE_SOURCES: &[(&str, ModuleSource)] = &[
             is_optional: true,
         },
     ),
+    (
+        "kubelet",
+        ModuleSource {
+            name: "node",
+            dependency: "k8s.io/kubernetes",
+            package: "cmd/kubelet",
+            toolchain: "",
+            definitions: &[],
+            is_optional: true,
+        },
+    ),
+    (
+        "kube-proxy",
+        ModuleSource {
+            name: "node",
+            dependency: "k8s.io/kubernetes",
+            package: "cmd/kube-proxy",
+            toolchain: "",
+            definitions: &[],
+            is_optional: true,
+        },
+    ),
+    (
+        "pause",
+        ModuleSource {
+            name: "node",
+            dependency: "k8s.io/kubernetes",
+            package: "",
+            toolchain: "",
+            definitions: &[],
+            is_optional: true,
+        },
+    ),
 ];
 
 const CONTROL_PLANE: ModuleSource = ModuleSource {
@@ -181,11 +214,7 @@ impl GoModule {
             .arg(&self.requirements)
             .arg("-o")
             .arg(&unfinished)
-            .arg(if self.source.package.is_empty() {
-                format!("./cmd/{name}")
-            } else {
-                self.package(self.source.package)
-            })
+            .arg(self.package_of(name))
             .output()
             .map_err(|error| cannot_run_go(&error))?;
         if !output.status.success() {
@@ -248,6 +277,15 @@ impl GoModule {
         }
     }
 
+    /// What is built for `name`: a main of ours, or one of the dependency.
+    fn package_of(&self, name: &str) -> String {
+        let source = MODULE_SOURCES.iter().find(|(program, _)| *program == name);
+        match source.map_or(self.source.package, |(_, source)| source.package) {
+            "" => format!("./cmd/{name}"),
+            package => self.package(package),
+        }
+    }
+
     fn version(&self) -> Result<String, ClusterError> {
         let path = &self.requirements;
         let content = fs::read_to_string(path).map_err(ClusterError::at("read", path))?;
@@ -255,9 +293,10 @@ impl GoModule {
         content
             .lines()
             .find_map(|line| {
-                line.trim().strip_prefix("require ").unwrap_or(line.trim()).strip_prefix(dependency)
+                let line = line.trim();
+                let rest = line.strip_prefix("require ").unwrap_or(line).strip_prefix(dependency)?;
+                rest.strip_prefix(' ')?.split_whitespace().next()
             })
-            .and_then(|rest| rest.strip_prefix(' ')?.split_whitespace().next())
             .map(str::to_owned)
             .ok_or_else(|| {
                 ClusterError::failed(format!("`{}` does not require {dependency}", path.display()))

@@ -33,6 +33,7 @@ mod process;
 mod program;
 mod registry;
 mod skip;
+mod worker_node;
 
 pub use balancer::Balancer;
 pub use binaries::{built_programs, programs};
@@ -46,3 +47,6 @@ pub use output::CommandOutput;
 pub use program::ClusterProgram;
 pub use registry::TestRegistry;
 pub use skip::announce_skip as announce_skipped;
+pub use worker_node::{
+    ContainerImage, NodeNetwork, WorkerNode, enter_node_namespaces, node_namespaces_process,
+};

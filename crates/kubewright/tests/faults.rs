@@ -11,14 +11,22 @@ mod api_server;
 mod certificates;
 #[path = "faults/installation.rs"]
 mod installation;
+#[path = "faults/link.rs"]
+mod link;
 #[path = "faults/load.rs"]
 mod load;
+#[path = "faults/network.rs"]
+mod network;
 #[path = "faults/panics.rs"]
 mod panics;
 #[path = "faults/replicas.rs"]
 mod replicas;
+#[path = "faults/resources.rs"]
+mod resources;
 #[path = "faults/rules.rs"]
 mod rules;
+#[path = "faults/soak.rs"]
+mod soak;
 #[path = "faults/stage.rs"]
 mod stage;
 #[path = "faults/table.rs"]
@@ -49,6 +57,14 @@ const FAULTS: &[Fault] = &[
     ("a rule does not compile", rules::one_does_not_compile),
     ("a rule does not end", rules::one_does_not_end),
     ("a rule panics", panics::one_panics),
+    ("the API server is slow", network::is_slow),
+    ("a replica is partitioned", network::one_is_partitioned),
+    ("connections are half open", network::is_half_open),
+    ("a replica is stopped", resources::one_is_stopped),
+    ("a replica is starved", resources::one_is_starved),
+    ("memory is short", resources::memory_is_short),
+    ("the clock jumps", resources::the_clock_jumps),
+    ("the disk is full", resources::the_disk_is_full),
 ];
 
 fn main() -> ExitCode {
@@ -60,6 +76,10 @@ fn main() -> ExitCode {
         .start();
     let Some(cluster) = cluster else { return ExitCode::SUCCESS };
     let mut stage = Stage::set(&cluster);
+    if let Some(length) = soak::wanted() {
+        let row = Row { name: "soak", ..soak::soak(&mut stage, length) };
+        return if print(&[row]) { ExitCode::SUCCESS } else { stage.keep_logs() };
+    }
     let mut rows = Vec::new();
     for (name, fault) in FAULTS.iter().filter(|(name, _)| is_meant(name)) {
         eprintln!("{name} …");

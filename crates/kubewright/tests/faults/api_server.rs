@@ -3,13 +3,13 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::ControlPlaneComponent;
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 
 use crate::stage::Stage;
 use crate::table::Row;
 
 /// A change of a rule must be live so soon after the API server has it.
-const LIVE: Duration = Duration::from_secs(5);
+pub(crate) const LIVE: Duration = Duration::from_secs(5);
 
 /// Stopped, and started again: replicas stay ready meanwhile, requests are judged as soon as the API server answers
 /// for them, and changes of rules are seen.
@@ -40,7 +40,7 @@ pub(crate) fn is_away(stage: &mut Stage<'_>) -> Row {
 /// what they know afterwards is what a new list says.
 pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     let mut row = Row::default();
-    make_rule(stage, "before");
+    make_rule(stage.cluster, "before");
     stage.await_that("the first rule is live", |stage| is_denied_by(stage, "before"));
     let asleep: Vec<u32> = stage.installation.replicas().iter().map(|replica| replica.server.id()).collect();
     asleep.iter().for_each(|id| signal("STOP", *id));
@@ -48,7 +48,7 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     let hidden = ["delete", "validatingwebhookconfiguration", "--all"];
     stage.cluster.kubectl(&hidden, "").expect_success();
     stage.cluster.kubectl(&["delete", "clusterpolicy", "before"], "").expect_success();
-    make_rule(stage, "after");
+    make_rule(stage.cluster, "after");
     for number in 0..20 {
         let name = format!("churn-{number}");
         stage.cluster.kubectl(&["create", "configmap", &name, "-n", "default"], "").expect_success();
@@ -72,8 +72,8 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
 }
 
 /// Makes a rule and returns how long it took until it was live.
-fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
-    make_rule(stage, name);
+pub(crate) fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
+    make_rule(stage.cluster, name);
     let made = Instant::now();
     stage.await_that("the rule is live", |stage| is_denied_by(stage, name));
     let live = made.elapsed();
@@ -82,16 +82,16 @@ fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
 }
 
 /// A rule that denies ConfigMaps which are called as it is.
-fn make_rule(stage: &Stage<'_>, name: &str) {
+pub(crate) fn make_rule(cluster: &TestCluster, name: &str) {
     let rule = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: {name},
           match: {{any: [{{resources: {{kinds: [ConfigMap], names: [{name}]}}}}]}},
           validate: {{failureAction: Enforce, message: no {name}, deny: {{}}}}}}]}}}}"
     );
-    stage.cluster.kubectl(&["apply", "-f", "-"], &rule).expect_success();
+    cluster.kubectl(&["apply", "-f", "-"], &rule).expect_success();
 }
 
-fn is_denied_by(stage: &Stage<'_>, name: &str) -> bool {
+pub(crate) fn is_denied_by(stage: &Stage<'_>, name: &str) -> bool {
     let body = format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"faults"}},"data":{{"verdict":"allow"}}}}"#
     );
@@ -99,7 +99,7 @@ fn is_denied_by(stage: &Stage<'_>, name: &str) -> bool {
     answer.is_ok_and(|(status, text)| status == 403 && text.contains(&format!("no {name}")))
 }
 
-fn signal(name: &str, id: u32) {
+pub(crate) fn signal(name: &str, id: u32) {
     let script = r#"kill "-$1" "$2""#;
     let arguments = ["-c", script, "signal", name, &id.to_string()];
     let _ = std::process::Command::new("sh").args(arguments).status();

@@ -55,7 +55,7 @@ pub(crate) fn are_deleted(stage: &mut Stage<'_>) -> Row {
 }
 
 /// Lets all replicas start again with `flags` and without certificates.
-fn begin_anew(stage: &mut Stage<'_>, flags: &[&str]) {
+pub(crate) fn begin_anew(stage: &mut Stage<'_>, flags: &[&str]) {
     stage.installation.kill_all();
     stage.cluster.kubectl(&["delete", "secret", SECRET, "-n", NAMESPACE], "").expect_success();
     stage.installation.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();

@@ -11,17 +11,35 @@ use kubewright_load::{ServerProcess, free_address};
 /// What is installed besides the Deployment, whose pods would not run.
 const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
 
+/// The memory of a Pod that is smaller than any that we recommend.
+pub(crate) const MEMORY_LIMIT: u64 = 128 << 20;
+
 pub(crate) const NAMESPACE: &str = "kubewright-system";
 
 /// The replicas.
 pub(crate) struct Installation<'c> {
     cluster: &'c TestCluster,
     balancer: Balancer,
-    kubeconfig: PathBuf,
+    /// That of the replicas that are started next.
+    pub(crate) kubeconfig: PathBuf,
     replicas: Vec<Replica>,
     started: usize,
     /// Flags of the replicas that are started next.
     pub(crate) flags: Vec<String>,
+    /// Variables of the replicas that are started next.
+    pub(crate) environment: Vec<(String, String)>,
+    /// The control group of the replicas that are started next, each in one of its own below it.
+    pub(crate) group: Option<PathBuf>,
+    /// Where the replicas that are started next write.
+    pub(crate) log_place: LogPlace,
+}
+
+/// Where a replica writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogPlace {
+    File,
+    /// Every write fails because there is no room.
+    FullDisk,
 }
 
 /// One process.
@@ -44,7 +62,17 @@ impl<'c> Installation<'c> {
         cluster.await_definitions().expect("established definitions");
         let balancer = Balancer::start().expect("an address");
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kubewright");
-        Self { cluster, balancer, kubeconfig, replicas: Vec::new(), started: 0, flags: Vec::new() }
+        Self {
+            cluster,
+            balancer,
+            kubeconfig,
+            replicas: Vec::new(),
+            started: 0,
+            flags: Vec::new(),
+            environment: Vec::new(),
+            group: None,
+            log_place: LogPlace::File,
+        }
     }
 
     /// Starts replicas until there are `count`.
@@ -59,19 +87,35 @@ impl<'c> Installation<'c> {
     pub(crate) fn start(&mut self) {
         let (address, health) = (free_address().expect("an address"), free_address().expect("an address"));
         let log = self.cluster.folder().join(format!("replica-{}.log", self.started));
-        let file = File::create(&log).expect("a log");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+        let file = match self.log_place {
+            LogPlace::File => File::create(&log).expect("a log"),
+            LogPlace::FullDisk => File::options().write(true).open("/dev/full").expect("a full disk"),
+        };
+        let mut command = self.program();
         command
             .args(["serve", "--namespace", NAMESPACE, "--drain", "1s", "--kubeconfig"])
             .arg(&self.kubeconfig);
         command.args(["--url", &format!("https://{}", self.balancer.address())]);
         command.args(["--address", &address.to_string(), "--health-address", &health.to_string()]);
-        command.args(&self.flags).env("HOSTNAME", format!("replica-{}", self.started));
+        command
+            .args(&self.flags)
+            .envs(self.environment.clone())
+            .env("HOSTNAME", format!("replica-{}", self.started));
         command.stdout(file.try_clone().expect("a log")).stderr(file);
         let server = ServerProcess::start(&mut command).expect("a replica");
         self.balancer.add(address, health);
         self.replicas.push(Replica { server, health, address, log });
         self.started += 1;
+    }
+
+    /// The binary, which enters its control group before it uses any memory.
+    fn program(&self) -> Command {
+        let binary = env!("CARGO_BIN_EXE_kubewright");
+        let Some(group) = &self.group else { return Command::new(binary) };
+        let script = r#"mkdir "$1/$$" && echo "$2" > "$1/$$/memory.limit_in_bytes" && echo $$ > "$1/$$/cgroup.procs" && shift 2 && exec "$@""#;
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "group"]).arg(group).arg(MEMORY_LIMIT.to_string()).arg(binary);
+        command
     }
 
     /// How many are ready.
@@ -89,6 +133,25 @@ impl<'c> Installation<'c> {
         let work = |replica: &Replica| replica.server.usage().cpu;
         let busiest = (0..self.replicas.len()).max_by_key(|place| self.replicas.get(*place).map(work));
         self.replicas.remove(busiest.unwrap_or_default())
+    }
+
+    /// How many reviews each process has answered.
+    pub(crate) fn reviews(&self) -> Vec<(u32, f64)> {
+        let count =
+            |replica: &Replica| (replica.server.id(), replica.metric("kubewright_admission_requests_total"));
+        self.replicas.iter().map(count).collect()
+    }
+
+    /// The processes that run.
+    pub(crate) fn ids(&mut self) -> Vec<u32> {
+        let running =
+            |replica: &mut Replica| matches!(replica.server.ended(), Ok(None)).then(|| replica.server.id());
+        self.replicas.iter_mut().filter_map(running).collect()
+    }
+
+    /// Cuts the connections of the API server.
+    pub(crate) fn cut(&self) {
+        self.balancer.cut();
     }
 
     /// Takes out the one that has run longest.
