@@ -42,7 +42,7 @@ impl Map {
     /// Returns a copy without spare room, in its values too.
     pub(crate) fn compacted(&self) -> Self {
         let entries = self.entries.iter().map(|(key, value)| (key.clone(), value.compacted())).collect();
-        Self { entries, index: self.index.clone() }
+        Self { entries, index: self.index.clone(), key_bits: self.key_bits }
     }
 
     /// Returns an empty map with room for `capacity` entries.
