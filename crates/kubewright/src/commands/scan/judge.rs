@@ -72,6 +72,7 @@ impl ObjectJudge<'_> {
         let decision = Decision {
             is_allowed,
             outcomes,
+            passed: Vec::new(),
             object: Value::Null,
             unreported: 0,
             lacks_namespace: false,
