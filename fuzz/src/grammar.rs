@@ -455,7 +455,7 @@ pub(crate) const PATTERNS: &[GrammarRule] = &[
         "kind",
         &["Pod", "Service", "Deployment", "'*'", "[Pod, ConfigMap]", "NetworkPolicy", "Thing.example.com"],
     ),
-    ("edge", &["EXPOSES", "OWNS", "MOUNTS", "USES_CONFIG", "ANY", "SAME_NETWORK", "[OWNS, MOUNTS]"]),
+    ("edge", &["EXPOSES", "[OWNS]", "[MOUNTS]", "USES_CONFIG", "ANY", "SAME_NETWORK", "[OWNS, MOUNTS]"]),
     (
         "relationship",
         &[

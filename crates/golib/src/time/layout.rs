@@ -62,7 +62,7 @@ pub(super) enum LayoutPart {
 }
 
 /// Names that are tried first where they start alike.
-const PARTS: [(&str, LayoutPart); 34] = [
+const PARTS: [(&str, LayoutPart); 33] = [
     ("January", LayoutPart::LongMonth),
     ("Jan", LayoutPart::Month),
     ("Monday", LayoutPart::LongDay),
@@ -96,7 +96,6 @@ const PARTS: [(&str, LayoutPart); 34] = [
     ("Z07:00", LayoutPart::Offset { z: true, colon: true, units: 2 }),
     ("Z0700", LayoutPart::Offset { z: true, colon: false, units: 2 }),
     ("Z07", LayoutPart::Offset { z: true, colon: false, units: 1 }),
-    ("\0", LayoutPart::ZoneName),
 ];
 
 /// Splits a layout at its first part: the text before, the part, the layout after it.
