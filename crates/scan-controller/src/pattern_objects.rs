@@ -175,12 +175,15 @@ async fn write_objects(
 
 /// Returns the patterns whose search was not complete; nothing while none was.
 fn incomplete_patterns(context: &ScanContext) -> Option<HashSet<String>> {
-    // A kind that cannot be read may hold objects that a finding needs.
-    if !context.status.is_complete() || !context.status.unavailable().is_empty() {
+    if !context.status.is_complete() {
         return None;
     }
     let scanner = context.scanner.read().unwrap_or_else(PoisonError::into_inner);
-    scanner.live_patterns()?;
+    let live = scanner.live_patterns()?;
+    // A kind that cannot be read may hold objects that a finding needs.
+    if context.status.unavailable().keys().any(|kind| live.reads_kind(&kind.group, &kind.kind)) {
+        return None;
+    }
     let incomplete = scanner.incomplete_patterns();
     Some(incomplete.into_iter().map(|incomplete| incomplete.pattern.to_string()).collect())
 }

@@ -47,7 +47,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the start page waits for what it shows first.
-const START_WAIT: Duration = Duration::from_millis(300);
+const START_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Room for objects and rules that nest as deep as the readers allow.
 const STACK_BYTES: usize = 16 << 20;
@@ -252,7 +252,7 @@ impl PageServer {
         };
         let deadline = Instant::now() + self.settings.answer_timeout;
         let request = PageRequest { route, parameters, query: Vec::new(), body: Bytes::new(), deadline };
-        match tokio::time::timeout(START_WAIT, self.answers.answer(request)).await {
+        match tokio::time::timeout(START_TIMEOUT, self.answers.answer(request)).await {
             Ok(PageAnswer::Content(content)) if content.status == 200 => {
                 String::from_utf8_lossy(&content.body).into_owned()
             }

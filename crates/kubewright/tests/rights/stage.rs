@@ -207,19 +207,15 @@ impl Stage {
         drop(webhooks);
     }
 
-    /// Findings of a pattern, which are objects and go when the missing Service is there. They stay while a kind cannot be
-    /// read, because it may hold what they need, so that everything can be read here.
+    /// Findings of a pattern, which are objects and go when the missing Service is there, though the scanner may not read
+    /// every kind.
     fn findings(&self) {
         self.apply(INGRESS);
-        self.kubectl("create clusterrole reads --verb=get,list,watch --resource=*.*");
-        let account = format!("--serviceaccount={NAMESPACE}:{SCANNER}");
-        self.kubectl(&format!("create clusterrolebinding reads --clusterrole=reads {account}"));
         let scanner = self.scan(&["--no-cluster-rules"]);
         self.await_use(SCANNER, &["create k8spatterns", "create smells"], |_| {});
         self.apply(SERVICE);
         self.await_use(SCANNER, &["delete k8spatterns", "delete smells"], |_| {});
         scanner.stop();
-        self.kubectl("delete clusterrolebinding reads");
     }
 
     /// Requests that rules refuse, look things up for, and hand over.
