@@ -41,6 +41,7 @@ export const Graph = () => {
   const [options, setOptions] = useState<GraphOptions>(plainOptions);
   const [answer, setAnswer] = useState<GraphAnswer | null>(null);
   const [failure, setFailure] = useState("");
+  const [isDrawing, setIsDrawing] = useState(true);
   const [selected, setSelected] = useState<GraphNode | null>(null);
   const [marked, setMarked] = useState<string[]>([]);
   const map = useRef<MapControl | null>(null);
@@ -62,7 +63,9 @@ export const Graph = () => {
       } catch (error) {
         if (!mine.signal.aborted) setFailure(messageOf(error));
       }
+      if (!mine.signal.aborted) setIsDrawing(false);
     };
+    setIsDrawing(true);
     const timer = window.setTimeout(() => { void ask(); }, DRAW_PAUSE_MILLIS);
     return () => { window.clearTimeout(timer); mine.abort(); };
   }, [text, options, usesOwn, text === null ? files : null]);
@@ -93,8 +96,9 @@ export const Graph = () => {
         {answer?.diagnostics.filter((one) => one.severity === "error").slice(0, MAX_PROBLEMS).map((one, at) => <p key={at} class="failure">{one.file}:{one.line} {one.message}{one.help ? `: ${one.help}` : ""}</p>)}
         <GraphMap answer={answer} marked={marked} control={map} clicked={clicked} />
         {selected && answer && <GraphCard node={selected} answer={answer} byId={byId} options={options} change={change} choose={(node) => choose(node, true)} close={() => choose(null, false)} />}
-        {answer && failure === "" && answer.counts.boxes === 0 && <p class="empty map-empty">{emptyWords(answer, options)}</p>}
-        {answer && <p class="map-counts" role="status">{counted(answer.counts.objects, "object")}, {answer.counts.boxes} {answer.counts.boxes === 1 ? "box" : "boxes"}, {counted(answer.counts.edges, "relation")}</p>}
+        {!isDrawing && answer && failure === "" && answer.counts.boxes === 0 && <p class="empty map-empty">{emptyWords(answer, options)}</p>}
+        {!answer && isDrawing && <p class="map-counts" role="status">drawing…</p>}
+        {answer && <p class="map-counts" role="status">{counted(answer.counts.objects, "object")}, {answer.counts.boxes} {answer.counts.boxes === 1 ? "box" : "boxes"}, {counted(answer.counts.edges, "relation")}{isDrawing ? ", drawing…" : ""}</p>}
       </div>
     </main>
   );

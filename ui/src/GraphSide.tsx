@@ -80,7 +80,7 @@ const Findings = ({ findings, showFinding, change }: { findings: Finding[]; show
       const index = typeof finding.index === "number" ? finding.index : findings.slice(0, at).filter((one) => one.pattern === finding.pattern).length;
       return (
         <li key={at}>
-          <button onClick={() => showFinding(finding)}><span aria-hidden="true">{severityGlyph(finding.severity ?? "")} </span><strong>{pattern}</strong> {finding.message ?? ""}</button>
+          <button onClick={() => showFinding(finding)}><span role="img" aria-label={(finding.severity ?? "").toLowerCase()}>{severityGlyph(finding.severity ?? "")} </span><strong>{pattern}</strong> {finding.message ?? ""}</button>
           <button class="link" onClick={() => change({ pattern, finding: index, near: false })} aria-label={`picture of ${pattern}`}>picture</button>
         </li>
       );

@@ -156,6 +156,6 @@ const foundWords = ({ what, found }: PlacePair) => {
 const Cause = ({ cause }: { cause: PlacePair }) => (
   <dl class="cause">
     {cause.objectFile && <><dt>{placeText(cause.objectFile, cause.objectLine)}</dt><dd>{foundWords(cause)}</dd></>}
-    {cause.ruleFile && cause.ruleLine && <><dt>{placeText(cause.ruleFile, cause.ruleLine)}</dt><dd>{cause.wanted || (cause.what === "" ? "the rule" : "not met")}</dd></>}
+    {cause.ruleFile && cause.ruleLine && <><dt>{placeText(cause.ruleFile, cause.ruleLine)}</dt><dd>{cause.wanted || (cause.what === "" || isTold(cause.found) ? "the rule" : "not met")}</dd></>}
   </dl>
 );
