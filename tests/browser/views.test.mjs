@@ -76,6 +76,25 @@ export const viewCases = {
     assert.equal(readFileSync(join(folder, "probes/policy.yaml"), "utf8"), before);
     rmSync(folder, { recursive: true });
   },
+  async "shows the first rule that no case exercised without scrolling"({ browser }) {
+    const folder = projectOf("probes");
+    const file = join(folder, "probes/kyverno-test.yaml");
+    const [head, ...cases] = readFileSync(file, "utf8").split(/\n(?=\s*- policy:)/);
+    writeFileSync(file, [head, ...cases.filter((one) => /rule: readiness-probe-is-set/.test(one))].join("\n"));
+    const server = await startServer(folder);
+    const page = await openPage(browser, server.address);
+    await judged(page);
+    await page.click("nav >> text=Coverage");
+    await page.click("text=run the tests");
+    const missed = page.locator(".code-line.line-missed").first();
+    await missed.waitFor({ timeout: 60_000 });
+    assert.match(await missed.textContent(), /probes-differ.*not exercised/);
+    const [line, box] = [await missed.boundingBox(), await page.locator(".code-lines").boundingBox()];
+    assert.ok(line.y >= box.y && line.y + line.height <= box.y + box.height, JSON.stringify([line, box]));
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
   async "says that a project has no tests, and not that every rule was exercised"({ browser }) {
     const folder = projectOf("probes");
     rmSync(join(folder, "probes/kyverno-test.yaml"));
