@@ -68,6 +68,18 @@ const longestFrame = (page, action) => page.evaluate(async (name) => {
 }, action);
 
 export const graphCases = {
+  async "has a legend in sight, names what was left out in words of the page, and says when there is nothing to draw"(given) {
+    const page = await openGraph(given, cluster(60));
+    const legend = await page.locator(".side details", { hasText: "relations" }).first().boundingBox();
+    assert.ok(legend.y + legend.height < 850, `the legend ends at ${legend.y + legend.height}`);
+    const side = await page.textContent(".side");
+    assert.match(side, /expected, but not there/);
+    assert.match(side, /“all relations” draws them/);
+    assert.doesNotMatch(side, /--all-edges/);
+    await page.fill(".source textarea", "");
+    await page.waitForSelector(".map-empty >> text=Nothing to draw yet");
+    await closePage(page);
+  },
   async "pans, zooms, and zooms to what is found"(given) {
     const page = await openGraph(given, cluster(60));
     const all = await scaleOf(page);

@@ -80,6 +80,7 @@ export const hostileCases = {
   },
   async "runs nothing of hostile texts in fields, expressions and searches"({ browser, address }) {
     const page = await openPage(browser, address, { fragment: "expressions" });
+    await page.waitForFunction(() => document.querySelectorAll(".cm-content").length === 2);
     const fields = await page.$$("input[type=search], .cm-content");
     assert.ok(fields.length >= 3);
     for (const text of hostileTexts.filter((_, at) => at % 4 === 0)) {

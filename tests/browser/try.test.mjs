@@ -164,6 +164,55 @@ export const tryCases = {
     assert.equal(await page.evaluate(() => localStorage.length), 0);
     await closePage(page);
   },
+  async "says where there is no rule, by the name of the text, and that nothing was judged"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: fragmentOf([rules("hello\n"), objects(pod)]) });
+    assert.match(await judged(page), /not judged: 1 mistake in the texts/);
+    const problems = await page.textContent(".problems");
+    assert.match(problems, /no rules found in `rules\.yaml`/);
+    assert.match(problems, /such as a ClusterPolicy/);
+    assert.ok(await page.isDisabled(".actions button:text-is('as a test')"));
+    await page.click(".problems button:text-is('rules.yaml:1')");
+    await page.waitForSelector(".column.rule .cm-line.line-pointed");
+    await closePage(page);
+  },
+  async "says what the page does not judge, and that the outcome is of the texts before"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: fragmentOf([rules(policy), objects(pod)]) });
+    await judged(page);
+    await page.click(".column.object .cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.insertText(`# ${"x".repeat(2_100_000)}`);
+    await page.waitForSelector(".outcome .failure", { timeout: 30_000 });
+    assert.match(await page.textContent(".outcome .scroll"), /more than 2 MiB.*texts as they were before/);
+    page.wrong = page.wrong.filter((line) => !/ 413 /.test(line));
+    await closePage(page);
+  },
+  async "shows an expression that fails with what it wants, and the object where a condition has no place in it"({ browser, address }) {
+    const admission = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]}
+  validations: [{expression: "object.spec.replicas <= 5"}]
+`;
+    const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 9}\n";
+    const page = await openPage(browser, address, { fragment: fragmentOf([rules(admission), objects(deployment)]) });
+    await judged(page);
+    assert.match(await page.textContent(".row.open .cause"), /is 9.*object\.spec\.replicas <= 5/);
+    const denied = policy.replace(/pattern:[\s\S]*/, "deny: {conditions: {all: [{key: a, operator: Equals, value: a}]}}\n");
+    await page.goto(`${address}#${fragmentOf([rules(denied), objects(`${pod.replace("name: web", "name: other")}---\n${pod}`)])}`);
+    await page.waitForSelector(".row.open .cause >> text=denied");
+    await page.waitForSelector(".column.object .cm-line.line-cause");
+    await closePage(page);
+  },
+  async "closes the examples by Escape, also from the search"({ browser, address }) {
+    const page = await openPage(browser, address);
+    await judged(page);
+    await page.click("header button:text-is('examples')");
+    await page.fill("dialog input", "latest");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
+    await closePage(page);
+  },
   async "opens a test, the rule in CEL with its proof, and a change that mends the object"({ browser, address }) {
     const page = await openPage(browser, address, { fragment: fragmentOf([rules(policy), objects(pod)]) });
     await judged(page);
@@ -175,6 +224,7 @@ export const tryCases = {
     await panel("as a test", /kubewright-test\.yaml[\s\S]*fail/);
     await page.keyboard.press("Escape");
     await panel("convert to CEL", /Proof: the old and the new rules agree[\s\S]*ValidatingPolicy/);
+    assert.doesNotMatch(await page.textContent("dialog .content"), /unproven/);
     await page.keyboard.press("Escape");
     await panel("JSON", /"summary"/);
     await page.keyboard.press("Escape");

@@ -27,6 +27,22 @@ export const viewCases = {
     }
     await closePage(page);
   },
+  async "evaluates every example of JSONPath on the first input"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: "expressions" });
+    await page.getByLabel("JSONPath", { exact: true }).check();
+    await page.waitForSelector(".functions dt >> text='$.name'");
+    const examples = page.locator(".functions .example");
+    assert.equal(await examples.count(), await page.locator(".functions dt").count());
+    for (let at = 0; at < await examples.count(); at += 1) {
+      const text = await examples.nth(at).locator("code").first().textContent();
+      const answered = page.waitForResponse((response) => response.url().endsWith("/eval") && response.request().postDataJSON().expression === text);
+      await examples.nth(at).click();
+      const { result, error } = await (await answered).json();
+      assert.equal(error, null);
+      assert.match(result, /[a-z]/, text);
+    }
+    await closePage(page);
+  },
   async "shows where an expression is wrong"({ browser, address }) {
     const page = await openPage(browser, address, { fragment: "expressions" });
     await page.click(".expression .cm-content");
@@ -55,11 +71,54 @@ export const viewCases = {
     await page.click("nav >> text=Coverage");
     await page.click("text=run the tests");
     await page.waitForSelector(".coverage .count.s-pass", { timeout: 60_000 });
-    assert.match(await page.textContent(".coverage"), /exercised/);
+    assert.match(await page.textContent(".coverage"), /[1-9]\d* passed.*[1-9]\d* of [1-9]\d* rules/);
     await closePage(page);
     server.stop();
     assert.equal(readFileSync(join(folder, "probes/policy.yaml"), "utf8"), before);
     rmSync(folder, { recursive: true });
+  },
+  async "shows the first rule that no case exercised without scrolling"({ browser }) {
+    const folder = projectOf("probes");
+    const file = join(folder, "probes/kyverno-test.yaml");
+    const [head, ...cases] = readFileSync(file, "utf8").split(/\n(?=\s*- policy:)/);
+    writeFileSync(file, [head, ...cases.filter((one) => /rule: readiness-probe-is-set/.test(one))].join("\n"));
+    const server = await startServer(folder);
+    const page = await openPage(browser, server.address);
+    await judged(page);
+    await page.click("nav >> text=Coverage");
+    await page.click("text=run the tests");
+    const missed = page.locator(".code-line.line-missed").first();
+    await missed.waitFor({ timeout: 60_000 });
+    assert.match(await missed.textContent(), /probes-differ.*not exercised/);
+    const [line, box] = [await missed.boundingBox(), await page.locator(".code-lines").boundingBox()];
+    assert.ok(line.y >= box.y && line.y + line.height <= box.y + box.height, JSON.stringify([line, box]));
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
+  async "says that a project has no tests, and not that every rule was exercised"({ browser }) {
+    const folder = projectOf("probes");
+    rmSync(join(folder, "probes/kyverno-test.yaml"));
+    const server = await startServer(folder);
+    const page = await openPage(browser, server.address);
+    await judged(page);
+    await page.click("nav >> text=Coverage");
+    await page.click("text=run the tests");
+    await page.waitForSelector(".coverage .empty >> text=No test of this project", { timeout: 60_000 });
+    const text = await page.textContent(".coverage");
+    assert.doesNotMatch(text, /Every rule/);
+    assert.match(text, /no files found: looked for files named/);
+    await closePage(page);
+    server.stop();
+    rmSync(folder, { recursive: true });
+  },
+  async "shows functions with an example first, and all languages in a narrow window"({ browser, address }) {
+    const page = await openPage(browser, address, { fragment: "expressions", width: 900 });
+    await page.waitForSelector(".functions dt");
+    assert.ok(await page.isVisible(".functions > div:first-child .example"));
+    const [tabs, last] = await Promise.all([".expressions .tabs >> nth=0", "label.choice >> nth=3"].map((selector) => page.locator(selector).boundingBox()));
+    assert.ok(last.x + last.width <= tabs.x + tabs.width, "the last language is cut off");
+    await closePage(page);
   },
   async "saves an edited file of a project when asked, and not one that changed meanwhile"({ browser }) {
     const folder = projectOf("probes");

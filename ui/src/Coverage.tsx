@@ -1,6 +1,6 @@
 // Runs the tests of the project and shows, on the text of each rule, what no case exercised.
 import { useMemo, useState } from "preact/hooks";
-import { messageOf, post } from "./api";
+import { type Diagnostic, messageOf, post } from "./api";
 import { CodeLines, type CodeMark } from "./CodeLines";
 
 interface TestResult { file: string; case: string; rule: string | null; kind: string; namespace: string; resource: string; expected: string; actual: string; ok: boolean; message: string; placeFile?: string; placeLine?: number }
@@ -12,6 +12,8 @@ interface TestAnswer {
   coverage: CoverageLine[];
   coverageSummary?: { rules: number; exercised: number; branches: number; branchesExercised: number; percent: number; missing: MissingPart[]; missingBranches: MissingPart[] };
   texts: { name: string; text: string }[];
+  diagnostics: Diagnostic[];
+  failure: string | null;
 }
 
 const MAX_RESULTS = 500;
@@ -38,8 +40,11 @@ export const Coverage = () => {
       </div>
       {failure !== "" && <p class="failure" role="alert">{failure}</p>}
       {!answer && failure === "" && <p class="empty">Runs every test of the project, then shows the rules and the branches of rules that no case exercised, on their own text.</p>}
+      {answer?.failure && <p class="failure" role="alert">{answer.failure}</p>}
+      {answer && answer.diagnostics.length > 0 && <Mistakes diagnostics={answer.diagnostics} />}
       {answer && <Failed results={answer.results} />}
-      {answer && <Rules answer={answer} />}
+      {answer && (answer.coverage.length > 0 ? <Rules answer={answer} />
+        : <p class="empty">No test of this project has a rule to exercise. Tests are files named kubewright-test.yaml or kyverno-test.yaml below or beside the rules, or where <code>tests</code> of kubewright.yaml says.</p>)}
     </main>
   );
 };
@@ -49,11 +54,23 @@ const TestSummary = ({ answer }: { answer: TestAnswer }) => {
   const reached = answer.coverage.filter((one) => one.reached).length;
   return (
     <>
-      <span class="count s-pass">✓ {answer.summary.passed} passed</span> {answer.summary.failed > 0 && <span class="count s-fail">✗ {answer.summary.failed} failed</span>}{" "}
+      <span class={`count s-${answer.summary.passed > 0 ? "pass" : "skip"}`}>{answer.summary.passed > 0 ? "✓" : "·"} {answer.summary.passed} passed</span> {answer.summary.failed > 0 && <span class="count s-fail">✗ {answer.summary.failed} failed</span>}{" "}
       <span class="dim">{parts ? `${parts.exercised} of ${parts.rules} rules and ${parts.branchesExercised} of ${parts.branches} branches exercised` : `${reached} of ${answer.coverage.length} lines exercised`}</span>
     </>
   );
 };
+
+const Mistakes = ({ diagnostics }: { diagnostics: Diagnostic[] }) => (
+  <section class="group"><h3>Mistakes in the tests</h3>
+    <ul class="rows">{diagnostics.slice(0, MAX_RESULTS).map((one, at) => (
+      <li key={at} class={`row s-${one.severity === "error" ? "fail" : "warn"}`}><span class="glyph" role="img" aria-label={one.severity}>{one.severity === "error" ? "✗" : "⚠"}</span><div>
+        <p class="reason">{one.message}</p>
+        {one.help !== "" && <p class="help">{one.help}</p>}
+        <p class="rule">{one.file}:{one.line}</p>
+      </div></li>
+    ))}</ul>
+  </section>
+);
 
 const Failed = ({ results }: { results: TestResult[] }) => {
   const failed = results.filter((one) => !one.ok);

@@ -18,10 +18,16 @@ export const Examples = ({ close }: { close: () => void }) => {
       return words.every((word) => haystack.includes(word));
     });
   }, [value, text]);
+  // A browser would only empty the field.
+  const leave = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    input.current?.closest("dialog")?.close();
+  };
   const languages = [...new Set(found.map((row) => row.language))];
   return (
     <Drawer title="Examples" close={close}>
-      <input ref={input} type="search" class="search" aria-label="search examples" placeholder="search, as “latest” or “sidecar”" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input ref={input} type="search" class="search" aria-label="search examples" placeholder="search, as “latest” or “sidecar”" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={leave} />
       {!value && <Waiting failure={failure} />}
       <p class="dim" role="status">{value ? `${found.length} of ${value.examples.length} examples` : ""}</p>
       {languages.map((language) => (

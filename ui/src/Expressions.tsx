@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type FunctionRow, get, messageOf, post } from "./api";
 import { EditorPane } from "./EditorPane";
+import { inline } from "./Markdown";
 import { Waiting, useAnswer } from "./panels";
 
 type Language = "cel" | "jmespath" | "jsonpath" | "gotemplate";
@@ -64,7 +65,7 @@ export const Expressions = () => {
         <div class="tabs" role="radiogroup" aria-label="language">{(Object.keys(languages) as Language[]).map((one) => (
           <label key={one} class={`choice ${one === language ? "on" : ""}`}><input type="radio" name="language" checked={one === language} onChange={() => setLanguage(one)} />{languages[one].title}</label>
         ))}</div>
-        <p class="tab-help">{languages[language].help}</p>
+        <p class="tab-help">{inline(languages[language].help)}</p>
         <div class="expression"><EditorPane name={language} text={expression} label={`${languages[language].title} expression`} loaded={0} isPlain onChange={change} /></div>
         <div class="result" role="status" aria-live="polite">
           {failure !== "" && <p class="failure">{failure}</p>}
@@ -95,7 +96,9 @@ const ErrorView = ({ error, expression }: { error: NonNullable<EvalAnswer["error
 const Functions = ({ language, use }: { language: Language; use: (text: string) => void }) => {
   const { value, failure } = useAnswer((signal) => get<{ functions: FunctionRow[] }>(`functions/${language}`, signal), [language]);
   const [text, setText] = useState("");
-  const found = useMemo(() => value?.functions.filter((row) => `${row.name} ${row.signature} ${row.description}`.toLowerCase().includes(text.toLowerCase())) ?? [], [value, text]);
+  // Those that can be tried here come first: the others need a cluster or a registry.
+  const found = useMemo(() => (value?.functions.filter((row) => `${row.name} ${row.signature} ${row.description}`.toLowerCase().includes(text.toLowerCase())) ?? [])
+    .sort((one, other) => Number(one.example === "") - Number(other.example === "")), [value, text]);
   return (
     <section class="column" aria-label="Functions">
       <div class="tabs"><input type="search" class="search" aria-label="search functions" placeholder="search functions" value={text} onInput={(event) => setText(event.currentTarget.value)} /></div>
@@ -105,7 +108,7 @@ const Functions = ({ language, use }: { language: Language; use: (text: string) 
         <dl class="functions">{found.slice(0, MAX_ROWS).map((row, at) => (
           <div key={at}>
             <dt><code>{row.signature || row.name}</code></dt>
-            <dd>{row.description}{row.example !== "" && <button class="example" title="use it" onClick={() => use(row.example)}><code>{row.example}</code>{row.result !== "" && <code class="dim"> → {row.result}</code>}</button>}</dd>
+            <dd>{inline(row.description)}{row.example !== "" && <button class="example" title="use it" onClick={() => use(row.example)}><code>{row.example}</code>{row.result !== "" && <code class="dim"> → {row.result}</code>}</button>}</dd>
           </div>
         ))}</dl>
       </div>

@@ -41,6 +41,7 @@ export const Graph = () => {
   const [options, setOptions] = useState<GraphOptions>(plainOptions);
   const [answer, setAnswer] = useState<GraphAnswer | null>(null);
   const [failure, setFailure] = useState("");
+  const [isDrawing, setIsDrawing] = useState(true);
   const [selected, setSelected] = useState<GraphNode | null>(null);
   const [marked, setMarked] = useState<string[]>([]);
   const map = useRef<MapControl | null>(null);
@@ -62,7 +63,9 @@ export const Graph = () => {
       } catch (error) {
         if (!mine.signal.aborted) setFailure(messageOf(error));
       }
+      if (!mine.signal.aborted) setIsDrawing(false);
     };
+    setIsDrawing(true);
     const timer = window.setTimeout(() => { void ask(); }, DRAW_PAUSE_MILLIS);
     return () => { window.clearTimeout(timer); mine.abort(); };
   }, [text, options, usesOwn, text === null ? files : null]);
@@ -90,13 +93,23 @@ export const Graph = () => {
         source={{ text, setText, isOwn, usesOwn, setIsTexts }} exportAs={(format) => { void draw({ standalone: true }).then((whole) => exportPicture(whole.svg, format)).catch((error: unknown) => setFailure(messageOf(error))); }} />
       <div class="map-side">
         {failure !== "" && <p class="failure" role="alert">{failure}</p>}
-        {answer?.diagnostics.slice(0, MAX_PROBLEMS).map((one, at) => <p key={at} class="failure">{one.file}:{one.line} {one.message}{one.help ? `: ${one.help}` : ""}</p>)}
+        {answer?.diagnostics.filter((one) => one.severity === "error").slice(0, MAX_PROBLEMS).map((one, at) => <p key={at} class="failure">{one.file}:{one.line} {one.message}{one.help ? `: ${one.help}` : ""}</p>)}
         <GraphMap answer={answer} marked={marked} control={map} clicked={clicked} />
         {selected && answer && <GraphCard node={selected} answer={answer} byId={byId} options={options} change={change} choose={(node) => choose(node, true)} close={() => choose(null, false)} />}
-        {answer && <p class="map-counts" role="status">{answer.counts.objects} objects, {answer.counts.boxes} boxes, {answer.counts.edges} relations</p>}
+        {!isDrawing && answer && failure === "" && answer.counts.boxes === 0 && <p class="empty map-empty">{emptyWords(answer, options)}</p>}
+        {!answer && isDrawing && <p class="map-counts" role="status">drawing…</p>}
+        {answer && <p class="map-counts" role="status">{counted(answer.counts.objects, "object")}, {answer.counts.boxes} {answer.counts.boxes === 1 ? "box" : "boxes"}, {counted(answer.counts.edges, "relation")}{isDrawing ? ", drawing…" : ""}</p>}
       </div>
     </main>
   );
+};
+
+const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/// Why there is nothing to see.
+const emptyWords = (answer: GraphAnswer, options: GraphOptions): string => {
+  if (answer.counts.objects === 0) return "Nothing to draw yet. Choose at the left where the objects come from, or paste the output of kubectl get … -o yaml.";
+  return options.pattern === "" ? "No object fits what is chosen at the left." : `The pattern ${options.pattern} finds nothing in these objects, and none comes near.`;
 };
 
 const MAX_PNG_PIXELS = 60_000_000;

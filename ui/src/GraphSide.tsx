@@ -23,10 +23,10 @@ export const GraphSide = ({ answer, options, change, choose, showFinding, source
       <SourceChoice source={source} />
       <Search nodes={answer?.nodes ?? []} choose={choose} />
       <Findings findings={answer?.findings ?? []} showFinding={showFinding} change={change} />
+      <Legend answer={answer} options={options} change={change} />
       <Options answer={answer} options={options} change={change} />
       <WhyNot answer={answer} options={options} change={change} />
-      <Legend answer={answer} options={options} change={change} />
-      {answer && answer.notes.length > 0 && <details open><summary>left out</summary><ul class="notes">{answer.notes.map((note, at) => <li key={at}>{note}</li>)}</ul></details>}
+      {answer && <Notes answer={answer} />}
       <div class="bar">
         <button disabled={!isChanged} onClick={() => change(plainOptions)}>reset</button><span class="spacer" />
         <button disabled={!answer} onClick={() => exportAs("svg")}>SVG</button><button disabled={!answer} onClick={() => exportAs("png")}>PNG</button>
@@ -80,7 +80,7 @@ const Findings = ({ findings, showFinding, change }: { findings: Finding[]; show
       const index = typeof finding.index === "number" ? finding.index : findings.slice(0, at).filter((one) => one.pattern === finding.pattern).length;
       return (
         <li key={at}>
-          <button onClick={() => showFinding(finding)}><span aria-hidden="true">{severityGlyph(finding.severity ?? "")} </span><strong>{pattern}</strong> {finding.message ?? ""}</button>
+          <button onClick={() => showFinding(finding)}><span role="img" aria-label={(finding.severity ?? "").toLowerCase()}>{severityGlyph(finding.severity ?? "")} </span><strong>{pattern}</strong> {finding.message ?? ""}</button>
           <button class="link" onClick={() => change({ pattern, finding: index, near: false })} aria-label={`picture of ${pattern}`}>picture</button>
         </li>
       );
@@ -117,18 +117,34 @@ const WhyNot = ({ answer, options, change }: { answer: GraphAnswer | null; optio
   );
 };
 
+/// What was left out, and what else is to be said about the picture.
+const Notes = ({ answer }: { answer: GraphAnswer }) => {
+  const isLeftOut = (note: string): boolean => /left out/i.test(note);
+  const about = answer.notes.filter((note) => !isLeftOut(note));
+  const leftOut = answer.notes.filter(isLeftOut).map((note) => note.replace(/^Left out: /, "").replace("--all-edges draws them", "“all relations” draws them"));
+  leftOut.push(...answer.diagnostics.filter((one) => one.severity !== "error").map((one) => one.message));
+  return (
+    <>
+      {leftOut.length > 0 && <details open><summary>left out</summary><ul class="notes">{leftOut.map((note, at) => <li key={at}>{note}</li>)}</ul></details>}
+      {about.length > 0 && <details open><summary>about the picture</summary><ul class="notes">{about.map((note, at) => <li key={at}>{note}</li>)}</ul></details>}
+    </>
+  );
+};
+
 const Legend = ({ answer, options, change }: { answer: GraphAnswer | null; options: GraphOptions; change: (part: Partial<GraphOptions>) => void }) => {
   const rows = answer?.legend ?? [];
   const toggle = (type: string, isOn: boolean): void => {
     const all = options.edges.length > 0 ? options.edges : rows.map((row) => row.type);
     change({ edges: isOn ? [...all, type] : all.filter((one) => one !== type) });
   };
-  return rows.length === 0 ? null : (
+  const hasAbsent = answer?.nodes.some((node) => node.class === "absent") || answer?.edges.some((edge) => edge.missing);
+  return rows.length === 0 && !hasAbsent ? null : (
     <details open><summary>relations</summary>
       {rows.map((row) => (
         <label key={row.type} class="check"><input type="checkbox" checked={options.edges.length === 0 || options.edges.includes(row.type)} onChange={(event) => toggle(row.type, event.currentTarget.checked)} />
           <span class={`kw swatch ${row.class ?? ""}`} aria-hidden="true" />{row.type} <span class="dim">{row.count}</span></label>
       ))}
+      {hasAbsent && <p class="check"><span class="kw swatch absent" aria-hidden="true" />dashed: expected, but not there</p>}
       {options.edges.length > 0 && <button onClick={() => change({ edges: [] })}>all again</button>}
     </details>
   );

@@ -1,7 +1,7 @@
 // The Markdown of our own pages as elements: headings, paragraphs, lists, tables, code.
 import type { ComponentChildren } from "preact";
 
-const inline = (text: string): ComponentChildren[] =>
+export const inline = (text: string): ComponentChildren[] =>
   text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/).map((part, at) => {
     if (part.startsWith("`") && part.length > 1) return <code key={at}>{part.slice(1, -1)}</code>;
     if (part.startsWith("**")) return <strong key={at}>{part.slice(2, -2)}</strong>;

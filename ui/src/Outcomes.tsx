@@ -4,7 +4,7 @@ import type { Diagnostic, TryAnswer } from "./api";
 import { DiffView } from "./DiffView";
 import { Picture } from "./Picture";
 import { TraceTree } from "./TraceTree";
-import { type ObjectGroup, type OutcomeRow, glyphs, groupsOf, isLoud, leadOf, placeText, statusWords } from "./rows";
+import { type ObjectGroup, type OutcomeRow, glyphs, groupsOf, isLoud, isTold, leadOf, placeText, statusWords } from "./rows";
 import { type PlacePair, session } from "./session";
 import { useStore } from "./store";
 
@@ -106,7 +106,7 @@ const Group = ({ group, open, choose }: { group: ObjectGroup; open: string; choo
       <ul class="rows">{rows.map((row) => <Row key={row.key} row={row} isOpen={row.key === open} choose={choose} />)}</ul>
       {folded.length > 0 && <button class="more" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>{isWhole ? "fewer" : text}</button>}
       {folded.length === 0 && text !== "" && <p class="more-text">{text}</p>}
-      {object.diff ? <details class="diff" open={group.rows.some((row) => row.status === "patched")}><summary>what changes</summary><DiffView text={object.diff} /></details> : null}
+      {object.diff ? <details class="diff" open={!group.rows.some((row) => row.status === "fail" || row.status === "error") || group.rows.some((row) => row.status === "patched")}><summary>what changes</summary><DiffView text={object.diff} /></details> : null}
     </section>
   );
 };
@@ -146,10 +146,16 @@ const Details = ({ row }: { row: OutcomeRow }) => (
   </div>
 );
 
+const foundWords = ({ what, found }: PlacePair) => {
+  if (what === "") return found === "" ? "the object" : <code>{found}</code>;
+  if (isTold(found)) return <><code>{what}</code>: {found}</>;
+  return <><code>{what}</code> {found === "" ? "" : <>is <code>{found}</code></>}</>;
+};
+
 /// Both places in words: what the object has, and what the rule wants.
 const Cause = ({ cause }: { cause: PlacePair }) => (
   <dl class="cause">
-    {cause.objectFile && <><dt>{placeText(cause.objectFile, cause.objectLine)}</dt><dd>{cause.what !== "" && <><code>{cause.what}</code> {cause.found === "" ? "" : "is "}</>}<code>{cause.found}</code></dd></>}
-    {cause.ruleFile && cause.ruleLine && <><dt>{placeText(cause.ruleFile, cause.ruleLine)}</dt><dd>{cause.wanted || (cause.what === "" ? "the rule" : "not met")}</dd></>}
+    {cause.objectFile && <><dt>{placeText(cause.objectFile, cause.objectLine)}</dt><dd>{foundWords(cause)}</dd></>}
+    {cause.ruleFile && cause.ruleLine && <><dt>{placeText(cause.ruleFile, cause.ruleLine)}</dt><dd>{cause.wanted || (cause.what === "" || isTold(cause.found) ? "the rule" : "not met")}</dd></>}
   </dl>
 );

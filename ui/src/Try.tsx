@@ -143,19 +143,22 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
   const problem = failure || answer?.failure || "";
   const hasChanges = answer?.objects.some((object) => object.diff) || answer?.rendered;
   const hasFailures = (answer?.summary.fail ?? 0) + (answer?.summary.error ?? 0) > 0;
+  // Patterns and traits have no cases of their own.
+  const isTestable = answer?.languages.some((language) => language !== "pattern" && language !== "trait") && answer.summary.objects > 0;
   return (
     <section class="column outcome" aria-label="Outcome" data-judged={judged} data-pending={isPending}>
       <div class="summary" role="status" aria-live="polite">{answer ? <SummaryLine /> : <span class="dim">{failure === "" ? "judging…" : ""}</span>}</div>
       <div class="actions">
         <button disabled={!hasFailures} onClick={() => openPanel({ kind: "fix" })}>fix</button>
         <button disabled={!hasChanges} onClick={() => openPanel({ kind: "diff" })}>diff</button>
-        <button onClick={() => openPanel({ kind: "test" })}>as a test</button>
+        <button disabled={!isTestable} title={isTestable ? "" : "Tests are made of rules that judge objects; there are none yet."} onClick={() => openPanel({ kind: "test" })}>as a test</button>
         <button disabled={!answer?.languages.includes("kyverno")} onClick={() => openPanel({ kind: "convert" })}>convert to CEL</button>
         <button onClick={() => openPanel({ kind: "json" })}>JSON</button>
         <button onClick={() => download("shared.json", sharedText(), "application/json")}>download</button>
       </div>
       <div class="scroll" tabIndex={-1}>
         {problem !== "" && <p class="failure" role="alert">{problem}</p>}
+        {answer && failure !== "" && <p class="tab-help">What follows is about the texts as they were before.</p>}
         {answer && <Outcomes answer={answer} explain={explain} />}
       </div>
     </section>
@@ -165,6 +168,7 @@ const OutcomeColumn = ({ openPanel, explain }: { openPanel: (panel: PanelName) =
 const SummaryLine = () => {
   const answer = useStore(session, (value) => value.answer)!;
   const { summary, findings, languages, elapsedMicros, rendered } = answer;
+  const errors = answer.diagnostics.filter((one) => one.severity === "error").length;
   const parts: [string, number, string, string][] = [
     ["fail", summary.fail, "✗", "fail"], ["error", summary.error, "!", "error"], ["warn", summary.warn, "⚠", "warning"], ["patched", summary.patched, "~", "changed"],
     ["patched", rendered ? 1 : 0, "~", "rendering"], ["pass", summary.pass - summary.patched, "✓", "pass"], ["skip", summary.skip, "·", "skip"], ["warn", findings.length, "⚠", findings.length === 1 ? "finding" : "findings"],
@@ -172,7 +176,8 @@ const SummaryLine = () => {
   const shown = parts.filter(([, count]) => count > 0);
   return (
     <>
-      {shown.length === 0 && <span class="count s-skip">{summary.objects === 0 ? "no object" : "no rule applies"}</span>}
+      {shown.length === 0 && errors > 0 && <span class="count s-fail"><span aria-hidden="true">✗ </span>not judged: {errors === 1 ? "1 mistake" : `${errors} mistakes`} in the texts</span>}
+      {shown.length === 0 && errors === 0 && <span class="count s-skip">{summary.objects === 0 ? "no object" : "no rule applies"}</span>}
       {shown.map(([status, count, glyph, word], at) => <span key={at} class={`count s-${status}`}><span aria-hidden="true">{glyph} </span>{count} {word}</span>)}
       <span class="dim">{languages.join(", ")}</span>
       <span class="dim elapsed" aria-hidden="true">{(elapsedMicros / 1000).toFixed(1)} ms</span>

@@ -56,7 +56,7 @@ const Convert = () => {
         : proof.differ === 0 ? <p class="proof good">✓ Proof: the old and the new rules agree on {proof.agree} of {proof.cases} outcomes.</p>
           : <p class="proof bad">✗ The old and the new rules differ on {proof.differ} of {proof.cases} outcomes.</p>)}
       {proof && proof.details.length > 0 && <ul>{proof.details.map((line, at) => <li key={at}>{line}</li>)}</ul>}
-      {value.notes.length > 0 && <ul class="notes">{value.notes.map((note, at) => <li key={at}>{note}</li>)}</ul>}
+      {value.notes.length > 0 && <ul class="notes">{value.notes.map((note, at) => <li key={at}>{note.replace(/^note /, "")}</li>)}</ul>}
       {value.text === "" ? <p>None of these rules can be written in CEL.</p> : <TextBlock name="converted.yaml" text={value.text} />}
     </>
   );

@@ -78,7 +78,8 @@ const helpOf = (trace: Trace | null): string => (trace ? decisive(trace.trace)?.
 
 const isWrong = (node: TraceNode): boolean => node.verdict === "no" || node.verdict === "error";
 
-/// The last condition that was not met, followed into its first part that was not met.
+/// The last condition that was not met, followed into its first part that was not met. A part of an expression wants nothing by
+/// itself, but the expression does.
 const decisive = (nodes: TraceNode[]): TraceNode | null => {
   const node = nodes.findLast(isWrong);
   if (!node) return null;
@@ -86,15 +87,18 @@ const decisive = (nodes: TraceNode[]): TraceNode | null => {
   for (;;) {
     const deeper: TraceNode | undefined = at.children.find(isWrong);
     if (!deeper || deeper.ruleLine === null) return at;
-    at = deeper;
+    at = deeper.wanted === "" ? { ...deeper, wanted: at.wanted } : deeper;
   }
 };
 
-/// The places of a node. Each has a note about the other: the rule what was found, the object what was wanted.
+/// Whether what was found is told in words, and is no value.
+export const isTold = (found: string): boolean => /^[a-z]+ [a-z]/.test(found);
+
+/// The places of a node; where it has none in the object, that is the object itself. Each has a note about the other: the rule what was found, the object what was wanted.
 export const pairOf = (node: TraceNode, trace: Trace | null): PlacePair => ({
-  ruleFile: node.ruleFile, ruleLine: node.ruleLine, objectFile: node.objectFile ?? (trace?.file || null), objectLine: node.objectLine,
+  ruleFile: node.ruleFile, ruleLine: node.ruleLine, objectFile: node.objectFile ?? (trace?.file || null), objectLine: node.objectLine ?? (node.objectFile ? null : trace?.line || null),
   what: node.what, found: node.found, wanted: node.wanted,
-  ruleNote: isWrong(node) ? shortened(node.found === "" ? "not met" : `found ${node.found}`) : "",
+  ruleNote: isWrong(node) ? shortened(node.found === "" ? "not met" : isTold(node.found) ? node.found : `found ${node.found}`) : "",
   objectNote: isWrong(node) && node.wanted !== "" ? shortened(node.wanted) : "",
 });
 

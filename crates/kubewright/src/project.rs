@@ -59,6 +59,21 @@ pub(crate) struct ProjectFile {
 }
 
 impl ProjectFile {
+    /// Returns where tests are looked for: what the project names, or else below its rules and beside files with rules.
+    pub(crate) fn test_paths(&self) -> Vec<String> {
+        if !self.tests.is_empty() {
+            return self.tests.clone();
+        }
+        let mut paths: Vec<String> = Vec::new();
+        for rules in &self.rules {
+            let path = folder_of(rules);
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
     /// Returns the project that `arguments` name, or the one around the working directory.
     ///
     /// # Errors
@@ -205,6 +220,18 @@ fn read_severities(reader: &mut InputFieldReader<'_>) -> Vec<(String, Severity)>
         }
     }
     severities
+}
+
+/// Returns the folder of what `path` names: that of a file or of a glob, or the path itself.
+fn folder_of(path: &str) -> String {
+    let certain = path.find(['*', '?']).and_then(|wild| path.get(..wild));
+    if certain.is_none() && !Path::new(path).is_file() {
+        return path.to_owned();
+    }
+    match certain.unwrap_or(path).rsplit_once('/') {
+        Some((folder, _)) => folder.to_owned(),
+        None => ".".to_owned(),
+    }
 }
 
 /// Returns `FORMAT=FILE` with the file as it is from the working directory.

@@ -297,7 +297,10 @@ impl PageServer {
         match tokio::time::timeout(self.settings.client_timeout.unwrap_or(BODY_TIMEOUT), reading).await {
             Ok(Ok(collected)) => Ok(collected.to_bytes()),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                let message = format!("the body has more than {} MiB", MAX_PAGE_REQUEST_BYTES >> 20);
+                let most = MAX_PAGE_REQUEST_BYTES >> 20;
+                let message = format!(
+                    "the texts have more than {most} MiB, which the page does not judge; use the command line"
+                );
                 Err(PageContent::error(413, &message, None))
             }
             Ok(Err(_)) => Err(PageContent::error(400, "the body ended early", None)),

@@ -62,9 +62,12 @@ fn steps(project: &ProjectFile) -> Vec<&'static str> {
         }
     }
     // Rules may have tests beside them without the project saying so.
-    let folders: Vec<String> =
-        project.rules.iter().filter(|path| Path::new(path).is_dir()).cloned().collect();
-    if !project.tests.is_empty() || !files::find_tests(&folders, None).inputs.is_empty() {
+    let has_tests = || {
+        let paths = project.test_paths();
+        let folders: Vec<String> = paths.into_iter().filter(|path| Path::new(path).is_dir()).collect();
+        !files::find_tests(&folders, None).inputs.is_empty()
+    };
+    if !project.tests.is_empty() || has_tests() {
         steps.push("test");
     }
     steps

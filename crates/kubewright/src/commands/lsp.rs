@@ -167,7 +167,7 @@ impl EditorHost for ProjectHost {
 
     fn run_tests(&self) -> Vec<CoveredRule> {
         let project = &self.project;
-        let paths = if project.tests.is_empty() { &project.rules } else { &project.tests };
+        let paths = project.test_paths();
         let words = ["kubewright", "test", "--coverage", "--"];
         let words = words.into_iter().chain(paths.iter().map(String::as_str));
         let Ok(CommandLine { command: Some(CliCommand::Test(arguments)), .. }) =

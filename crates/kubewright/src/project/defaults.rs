@@ -72,7 +72,7 @@ impl ProjectFile {
     /// Fills in the test files, which are those below the rules where the project names none.
     pub(crate) fn complete_test(&self, arguments: &mut TestArguments) -> Result<(), CommandFailure> {
         if arguments.paths.is_empty() && arguments.new.is_empty() {
-            arguments.paths = if self.tests.is_empty() { self.rules.clone() } else { self.tests.clone() };
+            arguments.paths = self.test_paths();
         }
         arguments.severities.clone_from(&self.severities);
         self.complete_outputs(&mut arguments.outputs, case_output)

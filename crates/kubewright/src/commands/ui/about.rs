@@ -80,11 +80,7 @@ impl PageProject {
         let settings = yaml::read(&kubewright_value::Source::new("kubewright.yaml", settings));
         let settings =
             settings.documents.into_iter().next().map(|document| document.value).unwrap_or_default();
-        let tests = match (project.tests.is_empty(), project.rules.is_empty()) {
-            (false, _) => project.tests,
-            (true, false) => project.rules.clone(),
-            (true, true) => own(),
-        };
+        let tests = Some(project.test_paths()).filter(|paths| !paths.is_empty()).unwrap_or_else(own);
         let paths = vec![
             (TextRole::Rules, project.rules),
             (TextRole::Exceptions, project.exceptions),

@@ -49,6 +49,7 @@ pub(super) fn answer_try(
     diagnostics.extend(sets::lint_sets(&space)?);
     diagnostics.extend(rendered.diagnostics);
     diagnostics.extend(found.diagnostics);
+    diagnostics.iter_mut().for_each(|one| space.restore_names(one));
     let (mut traces, is_truncated) = trace_values(&judged.rows);
     traces.extend(rendered.traces);
     traces.extend(found.traces);

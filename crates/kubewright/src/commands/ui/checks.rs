@@ -30,7 +30,8 @@ const MAX_LISTED_DIFFERENCES: usize = 20;
 /// When the body is not what the API describes.
 pub(super) fn answer_lint(body: &PageBody, _request: &PageRequest) -> Result<Value, PageContent> {
     let space = PageWorkspace::new(&body.files);
-    let diagnostics = lint_diagnostics(&space)?;
+    let mut diagnostics = lint_diagnostics(&space)?;
+    diagnostics.iter_mut().for_each(|one| space.restore_names(one));
     let counts = DiagnosticCounts::of(&diagnostics);
     let summary = Map::from([
         ("errors", Value::from(counts.errors)),
@@ -93,9 +94,29 @@ pub(super) fn answer_convert(body: &PageBody, _request: &PageRequest) -> Result<
     let objects = apply_arguments(&space, body)?;
     let settings = DecisionSettings { is_as_written: true, ..DecisionSettings::default() };
     let (_, proof) = CommandRun::of(&space, || prove(&arguments, &objects, &settings));
-    let mut notes: Vec<String> = run.notes.lines().map(str::to_owned).collect();
+    let proof = proof.unwrap_or_default();
+    let mut notes = whole_notes(&run.notes);
+    // The command says that nothing was compared, because it knows no tests. Here the objects are compared.
+    if proof.get("cases").and_then(Value::as_i64).is_some_and(|cases| cases > 0) {
+        notes.retain(|note| !note.starts_with("unproven "));
+    }
     notes.extend(run.failure_text());
-    Ok(convert_answer(&run.output, notes, proof.unwrap_or_default(), &run.diagnostics))
+    Ok(convert_answer(&run.output, notes, proof, &run.diagnostics))
+}
+
+/// Returns each note with its place, which the command writes on an indented line of its own.
+fn whole_notes(text: &str) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match notes.last_mut() {
+            Some(last) if line.starts_with(' ') => {
+                last.push_str(" · ");
+                last.push_str(line.trim());
+            }
+            _ => notes.push(line.to_owned()),
+        }
+    }
+    notes
 }
 
 fn convert_answer(text: &str, notes: Vec<String>, proof: Value, diagnostics: &[Diagnostic]) -> Value {

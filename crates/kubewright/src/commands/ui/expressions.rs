@@ -94,8 +94,11 @@ pub(super) fn answer_functions(request: &PageRequest) -> Result<Value, PageConte
     let examples = function_examples(language);
     let value = |(name, signature, help): (String, String, &'static str)| {
         let example = examples.iter().find(|example| example.name == name);
-        let (example, result) =
-            example.map(|one| (one.example.as_str(), one.result.as_str())).unwrap_or_default();
+        let (example, result) = match example {
+            Some(one) => (one.example.as_str(), one.result.as_str()),
+            None if language == "jsonpath" => (jsonpath_example(&name), ""),
+            None => ("", ""),
+        };
         Value::from(Map::from([
             ("name", Value::from(name)),
             ("signature", signature.into()),
@@ -105,6 +108,10 @@ pub(super) fn answer_functions(request: &PageRequest) -> Result<Value, PageConte
         ]))
     };
     Ok(Map::from([("functions", Value::array(functions.into_iter().map(value).collect()))]).into())
+}
+
+fn jsonpath_example(part: &str) -> &'static str {
+    JSONPATH_PARTS.iter().find(|(name, ..)| *name == part).map_or("", |(.., example)| *example)
 }
 
 /// A function: its name, how it is called, and what it does.
@@ -118,7 +125,7 @@ pub(super) fn functions_of(language: &str) -> Option<Vec<FunctionRow>> {
         "gotemplate" => template_functions(),
         "jsonpath" => JSONPATH_PARTS
             .iter()
-            .map(|(name, call, help)| ((*name).to_owned(), (*call).to_owned(), *help))
+            .map(|(name, call, help, _)| ((*name).to_owned(), (*call).to_owned(), *help))
             .collect(),
         _ => return None,
     })
@@ -150,14 +157,19 @@ fn jmespath_functions() -> Vec<FunctionRow> {
     functions.names().filter_map(row).collect()
 }
 
-/// JSONPath has no functions; these are its parts.
-const JSONPATH_PARTS: [(&str, &str, &str); 8] = [
-    ("$", "$", "the whole object"),
-    (".name", "$.name", "the field `name`"),
-    ("['name']", "$['name']", "the field `name`, which may have any characters"),
-    ("[0]", "$.list[0]", "the first item of a list"),
-    ("[*]", "$.list[*]", "every item of a list, or every value of an object"),
-    ("[1:3]", "$.list[1:3]", "the items from the second to the third"),
-    ("..name", "$..name", "every field `name`, however deep"),
-    ("[?(…)]", "$.list[?(@.name == 'a')]", "the items for which the condition holds"),
+/// JSONPath has no functions; these are its parts, each with an example for the input that the page shows first.
+const JSONPATH_PARTS: [(&str, &str, &str, &str); 8] = [
+    ("$", "$", "the whole object", "$"),
+    (".name", "$.name", "the field `name`", "$.metadata.name"),
+    ("['name']", "$['name']", "the field `name`, which may have any characters", "$.metadata['labels']"),
+    ("[0]", "$.list[0]", "the first item of a list", "$.spec.containers[0].name"),
+    ("[*]", "$.list[*]", "every item of a list, or every value of an object", "$.spec.containers[*].image"),
+    ("[1:3]", "$.list[1:3]", "the items from the second to the third", "$.spec.containers[1:3]"),
+    ("..name", "$..name", "every field `name`, however deep", "$..image"),
+    (
+        "[?(…)]",
+        "$.list[?(@.name == 'a')]",
+        "the items for which the condition holds",
+        "$.spec.containers[?(@.name == 'nginx')]",
+    ),
 ];

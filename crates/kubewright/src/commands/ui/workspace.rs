@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use kubewright_dialects::{DialectOptions, all_dialects, is_exception_document};
-use kubewright_engine::Dialect;
+use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::{self as files, MemoryFiles, ObjectFilter};
 use kubewright_graph::References;
 use kubewright_traits::is_trait_resource;
@@ -15,6 +15,10 @@ use kubewright_value::{Document, Source, yaml};
 
 use crate::commands::render::library::is_trait;
 use kubewright_ui::{PageText, TextRole};
+
+/// What a text is told that has no rule.
+const RULE_HELP: &str = "rules are documents such as a ClusterPolicy, a ValidatingPolicy, a ModRule, a Pattern or a Trait, \
+    with at least one rule; the examples have all of them";
 
 /// Files in memory by what they are for.
 #[derive(Debug, Default)]
@@ -117,6 +121,23 @@ impl PageWorkspace {
     /// Returns all files with rules, traits and patterns.
     pub(super) fn programs(&self) -> impl Iterator<Item = &String> {
         self.rules.iter().chain(&self.traits).chain(&self.patterns)
+    }
+
+    /// Calls the texts of the request by their names where a diagnostic is about whole files, and says what is looked for.
+    pub(super) fn restore_names(&self, diagnostic: &mut Diagnostic) {
+        let paths: Vec<String> = diagnostic.location.source.name.split(' ').map(str::to_owned).collect();
+        let sources: Vec<_> =
+            paths.iter().filter_map(|path| Some((path, self.files.source(path)?))).collect();
+        for (path, source) in &sources {
+            diagnostic.message =
+                diagnostic.message.replace(&format!("`{path}`"), &format!("`{}`", source.name));
+        }
+        let Some((_, first)) = sources.into_iter().next() else { return };
+        diagnostic.location.source = first;
+        let is_about_rules = paths.first().is_some_and(|path| self.rules.contains(path));
+        if is_about_rules && diagnostic.help.is_empty() {
+            RULE_HELP.clone_into(&mut diagnostic.help);
+        }
     }
 
     /// Does `work`, which reads these files and no others.

@@ -47,3 +47,15 @@ fn a_misspelt_rule_stays_among_the_rules() {
     )]);
     assert_eq!((space.rules.len(), space.objects.len()), (1, 0));
 }
+
+#[test]
+fn a_diagnostic_about_whole_files_names_the_texts() {
+    let space = PageWorkspace::new(&[text(TextRole::Rules, &["a: 1\n"]), text(TextRole::Objects, &[POD])]);
+    let [path] = space.rules.as_slice() else { panic!("{:?}", space.rules) };
+    let message = format!("no rules found in `{path}`");
+    let mut diagnostic = files::about_path(&files::NOTHING_FOUND, path, message);
+    space.restore_names(&mut diagnostic);
+    assert_eq!(diagnostic.message, "no rules found in `rules.yaml`");
+    assert_eq!(diagnostic.location.to_string(), "rules.yaml:1:1");
+    assert!(diagnostic.help.contains("ClusterPolicy"), "{}", diagnostic.help);
+}
