@@ -87,7 +87,7 @@ fn measured_commands(arguments: &StartupArguments) -> Result<Vec<MeasuredCommand
     apply.command.arg(&arguments.policy).arg("-r").arg(&arguments.object);
     Ok(vec![
         MeasuredCommand::new(NOTHING, Command::new(NOTHING)),
-        ours("kubewright version", &["version"]),
+        ours("kubewright --version", &["--version"]),
         ours("kubewright --help", &["--help"]),
         apply,
     ])

@@ -41,9 +41,10 @@ const MAX_PARSED_BYTES: usize = 128 << 20;
 const BYTES_PER_VALUE: usize = 300;
 
 /// How long a request may wait for its turn. One that has waited longer makes way if others have waited as long for
-/// [`STANDING_QUEUE_TIME`] and enough of them still do: a pause of the machine delays a few requests and refuses none.
+/// [`STANDING_QUEUE_TIME`] and enough of them still do. A late answer is better than none, so that a pause of the machine,
+/// or a container whose share of the processor is used up for a moment, delays requests and refuses none.
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
-const STANDING_QUEUE_TIME: Duration = Duration::from_millis(50);
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(500);
 
 /// The part of the requests that may wait which is enough for that.
 const STANDING_QUEUE_SHARE: usize = 2;

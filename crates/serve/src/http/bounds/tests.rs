@@ -23,11 +23,11 @@ fn who_waited_long_makes_way_where_the_queue_stays_long() {
     bounds.waiting.store(50, Ordering::Relaxed);
     assert!(!bounds.makes_way(millis(1_000), millis(1_005)), "it waited for a moment");
     assert!(!bounds.makes_way(millis(1_001), millis(1_030)), "the queue is long for a moment");
-    assert!(bounds.makes_way(millis(1_030), millis(1_080)), "the queue stays long");
-    assert!(!bounds.makes_way(millis(1_080), millis(1_085)), "there is no queue any more");
-    assert!(!bounds.makes_way(millis(1_081), millis(1_100)), "the next queue begins");
+    assert!(bounds.makes_way(millis(1_480), millis(1_530)), "the queue stays long");
+    assert!(!bounds.makes_way(millis(1_530), millis(1_535)), "there is no queue any more");
+    assert!(!bounds.makes_way(millis(1_531), millis(1_550)), "the next queue begins");
     bounds.waiting.store(40, Ordering::Relaxed);
-    assert!(!bounds.makes_way(millis(1_090), millis(2_000)), "after a pause few wait");
+    assert!(!bounds.makes_way(millis(1_540), millis(3_000)), "after a pause few wait");
 }
 
 #[tokio::test]
