@@ -130,16 +130,21 @@ impl LivePatterns {
     /// Returns whether objects of a kind matter to any pattern. Others need not be inserted.
     #[must_use]
     pub fn reads_kind(&self, group: &str, kind: &str) -> bool {
-        let is_named = |live: &LivePattern| {
-            let mut roles = live.pattern.roles.iter();
-            roles.any(|role| may_fill(role, group, kind) && role.kinds.iter().any(|kind| kind.is_named()))
-        };
         // An event refers to what it reports on, and no object refers to an event.
         let is_event = kind == "Event" && matches!(group, "" | "events.k8s.io");
         let has_relationships = self.patterns.iter().any(|live| !live.pattern.entries.is_empty());
         let is_any = |live: &LivePattern| live.pattern.roles.iter().any(|role| may_fill(role, group, kind));
+        self.names_kind(group, kind) || (!is_event && (has_relationships || self.patterns.iter().any(is_any)))
+    }
+
+    /// Returns whether a pattern names the kind as that of one of its objects. Objects of other kinds only relate these.
+    #[must_use]
+    pub fn names_kind(&self, group: &str, kind: &str) -> bool {
+        let is_named = |live: &LivePattern| {
+            let mut roles = live.pattern.roles.iter();
+            roles.any(|role| may_fill(role, group, kind) && role.kinds.iter().any(|kind| kind.is_named()))
+        };
         self.patterns.iter().any(is_named)
-            || (!is_event && (has_relationships || self.patterns.iter().any(is_any)))
     }
 
     /// Says which findings users have suppressed in stored K8sPattern and Smell objects (`spec.suppress`), each as the name

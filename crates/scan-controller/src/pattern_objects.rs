@@ -180,8 +180,9 @@ fn incomplete_patterns(context: &ScanContext) -> Option<HashSet<String>> {
     }
     let scanner = context.scanner.read().unwrap_or_else(PoisonError::into_inner);
     let live = scanner.live_patterns()?;
-    // A kind that cannot be read may hold objects that a finding needs.
-    if context.status.unavailable().keys().any(|kind| live.reads_kind(&kind.group, &kind.kind)) {
+    // A kind that cannot be read may hold objects that a finding needs. Kinds that no pattern names do not count: some are
+    // unreadable in almost every cluster, and findings would never go.
+    if context.status.unavailable().keys().any(|kind| live.names_kind(&kind.group, &kind.kind)) {
         return None;
     }
     let incomplete = scanner.incomplete_patterns();

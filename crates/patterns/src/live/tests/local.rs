@@ -66,10 +66,12 @@ spec: {message: m, topology: SINGLE, resources: [{resource: Pod, id: pod, leader
     )]);
     assert!(one.reads_kind("", "Pod"));
     assert!(!one.reads_kind("", "ConfigMap"));
+    assert!(one.names_kind("", "Pod") && !one.names_kind("", "ConfigMap"));
     assert!(!live(Vec::new()).reads_kind("", "Pod"));
     let all = live(shipped());
     assert!(all.reads_kind("apps", "ReplicaSet") && all.reads_kind("discovery.k8s.io", "EndpointSlice"));
     assert!(!all.reads_kind("", "Event"));
+    assert!(all.names_kind("", "Service") && !all.names_kind("example.org", "Widget"));
 }
 
 #[test]
