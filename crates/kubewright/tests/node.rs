@@ -21,7 +21,7 @@ use kubewright_controlplane::{
     enter_node_namespaces,
 };
 
-use load::Load;
+use load::{LOAD_RULES, Load};
 use table::{Row, print};
 
 const NAMESPACE: &str = "kubewright-system";
@@ -29,30 +29,6 @@ const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../charts/kubewrigh
 
 /// The names of the image: both have the same content, which is enough to replace all Pods.
 const IMAGES: [&str; 2] = ["docker.io/library/kubewright:first", "docker.io/library/kubewright:second"];
-
-/// Rules about ConfigMaps in the namespace `faults`: each is marked, and some are denied.
-const RULES: &str = "
-apiVersion: api.kubemod.io/v1beta1
-kind: ModRule
-metadata: {name: mark, namespace: faults}
-spec:
-  type: Patch
-  match: [{select: '$.kind', matchValue: ConfigMap}]
-  patch: [{op: add, path: /metadata/labels/marked, value: there}]
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-denied}
-spec:
-  failurePolicy: Fail
-  rules:
-    - name: no-denied
-      match: {any: [{resources: {kinds: [ConfigMap], namespaces: [faults]}}]}
-      validate:
-        failureAction: Enforce
-        message: this is to be denied
-        deny: {conditions: {any: [{key: '{{ request.object.data.verdict }}', operator: Equals, value: deny}]}}
-";
 
 /// How long requests may fail after a container was killed: until the kubelet has seen it and kube-proxy was told.
 const ENDPOINT_DELAY: Duration = Duration::from_secs(10);
@@ -141,7 +117,7 @@ impl NodeStage<'_> {
         let mut row = Row::default();
         row.notes.push(format!("all Pods were ready after {:.1?}", start.elapsed()));
         self.cluster.create_namespace("faults");
-        self.cluster.kubectl(&["apply", "-f", "-"], RULES).expect_success();
+        self.cluster.kubectl(&["apply", "-f", "-"], LOAD_RULES).expect_success();
         self.await_judged();
         row.recovery = start.elapsed();
         let hosts = self.pods("{.items[*].spec.nodeName}");

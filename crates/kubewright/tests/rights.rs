@@ -5,17 +5,17 @@
 
 #[path = "rights/audit.rs"]
 mod audit;
+#[path = "rights/programs.rs"]
+mod programs;
 #[path = "rights/roles.rs"]
 mod roles;
-#[path = "rights/stage.rs"]
-mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
+use programs::InstalledPrograms;
 use roles::{ApiRequest, Right};
-use stage::Stage;
 
 const WEBHOOK: &str = "kubewright";
 const SCANNER: &str = "kubewright-scan";
@@ -58,7 +58,7 @@ const UNSCANNED: [&str; 14] = [
     "volumeattributesclasses",
 ];
 
-/// What rules of this test want to write though nobody has granted it, and the namespace that an installation has already.
+/// What rules of this test want to write without having the right, and the namespace that an installation has already.
 const UNGRANTED: [&str; 4] =
     ["create limitranges", "create namespaces", "create resourcequotas", "update services"];
 
@@ -71,11 +71,11 @@ fn is_expected_refusal(request: &ApiRequest) -> bool {
 
 #[test]
 fn every_right_is_used_and_none_is_missing() {
-    let Some(stage) = Stage::start() else { return };
-    stage.act();
+    let Some(programs) = InstalledPrograms::start() else { return };
+    programs.act();
     let mut wrong = Vec::new();
     for account in [WEBHOOK, SCANNER] {
-        let (rights, audited) = (stage.rights(account), stage.audit.read(account));
+        let (rights, audited) = (programs.rights(account), programs.audit.read(account));
         println!("{account}: {} rights, {} different requests", rights.len(), audited.allowed.len());
         let unneeded = unneeded(&rights, &audited.allowed).into_iter().map(ToString::to_string);
         let unneeded = unneeded.filter(|right| !AFTER_CONFLICTS.contains(&right.as_str()));

@@ -99,7 +99,7 @@ runtime_type = "io.containerd.runc.v2"
         )
     }
 
-    /// Only processes of these namespaces reach the kubelet, so that nobody has to prove who he is.
+    /// Only processes of these namespaces reach the kubelet, so that clients need no credentials.
     fn kubelet(&self) -> String {
         let path = |name: &str| self.path(name).display().to_string();
         format!(

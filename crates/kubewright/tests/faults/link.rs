@@ -25,7 +25,7 @@ struct LinkState {
     /// For everything that passes, in each direction.
     delay_millis: AtomicU64,
     is_holding: AtomicBool,
-    /// Connections that were made before the last swallowing lead nowhere, and nobody is told.
+    /// Connections that were made before the last swallowing lead nowhere, and neither side is told.
     generation: AtomicU64,
 }
 

@@ -21,6 +21,30 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 const PATH: &str = "/api/v1/namespaces/faults/configmaps?dryRun=All";
 
+/// Rules about ConfigMaps in the namespace `faults`: each is marked, and some are denied.
+pub(crate) const LOAD_RULES: &str = "
+apiVersion: api.kubemod.io/v1beta1
+kind: ModRule
+metadata: {name: mark, namespace: faults}
+spec:
+  type: Patch
+  match: [{select: '$.kind', matchValue: ConfigMap}]
+  patch: [{op: add, path: /metadata/labels/marked, value: there}]
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: no-denied}
+spec:
+  failurePolicy: Fail
+  rules:
+    - name: no-denied
+      match: {any: [{resources: {kinds: [ConfigMap], namespaces: [faults]}}]}
+      validate:
+        failureAction: Enforce
+        message: this is to be denied
+        deny: {conditions: {any: [{key: '{{ request.object.data.verdict }}', operator: Equals, value: deny}]}}
+";
+
 /// The reasons of what went wrong begin so.
 pub(crate) const API_SERVER: &str = "API server: ";
 pub(crate) const UNJUDGED: &str = "not judged: ";

@@ -176,7 +176,7 @@ fn day(environment: &[(String, String)]) -> String {
     String::from_utf8(output.expect("a date").stdout).expect("text").trim().to_owned()
 }
 
-/// In one step, so that nobody reads half of it.
+/// In one step, so that no reader sees half of it.
 fn set_clock(path: &Path, offset: &str) {
     let next = path.with_extension("next");
     fs::write(&next, offset).and_then(|()| fs::rename(&next, path)).expect("a file");

@@ -6,31 +6,10 @@ use std::time::{Duration, Instant};
 use kubewright_controlplane::TestCluster;
 
 use crate::installation::Installation;
-use crate::load::Load;
+use crate::load::{LOAD_RULES, Load};
 
-/// Rules about ConfigMaps in the namespace `faults`: each is marked, and some are denied.
+/// A rule about what a cluster needs to live.
 const RULES: &str = "
-apiVersion: api.kubemod.io/v1beta1
-kind: ModRule
-metadata: {name: mark, namespace: faults}
-spec:
-  type: Patch
-  match: [{select: '$.kind', matchValue: ConfigMap}]
-  patch: [{op: add, path: /metadata/labels/marked, value: there}]
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-denied}
-spec:
-  failurePolicy: Fail
-  rules:
-    - name: no-denied
-      match: {any: [{resources: {kinds: [ConfigMap], namespaces: [faults]}}]}
-      validate:
-        failureAction: Enforce
-        message: this is to be denied
-        deny: {conditions: {any: [{key: '{{ request.object.data.verdict }}', operator: Equals, value: deny}]}}
----
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: everything-has-a-name}
@@ -86,7 +65,9 @@ impl<'c> Stage<'c> {
         let installation = Installation::prepare(cluster);
         cluster.create_namespace("faults");
         cluster.kubectl(&["apply", "-f", "-"], WRONG_RULES).expect_success();
-        cluster.kubectl(&["apply", "-f", "-"], RULES).expect_success();
+        for rules in [LOAD_RULES, RULES] {
+            cluster.kubectl(&["apply", "-f", "-"], rules).expect_success();
+        }
         let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|wish| wish == "long");
         let mut stage = Self { cluster, installation, load: Load::on(cluster), is_long };
         stage.recover();

@@ -12,7 +12,7 @@ use super::json_object;
 /// The namespaces, besides our own.
 const EXEMPT_NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
 
-/// The label of every namespace with its name, which nobody can give to another.
+/// The label of every namespace with its name, which the API server sets and no user can change.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The kinds, by group and resource; `*` is all of the group.

@@ -50,7 +50,7 @@ pub(crate) fn run(step: &dyn Fn(&str), programs: &TrialPrograms) -> Result<(), S
     if !output.is_success() {
         return Err(output.to_string());
     }
-    step("creating the shop, whose images nobody has, and then rules that would refuse most of it");
+    step("creating the shop, whose images are in no registry, and then rules that would refuse most of it");
     apply_manifests(&cluster, SHOP)?;
     apply_manifests(&cluster, &trial_rules()?)?;
     print!("{}", cluster.kubectl(&["get", "pods", "--all-namespaces", "-o", "wide"], "").stdout);

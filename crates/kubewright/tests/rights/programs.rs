@@ -75,13 +75,13 @@ impl Program {
     }
 }
 
-pub(crate) struct Stage {
+pub(crate) struct InstalledPrograms {
     cluster: TestCluster,
     pub(crate) audit: AuditLog,
     manifests: String,
 }
 
-impl Stage {
+impl InstalledPrograms {
     pub(crate) fn start() -> Option<Self> {
         let audit = AuditLog::new();
         // Older API servers cannot send a list as part of a watch, so the right to list is needed too.
