@@ -270,6 +270,23 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Returns the decision of no rule: `object` is allowed as it is.
+    #[must_use]
+    pub fn without_rules(object: Value) -> Self {
+        Self {
+            is_allowed: true,
+            outcomes: Vec::new(),
+            passed: Vec::new(),
+            object,
+            unreported: 0,
+            lacks_namespace: false,
+            skipped: 0,
+            queries: Vec::new(),
+            is_unfinished: false,
+            shown_object: None,
+        }
+    }
+
     /// Returns the JSON Patch from `original` to the decided object.
     #[must_use]
     pub fn patch(&self, original: &Value) -> Vec<patch::JsonPatchOperation> {

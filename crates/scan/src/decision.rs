@@ -66,7 +66,7 @@ impl ScanRules {
         let mut decision = ObjectDecision::default();
         for engine in [&self.judging, &self.changing] {
             let mut decided = match engine.rules().is_empty() {
-                true => Decision { object: object.clone(), ..nothing_decided() },
+                true => Decision::without_rules(object.clone()),
                 false => decide(engine),
             };
             decision.is_allowed &= decided.is_allowed;
@@ -96,21 +96,6 @@ fn pass_settled(outcome: &mut RuleOutcome) {
     }
 }
 
-fn nothing_decided() -> Decision {
-    Decision {
-        is_allowed: true,
-        outcomes: Vec::new(),
-        passed: Vec::new(),
-        object: Value::Null,
-        unreported: 0,
-        lacks_namespace: false,
-        skipped: 0,
-        queries: Vec::new(),
-        is_unfinished: false,
-        shown_object: None,
-    }
-}
-
 /// Objects are as the API server sent them.
 fn background_settings() -> DecisionSettings {
     DecisionSettings { evaluation_mode: Some(EvaluationMode::Background), ..DecisionSettings::default() }
@@ -128,7 +113,7 @@ struct EngineCall<'c> {
 /// Decides with all rules at once. If one of them panics, each is asked alone, so that the others are heard.
 fn decide(call: &EngineCall<'_>) -> Decision {
     decide_caught(call).unwrap_or_else(|| {
-        let mut whole = Decision { object: call.request.object.clone(), ..nothing_decided() };
+        let mut whole = Decision::without_rules(call.request.object.clone());
         for rules in call.engine.rules().chunk_by(|one, other| one.id.policy == other.id.policy) {
             // The rules of a policy are asked together where that is possible: of some policies only one rule counts.
             let alone = Engine::sharing(rules.to_vec());

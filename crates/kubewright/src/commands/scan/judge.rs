@@ -69,19 +69,8 @@ impl ObjectJudge<'_> {
         let is_patch =
             |outcome: &RuleOutcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty();
         let is_patched = outcomes.iter().any(is_patch);
-        let decision = Decision {
-            is_allowed,
-            outcomes,
-            passed: Vec::new(),
-            object: Value::Null,
-            unreported: 0,
-            lacks_namespace: false,
-            skipped: 0,
-            queries: Vec::new(),
-            is_unfinished: false,
-            // A scan shows no differences.
-            shown_object: None,
-        };
+        // A scan shows no differences, so that the object is not needed.
+        let decision = Decision { is_allowed, outcomes, ..Decision::without_rules(Value::Null) };
         let review = ObjectReview {
             document,
             request,
