@@ -301,8 +301,7 @@ fn shown_patch(patch: &[patch::JsonPatchOperation], shown: Option<&Value>) -> Va
     };
     let masked = patch.iter().map(|operation| {
         let mut value = operation.to_value();
-        let pointer = value.str_at(&["path"]).to_owned();
-        let found = value_at(shown, &pointer);
+        let found = value_at(shown, operation.path());
         let members = value.as_object_mut();
         if let Some(members) = members.filter(|members| members.get("value").is_some()) {
             members.insert("value".into(), found.cloned().unwrap_or_else(|| SECRET_MARK.into()));
@@ -315,12 +314,11 @@ fn shown_patch(patch: &[patch::JsonPatchOperation], shown: Option<&Value>) -> Va
     Value::array(masked.collect())
 }
 
-/// Returns the value that a JSON pointer names.
-fn value_at<'v>(object: &'v Value, pointer: &str) -> Option<&'v Value> {
-    pointer.split('/').skip(1).try_fold(object, |value, step| {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        value.get(&step).or_else(|| value.item(step.parse().ok()?))
-    })
+/// Returns the value that `pointer` names.
+fn value_at<'v>(object: &'v Value, pointer: &patch::Pointer) -> Option<&'v Value> {
+    let step_into =
+        |value: &'v Value, step: &Text| value.get(step).or_else(|| value.item(step.parse().ok()?));
+    pointer.tokens().iter().try_fold(object, step_into)
 }
 
 fn notice_kind(outcome: &RuleOutcome) -> Option<NoticeKind> {
