@@ -11,7 +11,7 @@ use super::request::request_objects;
 use super::scope::{
     ExpressionFailure, ExpressionScope, ObjectForm, ScopeNamespace, SpentCost, VariableValues,
 };
-use super::{CelAssertion, CelChecks, Leniency, NamedCondition, Wording};
+use super::{CelAssertion, CelChecks, LazyVariable, Leniency, NamedCondition, Wording};
 use kubewright_dialect_kit::notes::TraceNotes;
 
 /// How long a message that is computed may be, in bytes.
@@ -154,16 +154,11 @@ impl CelChecks {
                 return finding;
             }
         }
-        let scope = ExpressionScope {
-            namespace: if self.needs_namespace {
-                subject.namespace(evaluation)
-            } else {
-                ScopeNamespace::None
-            },
-            variables: &self.variables,
-            values: VariableValues::of(&self.variables),
-            ..new_scope(object, old_object, subject, evaluation, notes)
-        };
+        let mut scope = scope_with(&self.variables, (object, old_object), subject, evaluation, notes);
+        if self.needs_namespace {
+            scope.namespace = subject.namespace(evaluation);
+        }
+        let scope = scope;
         let finding = self.find(&scope, subject.lists);
         *notes = scope.notes.take();
         finding
@@ -191,6 +186,9 @@ impl CelChecks {
 
     /// Returns the result when the conditions do not hold or fail.
     fn unmet<'a>(&'a self, scope: &'a ExpressionScope<'a>, conditions: &str) -> Option<CheckResult> {
+        if self.conditions.is_empty() {
+            return None;
+        }
         match evaluate_condition_list(&self.conditions, conditions, scope) {
             ConditionResult::Met => None,
             ConditionResult::NotMet => Some(CheckResult::NotAsked),
@@ -293,6 +291,17 @@ pub(super) fn new_scope<'a>(
     evaluation: &Evaluation<'a>,
     notes: &mut TraceNotes,
 ) -> ExpressionScope<'a> {
+    scope_with(&[], (object, old_object), subject, evaluation, notes)
+}
+
+/// Returns the scope of expressions that may read `variables`.
+fn scope_with<'a>(
+    variables: &'a [LazyVariable],
+    (object, old_object): (&'a Value, &'a Value),
+    subject: &ExpressionSubject<'a>,
+    evaluation: &Evaluation<'a>,
+    notes: &mut TraceNotes,
+) -> ExpressionScope<'a> {
     ExpressionScope {
         request: evaluation.request,
         world: evaluation.world,
@@ -304,8 +313,8 @@ pub(super) fn new_scope<'a>(
         extra: subject.extra,
         verified: subject.verified,
         namespace: ScopeNamespace::None,
-        variables: &[],
-        values: VariableValues::default(),
+        variables,
+        values: VariableValues::of(variables),
         made: OnceCell::new(),
         spent: subject.spent,
         inputs: subject.inputs,

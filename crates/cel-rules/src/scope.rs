@@ -131,8 +131,11 @@ pub(super) struct VariableValues<'a> {
 impl<'a> VariableValues<'a> {
     /// Returns empty cells for `variables`.
     pub(super) fn of(variables: &[LazyVariable]) -> Self {
-        let more = variables.iter().skip(INLINE_VARIABLES).map(|_| OnceCell::new()).collect();
-        Self { few: Default::default(), more }
+        let more = match variables.len().saturating_sub(INLINE_VARIABLES) {
+            0 => Vec::new(),
+            count => std::iter::repeat_with(OnceCell::new).take(count).collect(),
+        };
+        Self { few: [const { OnceCell::new() }; INLINE_VARIABLES], more }
     }
 
     fn get(&self, index: usize) -> Option<&OnceCell<Result<Val<'a>, CelFailure>>> {

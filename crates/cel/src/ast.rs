@@ -99,6 +99,20 @@ impl CelOperator {
         matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide)
     }
 
+    /// Returns whether the result is a boolean.
+    pub(super) fn is_test(self) -> bool {
+        match self {
+            Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessOrEqual
+            | Self::Greater
+            | Self::GreaterOrEqual
+            | Self::In => true,
+            Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder => false,
+        }
+    }
+
     pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",

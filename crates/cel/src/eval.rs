@@ -15,7 +15,7 @@ use super::bindings::CelBindings;
 use super::cost::CelCost;
 use super::error::{CelErrorKind, CelFailure};
 use super::function::{CelCallContext, PatternCache};
-use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement, PlannedStructure};
+use super::plan::{CelPlan, PlannedBinary, PlannedBinding, PlannedCall, PlannedElement, PlannedStructure};
 use super::val::{ListVal, MapEntries, MapVal, Val};
 
 pub(super) use path::read_item;
@@ -96,6 +96,9 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
                 self.cost.charge(1)?;
                 operators::negate_val(&value).map_err(|failure| failure.at(*at))
             }
+            CelPlan::Binary(binary) if binary.sign.operator.is_test() => {
+                self.comparison(binary).map(Val::Bool)
+            }
             CelPlan::Binary(binary) => {
                 let left = self.eval(&binary.left)?;
                 let right = self.eval(&binary.right)?;
@@ -157,11 +160,33 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
                 Ok(!holds)
             }
             CelPlan::Has(path) => self.has(path),
+            CelPlan::Binary(binary) if binary.sign.operator.is_test() => self.comparison(binary),
             plan => match self.eval(plan)? {
                 Val::Bool(value) => Ok(value),
                 other => Err(condition_error(&other)),
             },
         }
+    }
+
+    /// Evaluates an operator whose result is a boolean. Most are on a constant, which is not copied.
+    fn comparison(&mut self, binary: &'a PlannedBinary) -> Result<bool, CelFailure> {
+        let sign = binary.sign;
+        let left = self.eval(&binary.left)?;
+        let result = match &binary.right {
+            CelPlan::Constant(right, cost) if !sign.is_mixed => {
+                self.cost.charge(*cost)?;
+                self.test(sign, &left, right)
+            }
+            right => {
+                let right = self.eval(right)?;
+                match self.binary(sign, left, right) {
+                    Ok(Val::Bool(holds)) => Ok(holds),
+                    Ok(other) => Err(condition_error(&other)),
+                    Err(failure) => Err(failure),
+                }
+            }
+        };
+        result.map_err(|failure| failure.at(sign.at))
     }
 
     /// Returns `decisive` if one of the parts has that value, even when others fail.

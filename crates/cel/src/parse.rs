@@ -314,6 +314,9 @@ impl CelParser {
 
     fn elements(&mut self) -> Result<Vec<CelElement>, CelSyntaxError> {
         let mut elements = Vec::new();
+        if self.take_lone_comma("]") {
+            return Ok(elements);
+        }
         while !self.take("]") {
             let is_optional = self.take("?");
             elements.push(CelElement { expr: self.expression()?, is_optional });
@@ -326,6 +329,9 @@ impl CelParser {
 
     fn entries(&mut self) -> Result<Vec<(CelExpr, CelElement)>, CelSyntaxError> {
         let mut entries = Vec::new();
+        if self.take_lone_comma("}") {
+            return Ok(entries);
+        }
         while !self.take("}") {
             let is_optional = self.take("?");
             let key = self.expression()?;
@@ -338,6 +344,9 @@ impl CelParser {
 
     fn fields(&mut self) -> Result<Vec<(Text, CelElement)>, CelSyntaxError> {
         let mut fields = Vec::new();
+        if self.take_lone_comma("}") {
+            return Ok(fields);
+        }
         while !self.take("}") {
             let is_optional = self.take("?");
             let (name, _, _) = self.field()?;
@@ -346,6 +355,17 @@ impl CelParser {
             self.separator()?;
         }
         Ok(fields)
+    }
+
+    /// Takes `[,` or `{,` to its end: the grammar of CEL has an optional comma also where there is no element.
+    fn take_lone_comma(&mut self, close: &str) -> bool {
+        let is_sign = |at: usize, sign: &str| {
+            let word = self.tokens.get(at).map(|token| &token.word);
+            matches!(word, Some(CelTokenKind::Sign(found)) if *found == sign)
+        };
+        let is_found = is_sign(self.at, ",") && is_sign(self.at + 1, close);
+        self.at += if is_found { 2 } else { 0 };
+        is_found
     }
 
     fn separator(&mut self) -> Result<(), CelSyntaxError> {

@@ -104,6 +104,15 @@ fn macros_iterate_over_lists_and_maps() {
 }
 
 #[test]
+fn an_empty_list_or_map_may_have_a_comma() {
+    gives("[,].size() + {,}.size()", "0");
+    gives("[1,] + [,]", "[1]");
+    refuses("[,,]", "1:2+1 Syntax: expected an expression, found `,`");
+    refuses("[,1]", "1:2+1 Syntax: expected an expression, found `,`");
+    refuses("size(,)", "1:6+1 Syntax: expected an expression, found `,`");
+}
+
+#[test]
 fn optional_path_stops_at_first_missing_field() {
     gives("object.?spec.?n", "optional.of(3)");
     gives("object.?spec.nothing.more", "Missing: no such key: more");

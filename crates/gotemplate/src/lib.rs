@@ -120,6 +120,15 @@ impl GoTemplate {
         self.facts.unrepeatable.iter().copied()
     }
 
+    /// Returns the nodes of the template itself.
+    fn main_tree(&self) -> Option<&[TemplateNode]> {
+        // Most templates define no others, and need not be searched for.
+        match self.trees.iter().next() {
+            Some((name, nodes)) if *name == self.name => Some(nodes),
+            _ => self.tree(&self.name),
+        }
+    }
+
     fn tree(&self, name: &str) -> Option<&[TemplateNode]> {
         let own = self.trees.get(name);
         own.or_else(|| self.chart.as_ref()?.trees.get(name)).map(Vec::as_slice)

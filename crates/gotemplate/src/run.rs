@@ -68,7 +68,7 @@ impl<'a> TemplateRun<'a> {
 
     /// Executes the main template.
     pub(super) fn execute(mut self) -> Run1<String> {
-        let Some(nodes) = self.template.tree(&self.template.name) else {
+        let Some(nodes) = self.template.main_tree() else {
             return Ok(String::new());
         };
         self.nodes(nodes, &TemplateItem::Root)?;

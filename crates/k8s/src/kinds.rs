@@ -145,10 +145,17 @@ pub fn kind_of_resource(resource: &str) -> Option<&'static str> {
 /// Returns the API group of a built-in resource; nothing for one that several groups have, such as `events`.
 #[must_use]
 pub fn group_of_resource(resource: &str) -> Option<&'static str> {
-    let has = |kinds: &[&str]| kinds.iter().any(|kind| resource_name(kind) == resource);
-    let mut groups = BUILT_IN_KINDS.iter().filter(|(_, _, kinds)| has(kinds)).map(|(group, ..)| *group);
-    let first = groups.next()?;
-    groups.all(|group| group == first).then_some(first)
+    static GROUPS: LazyLock<HashMap<String, Option<&'static str>>> = LazyLock::new(|| {
+        let mut groups: HashMap<String, Option<&'static str>> = HashMap::new();
+        for (group, _, kinds) in BUILT_IN_KINDS {
+            for kind in *kinds {
+                let known = groups.entry(resource_name(kind)).or_insert(Some(group));
+                *known = known.filter(|known| known == group);
+            }
+        }
+        groups
+    });
+    GROUPS.get(resource).copied().flatten()
 }
 
 /// Returns whether `group` is an API group that every cluster has.

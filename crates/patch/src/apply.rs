@@ -7,8 +7,8 @@
 use kubewright_value::{Budget, Map, Text, Value, ValueKind};
 
 use super::charge::{charge_at_depth, reindexing, shifting};
-use super::failure::{OperationFailure, bad_index, index_out_of_range, not_a_container};
-use super::walk::{find_value, part_mut};
+use super::failure::{OperationFailure, bad_index, index_out_of_range, missing_part, not_a_container};
+use super::walk::{find_value, part_at, part_mut, part_position};
 use super::{JsonPatchOperation, PatchError, PatchErrorKind, PatchOptions, Pointer, index};
 
 /// Applies `operations` in order, all or none, and returns how many of them changed something.
@@ -146,8 +146,8 @@ impl PatchWriter<'_> {
                 self.undo.keep(path, depth, was);
                 return Ok(is_change);
             }
-            match find_value(here, std::slice::from_ref(token), self.options) {
-                Ok(_) => here = part_mut(here, token, self.options)?,
+            match part_position(here, token, self.options) {
+                Ok(position) => here = part_at(here, position).ok_or_else(|| missing_part(token))?,
                 Err(failure) if !makes_parents => return Err(failure),
                 Err(_) => {
                     let was = add_parent(here, token, below, value, self.options, self.budget)?;

@@ -1,5 +1,7 @@
 //! From a value to its parts.
 
+use std::sync::Arc;
+
 use kubewright_value::{Text, Value};
 
 use super::failure::{OperationFailure, bad_index, index_out_of_range, missing_part, not_a_container};
@@ -27,18 +29,36 @@ pub(super) fn part_mut<'a>(
     token: &Text,
     options: &PatchOptions,
 ) -> Result<&'a mut Value, OperationFailure> {
-    let kind = here.kind();
     match here {
-        Value::Object(_) => {
-            here.as_object_mut().and_then(|map| map.get_mut(token)).ok_or_else(|| missing_part(token))
-        }
+        Value::Object(map) => Arc::make_mut(map).get_mut(token).ok_or_else(|| missing_part(token)),
         Value::Array(items) => {
             let len = items.len();
             let place = index_in_list(token, len, options)?;
-            let items = here.as_array_mut();
-            items.and_then(|items| items.get_mut(place)).ok_or_else(|| index_out_of_range(token, len))
+            Arc::make_mut(items).get_mut(place).ok_or_else(|| index_out_of_range(token, len))
         }
-        _ => Err(not_a_container(token, kind)),
+        scalar => Err(not_a_container(token, scalar.kind())),
+    }
+}
+
+/// Returns the place of the part of `here`, which [`part_at`] takes.
+pub(super) fn part_position(
+    here: &Value,
+    token: &Text,
+    options: &PatchOptions,
+) -> Result<usize, OperationFailure> {
+    match here {
+        Value::Object(map) => map.position(token).ok_or_else(|| missing_part(token)),
+        Value::Array(items) => index_in_list(token, items.len(), options),
+        scalar => Err(not_a_container(token, scalar.kind())),
+    }
+}
+
+/// Returns the part of `here` at `position` for editing.
+pub(super) fn part_at(here: &mut Value, position: usize) -> Option<&mut Value> {
+    match here {
+        Value::Object(map) => Arc::make_mut(map).entry_mut(position),
+        Value::Array(items) => Arc::make_mut(items).get_mut(position),
+        _ => None,
     }
 }
 

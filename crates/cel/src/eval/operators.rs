@@ -1,10 +1,11 @@
 //! Operators on two values.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 use super::{CelEvaluator, CelFailure, CelResult, overload_error};
 use crate::ast::CelOperator;
-use crate::cost::traversal_cost;
+use crate::cost::{CelCost, traversal_cost};
 use crate::plan::{OperatorCharge, PlannedOperator};
 use crate::val::{ListVal, Val};
 
@@ -13,25 +14,34 @@ impl<'a> CelEvaluator<'_, 'a> {
         let operator = sign.operator;
         let (left, right) = if sign.is_mixed { widen_to_doubles(left, right) } else { (left, right) };
         match operator {
+            operator if operator.is_test() => self.test(sign, &left, &right).map(Val::Bool),
+            CelOperator::Add => self.add(sign.charge, left, right),
+            _ => {
+                self.cost.charge(1)?;
+                compute_arithmetic(operator, &left, &right)
+            }
+        }
+    }
+
+    /// Evaluates an operator whose result is a boolean, on operands that are not mixed.
+    pub(super) fn test(
+        &mut self,
+        sign: PlannedOperator,
+        left: &Val<'a>,
+        right: &Val<'a>,
+    ) -> Result<bool, CelFailure> {
+        match sign.operator {
+            CelOperator::In => self.contains(sign.charge, left, right),
             CelOperator::Equal | CelOperator::NotEqual => {
                 let cost = match left {
                     Val::Opaque(_) => 1,
                     _ => traversal_cost(left.size().min(right.size())),
                 };
                 self.cost.charge(cost)?;
-                let is_equal = left.equals(&right, self.cost)?;
-                Ok(Val::Bool(is_equal == (operator == CelOperator::Equal)))
+                let is_equal = left.equals(right, self.cost)?;
+                Ok(is_equal == (sign.operator == CelOperator::Equal))
             }
-            CelOperator::Less
-            | CelOperator::LessOrEqual
-            | CelOperator::Greater
-            | CelOperator::GreaterOrEqual => self.compare(sign, &left, &right).map(Val::Bool),
-            CelOperator::In => self.contains(sign.charge, &left, &right).map(Val::Bool),
-            CelOperator::Add => self.add(sign.charge, left, right),
-            _ => {
-                self.cost.charge(1)?;
-                compute_arithmetic(operator, &left, &right)
-            }
+            _ => self.compare(sign, left, right),
         }
     }
 
@@ -80,12 +90,10 @@ impl<'a> CelEvaluator<'_, 'a> {
                     OperatorCharge::Nothing => 0,
                 })?;
                 self.cost.work(list.len())?;
-                for item in list.iter() {
-                    if left.equals(&item, self.cost)? {
-                        return Ok(true);
-                    }
+                if let ListVal::Made(items) = list {
+                    return find_equal(items.iter(), left, self.cost);
                 }
-                Ok(false)
+                find_equal(list.iter(), left, self.cost)
             }
             Val::Map(map) => {
                 self.cost.charge(1)?;
@@ -138,6 +146,20 @@ impl<'a> CelEvaluator<'_, 'a> {
         self.cost.make(left.len())?;
         Ok(Val::list(left.iter().chain(right.iter()).collect()))
     }
+}
+
+/// Returns whether one of `items` equals `wanted`.
+fn find_equal<'v, V: Borrow<Val<'v>>>(
+    items: impl Iterator<Item = V>,
+    wanted: &Val<'v>,
+    cost: &mut CelCost,
+) -> Result<bool, CelFailure> {
+    for item in items {
+        if wanted.equals(item.borrow(), cost)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Converts an integer to a double if the other operand is a double.

@@ -57,34 +57,57 @@ impl<'a> CelEvaluator<'_, 'a> {
         value: Val<'a>,
         steps: &'a [PlannedStep],
     ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
-        let Val::Map(MapVal::Borrowed(map)) = value else { return self.follow_any(value, steps) };
+        let Val::Map(MapVal::Borrowed(map)) = value else { return self.follow_from(value, steps, false) };
         // Fast path: most paths are made of fields of JSON objects.
         let mut current: Option<&'a Value> = None;
+        let mut is_optional = false;
         for (index, step) in steps.iter().enumerate() {
-            let (PlannedStepKind::Field(name), false) = (&step.what, step.is_optional) else {
+            let PlannedStepKind::Field(name) = &step.what else {
                 let value = current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed);
-                return self.follow_any(value, steps.get(index..).unwrap_or_default());
+                return self.follow_from(value, steps.get(index..).unwrap_or_default(), is_optional);
             };
-            self.cost.charge(1)?;
+            is_optional |= step.is_optional;
             let object = match current {
                 None => map,
                 Some(Value::Object(object)) => object,
-                Some(other) => return Err(missing_field_error(&Val::borrowed(other), name).at(step.at)),
+                Some(other) => return self.field_of_other(other, name, is_optional, step.at),
             };
             current = step.position_hint.get(object, name);
+            if current.is_none() && is_optional {
+                return Ok((None, true));
+            }
+            self.cost.charge(1)?;
             if current.is_none() {
                 return Err(CelFailure::missing_key(name).at(step.at));
             }
         }
-        Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), false))
+        Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), is_optional))
     }
 
-    fn follow_any(
+    /// Reads a field of JSON that is not an object.
+    #[cold]
+    fn field_of_other(
+        &mut self,
+        value: &'a Value,
+        name: &str,
+        is_optional: bool,
+        at: u32,
+    ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
+        let value = Val::borrowed(value);
+        if is_optional && self.is_forgiving && is_plain_val(&value) {
+            return Ok((None, true));
+        }
+        self.cost.charge(1)?;
+        Err(missing_field_error(&value, name).at(at))
+    }
+
+    /// Follows `steps` from any value; `is_optional`: a step before them was optional.
+    fn follow_from(
         &mut self,
         mut value: Val<'a>,
         steps: &'a [PlannedStep],
+        mut is_optional: bool,
     ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
-        let mut is_optional = false;
         for step in steps {
             if let Val::Optional(inner) = value {
                 is_optional = true;

@@ -9,10 +9,16 @@ use super::{ParameterType, TemplateFunction, fixed_function};
 
 pub(super) const TABLE: &[TemplateFunction] = &[
     fixed_function("upper", &[ParameterType::Text], |_, a| {
-        Ok(TemplateItem::text(text_argument(a, 0).chars().map(upper_char).collect::<String>()))
+        Ok(TemplateItem::text(match text_argument(a, 0) {
+            text if text.is_ascii() => text.to_ascii_uppercase(),
+            text => text.chars().map(upper_char).collect(),
+        }))
     }),
     fixed_function("lower", &[ParameterType::Text], |_, a| {
-        Ok(TemplateItem::text(text_argument(a, 0).chars().map(lower_char).collect::<String>()))
+        Ok(TemplateItem::text(match text_argument(a, 0) {
+            text if text.is_ascii() => text.to_ascii_lowercase(),
+            text => text.chars().map(lower_char).collect(),
+        }))
     }),
     fixed_function("title", &[ParameterType::Text], sprig_title),
     fixed_function("untitle", &[ParameterType::Text], untitle),
