@@ -267,7 +267,7 @@ fn matched_kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
 }
 
 fn matches_resource_rule(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool {
-    let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
+    let has = |list: &[Text], value: &str| list.iter().any(|one| one == value || one == "*");
     rule.operations.contains(request.operation)
         && has(&rule.groups, &request.addressed().group)
         && has(&rule.versions, &request.addressed().version)
@@ -284,6 +284,10 @@ fn has_request_name(request: &AdmissionRequest, name: &Text) -> bool {
 
 /// Returns whether `written` means the resource and its part.
 fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
+    // Most rules name a resource without a part.
+    if written == resource && !written.contains('/') {
+        return subresource.is_empty();
+    }
     let (name, part) = written.split_once('/').unwrap_or((written, ""));
     (name == "*" || name == resource) && (part == "*" || part == subresource)
 }

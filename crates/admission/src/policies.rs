@@ -7,8 +7,8 @@ use kubewright_cel::{Inputs, Timestamp};
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{
     ClusterExtensions, ClusterResources, ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect,
-    EventOccasion, EventWords, MissingAccess, PolicyRule, ResponseParts, ResponseWording, RuleOutcome,
-    RuleReport, WatchRole, WatchedResource,
+    MissingAccess, PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport, WatchRole,
+    WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Value};
@@ -159,8 +159,8 @@ impl ResponseWording for PolicyDialect {
         policy_response(outcomes)
     }
 
-    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.policy_words(self.language.component))
+    fn event_component(&self) -> Option<&'static str> {
+        Some(self.language.component)
     }
 
     /// `conditionStatus` has a condition for each part of Kyverno that must know the policy. Here one server does both, so

@@ -1,9 +1,11 @@
 //! Misspelt kinds in rules, and kinds and versions that no rule language has.
 
+use std::sync::LazyLock;
+
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{BUILT_IN_KINDS, resource_name};
 use kubewright_value::suggest::{did_you_mean, nearest_misspelling};
-use kubewright_value::{Document, Step, Value};
+use kubewright_value::{Document, Location, Step, Value};
 
 kubewright_engine::codes! {
     /// The codes of misspelt kinds and versions.
@@ -42,6 +44,11 @@ const POLICY_VERSIONS: &[&str] = &["v1", "v1beta1", "v1alpha1"];
 
 const ADMISSION_VERSIONS: &[&str] = &["v1", "v1beta1", "v1alpha1"];
 
+/// The resources of the built-in kinds.
+static RESOURCES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    BUILT_IN_KINDS.iter().flat_map(|(.., kinds)| kinds.iter().copied()).map(resource_name).collect()
+});
+
 /// The kinds that are looked at in one document.
 const MAX_LOOKED_AT_KINDS: usize = 200;
 
@@ -78,7 +85,7 @@ pub(crate) fn meant_kind(document: &Document) -> Option<String> {
 pub(crate) fn check_kinds(document: &Document) -> Vec<Diagnostic> {
     let mut named = Vec::new();
     collect_named(&document.value, &mut Vec::new(), &mut named);
-    named.into_iter().filter_map(|(named, path)| named.check(document.locate(&path))).collect()
+    named.into_iter().filter_map(|(named, path)| named.check(|| document.locate(&path))).collect()
 }
 
 /// A kind or resource that a rule names.
@@ -88,18 +95,17 @@ struct NamedKind<'d> {
 }
 
 impl NamedKind<'_> {
-    fn check(&self, location: kubewright_value::Location) -> Option<Diagnostic> {
+    fn check(&self, location: impl FnOnce() -> Location) -> Option<Diagnostic> {
         if self.text.contains(['*', '?', '{', '!', '(']) {
             return None;
         }
         let known = || BUILT_IN_KINDS.iter().flat_map(|(.., kinds)| kinds.iter().copied());
         let (what, near) = if self.is_resource {
             let resource = self.text.split('/').next().unwrap_or_default();
-            let resources: Vec<String> = known().map(resource_name).collect();
             if known().any(|kind| kind.eq_ignore_ascii_case(resource)) {
                 return None;
             }
-            (resource, nearest_misspelling(resource, resources.iter().map(String::as_str))?.to_owned())
+            (resource, nearest_misspelling(resource, RESOURCES.iter().map(String::as_str))?.to_owned())
         } else {
             let kind = kind_in(self.text);
             let own = RULE_KINDS.iter().map(|(_, name, _)| *name);
@@ -107,7 +113,7 @@ impl NamedKind<'_> {
         };
         let word = if self.is_resource { "resource" } else { "kind" };
         let message = format!("no {word} `{what}` is known");
-        Some(Diagnostic::new(&MISSPELT_KIND, message, location).help(did_you_mean(near)))
+        Some(Diagnostic::new(&MISSPELT_KIND, message, location()).help(did_you_mean(near)))
     }
 }
 

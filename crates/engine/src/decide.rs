@@ -67,6 +67,8 @@ pub struct DecisionSettings {
     pub abridges_patches: bool,
     /// Whether failures have no [reason](RuleOutcome::reason) in plain words, because nothing shows it. Errors keep theirs.
     pub leaves_out_reasons: bool,
+    /// Whether failures need not say where they are, in the object and in the rule, because nothing shows it.
+    pub leaves_out_places: bool,
     /// Whether rules that do not apply are [counted](Decision::skipped) and have no outcome, because nothing shows it. Traced
     /// rules and those of decisions that read a Secret have theirs in any case.
     pub leaves_out_skips: bool,
@@ -146,7 +148,10 @@ impl Engine {
             false => (Vec::with_capacity(candidates.len()), Vec::new()),
         };
         let cache = DecisionCache::default();
-        let normalised = if settings.is_as_written { request.with_maps_filled() } else { None };
+        // Looking through the whole object is worth it only if a rule will see it so.
+        let is_normalised =
+            settings.is_as_written && candidates.iter().any(|rule| rule.action != RuleAction::Mutate);
+        let normalised = if is_normalised { request.with_maps_filled() } else { None };
         let mut run = DecisionRun {
             request,
             written: None,
@@ -622,6 +627,7 @@ impl RuleAttempt {
         let world = WorldView::new(run.worlds.of(rule), rule.home.as_ref());
         Evaluation {
             wants_reason: !run.settings.leaves_out_reasons,
+            wants_places: !run.settings.leaves_out_places || run.settings.is_traced,
             wants_pass_message: !run.leaves_out_pass(rule),
             ..Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
         }

@@ -24,6 +24,7 @@ struct DerivedObject {
 struct DerivedValue {
     name: &'static str,
     expression: Text,
+    number: u64,
     value: Option<Value>,
     steps: u64,
     bytes: u64,
@@ -36,6 +37,8 @@ pub struct DerivedName<'n> {
     pub name: &'static str,
     /// The expression; empty where there is none.
     pub expression: &'n Text,
+    /// The number of what makes it, which nothing else in this process has or had, where no text tells it apart; otherwise 0.
+    pub number: u64,
 }
 
 impl DerivedCache {
@@ -63,6 +66,7 @@ impl DerivedCache {
             DerivedValue {
                 name: name.name,
                 expression: name.expression.clone(),
+                number: name.number,
                 value: value.clone(),
                 steps: budget.steps_used().saturating_sub(steps),
                 bytes: budget.bytes_used().saturating_sub(bytes),
@@ -74,8 +78,9 @@ impl DerivedCache {
 
 impl DerivedObject {
     fn find(&self, name: DerivedName<'_>, object: &Value) -> Option<&DerivedValue> {
-        let is_known =
-            |value: &&DerivedValue| value.name == name.name && value.expression == *name.expression;
+        let is_known = |value: &&DerivedValue| {
+            value.number == name.number && value.name == name.name && value.expression == *name.expression
+        };
         self.object.is_same(object).then(|| self.values.iter().find(is_known))?
     }
 
@@ -102,7 +107,7 @@ mod tests {
         let [one, other] = [r#"{"a": 1}"#, r#"{"a": 1}"#].map(|text| json::parse(text).unwrap());
         let mut derivations = 0;
         let mut ask = |expression: &str, object: &Value| {
-            let name = DerivedName { name: "images", expression: &expression.into() };
+            let name = DerivedName { name: "images", expression: &expression.into(), number: 0 };
             let mut budget = Budget::new(Limits { steps: 10, bytes: 10, ..Limits::default() });
             let value = cache.get_or_derive((name, object), &mut budget, |object, budget| {
                 derivations += 1;
@@ -127,7 +132,7 @@ mod tests {
         let object = json::parse("{}").unwrap();
         let mut derivations = 0;
         let mut ask = |number: usize| {
-            let name = DerivedName { name: "select", expression: &number.to_string().into() };
+            let name = DerivedName { name: "select", expression: &number.to_string().into(), number: 0 };
             let value = cache.get_or_derive((name, &object), &mut Budget::default(), |_, _| {
                 derivations += 1;
                 Ok::<_, Exhausted>(Some(Value::from(number as u64)))

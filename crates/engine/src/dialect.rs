@@ -1,5 +1,6 @@
 //! The seam between the engine and a rule language.
 
+use std::fmt;
 use std::sync::Arc;
 
 use kubewright_value::{Document, Value};
@@ -62,7 +63,7 @@ pub struct CompiledPolicy {
     /// for that.
     pub native: Option<Result<NativeRule, String>>,
     /// Fields of the status of its rule object that follow from the document alone.
-    pub status: Value,
+    pub status: StatusFields,
     /// The programs about sets of objects, which the engine does not run.
     pub set_programs: Vec<SetProgram>,
     /// What the rules do apart from admission, which a controller carries out.
@@ -76,6 +77,29 @@ impl CompiledPolicy {
     #[must_use]
     pub fn of_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
         Self { diagnostics, ..Self::default() }
+    }
+}
+
+/// Fields of the status of a rule object, which are made when a server asks for them: commands do not.
+#[derive(Default)]
+pub struct StatusFields(Option<Box<dyn FnOnce() -> Value + Send + Sync>>);
+
+impl StatusFields {
+    /// Returns the fields that `make` returns.
+    pub fn new(make: impl FnOnce() -> Value + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(make)))
+    }
+
+    /// Returns the fields; null where there are none.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.0.map(|make| make()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for StatusFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StatusFields").field(&self.0.is_some()).finish()
     }
 }
 

@@ -35,7 +35,7 @@ pub use cluster::{
 pub use decide::{DecisionSettings, Engine};
 pub use derived::{DerivedCache, DerivedName};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
-pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
+pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram, StatusFields};
 pub use fault::{FieldError, invalid_object_message};
 pub use index::RuleIndex;
 pub use kubewright_value::suggest::nearest_word;

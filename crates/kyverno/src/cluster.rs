@@ -14,9 +14,8 @@ use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    ClusterExtensions, ClusterResources, Diagnostic, EventOccasion, EventWords, KindScopes, MissingAccess,
-    PolicyRule, ResponseParts, ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource,
-    WatchRole, WatchedResource,
+    ClusterExtensions, ClusterResources, Diagnostic, KindScopes, MissingAccess, PolicyRule, ResponseParts,
+    ResponseWording, RuleOutcome, RuleReport, RuleStatus, SharedDataSource, WatchRole, WatchedResource,
 };
 use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
@@ -140,8 +139,8 @@ impl ResponseWording for Kyverno {
         }
     }
 
-    fn event(&self, occasion: &EventOccasion<'_>) -> Option<EventWords> {
-        Some(occasion.policy_words("kyverno-admission"))
+    fn event_component(&self) -> Option<&'static str> {
+        Some("kyverno-admission")
     }
 
     fn status(&self, report: &RuleReport) -> Value {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{
     AdmissionPhase, BackgroundProgram, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs,
-    Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope,
+    Recompile, RuleAction, RuleId, RuleMetadata, RuleProgram, RuleScope, StatusFields,
 };
 use kubewright_value::{Document, Map, Step, Text, Value};
 
@@ -46,11 +46,6 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
     let generated = autogen::autogen_rules(&policy);
-    let status = Map::from([
-        ("autogen", autogen_status(document, &policy, &generated)),
-        ("rulecount", rule_counts(document, &policy, &generated)),
-    ]);
-    let status = status.into();
     let planned = Planned { document, policy: &policy, generated: &generated };
     let webhooks = planned.webhooks(None);
     let native = admission_policy::generated_admission_policy(dialect, document, &policy);
@@ -74,6 +69,11 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
     let PolicyCompiler { mut diagnostics, needs, recompile, background, .. } = compiler;
     diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
     let native = admission_policy::is_enforceable(document).then_some(native);
+    let document = document.clone();
+    let status = StatusFields::new(move || {
+        let counts = rule_counts(&document, &policy, &generated);
+        Map::from([("autogen", autogen_status(&document, &policy, &generated)), ("rulecount", counts)]).into()
+    });
     CompiledPolicy {
         rules,
         webhooks,

@@ -35,6 +35,8 @@ pub(super) struct VariableContext<'a> {
     derived: &'a DerivedCache,
     /// Whether a failure has a reason in plain words.
     pub(super) wants_reason: bool,
+    /// Whether a failure has its places in the object and in the rule.
+    pub(super) wants_places: bool,
     wants_pass_message: bool,
     rule: &'a RuleId,
     object: Value,
@@ -109,6 +111,7 @@ impl<'a> VariableContext<'a> {
             world: evaluation.world,
             derived: evaluation.derived(),
             wants_reason: evaluation.wants_reason,
+            wants_places: evaluation.wants_places,
             wants_pass_message: evaluation.wants_pass_message,
             budget: evaluation.budget,
             rule,
@@ -273,7 +276,10 @@ impl<'a> VariableContext<'a> {
             && !self.is_deletion()
             && !self.given().has("request")
         {
-            return search_tainted(choice, slots, (&self.object, true), self.budget);
+            return match compiled.shared_number.filter(|_| choice.is_costly && slots.is_empty()) {
+                Some(number) => self.search_object_once(choice, number),
+                None => search_tainted(choice, slots, (&self.object, true), self.budget),
+            };
         }
         let view = self.view();
         if let Some(choice) = compiled.on_element()
@@ -302,6 +308,16 @@ impl<'a> VariableContext<'a> {
             Some(parts) => self.search_parts(choice, slots, (&root, is_foreign), &parts),
             None => search_tainted(choice, slots, (&root, is_foreign), self.budget),
         }
+    }
+
+    /// Evaluates an expression on the object, unless another rule of the decision has done it: rules about the same kind ask
+    /// for the same lists.
+    fn search_object_once(&mut self, choice: &QueryAlternatives, number: u64) -> Result<Sourced, Unresolved> {
+        let name = DerivedName { name: "query", expression: &Text::default(), number };
+        let found = self.derived.get_or_derive((name, &self.object), self.budget, |object, budget| {
+            search_tainted(choice, &[], (object, true), budget).map(|found| Some(found.value))
+        });
+        found.map(|value| Sourced::foreign(value.unwrap_or_default()))
     }
 
     /// Evaluates an expression on a value whose parts have known authors, which counts where it is a path into it.
@@ -394,7 +410,7 @@ impl<'a> VariableContext<'a> {
                 true => Ok(None),
                 // Rules of a decision ask for the images of the same object.
                 false => self.derived.get_or_derive(
-                    (DerivedName { name: "images", expression: &Text::default() }, &self.object),
+                    (DerivedName { name: "images", expression: &Text::default(), number: 0 }, &self.object),
                     self.budget,
                     images::images_of_object,
                 ),

@@ -451,8 +451,10 @@ impl ValidateRule {
             Ok(verdict) => {
                 let message = self.message.denied(Some(&verdict), context);
                 let template = self.message.written_with(&verdict);
-                let at = [path.as_slice(), verdict.at()].concat();
-                let looked_at = verdict.looked_at();
+                let (at, looked_at) = match context.wants_places {
+                    true => ([path.as_slice(), verdict.at()].concat(), verdict.looked_at()),
+                    false => (Vec::new(), None),
+                };
                 let from = match &looked_at {
                     Some(found) if !found.is_element => PathOrigin::Object,
                     _ => PathOrigin::Element,

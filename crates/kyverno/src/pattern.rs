@@ -9,6 +9,7 @@ pub mod leaf;
 pub(super) mod lint;
 pub mod node;
 mod place;
+mod quick;
 mod stop;
 mod walk;
 mod written;
@@ -35,6 +36,8 @@ pub struct ValidatePattern {
     pub node: Arc<PatternNode>,
     // As it is written, foreign parts included.
     source: Value,
+    // Whether most objects fit it, so that a look at values alone is worth it.
+    is_quick: bool,
 }
 
 /// The result of comparing an object with a pattern.
@@ -91,7 +94,8 @@ impl ValidatePattern {
     }
 
     fn compile_with(source: &Tainted, compiler: PatternCompiler) -> Self {
-        Self { node: Arc::new(compiler.compile(source)), source: source.plain().into_owned() }
+        let node = Arc::new(compiler.compile(source));
+        Self { is_quick: quick::is_quick(&node), node, source: source.plain().into_owned() }
     }
 
     /// Returns the pattern for Pod templates; it is not compiled again.
@@ -109,7 +113,7 @@ impl ValidatePattern {
             };
             Arc::new(PatternNode::Map(MapNode { rest: vec![entry], ..MapNode::default() }))
         });
-        Self { node, source: self.source.clone() }
+        Self { node, source: self.source.clone(), is_quick: self.is_quick }
     }
 
     /// Compares `object` with the pattern.
@@ -122,18 +126,35 @@ impl ValidatePattern {
         budget: &mut Budget,
         notes: &mut TraceNotes,
     ) -> Result<PatternVerdict, Exhausted> {
+        self.check_told(object, true, budget, notes)
+    }
+
+    /// Compares `object` with the pattern. A mismatch has paths and values only if it `wants_places`.
+    ///
+    /// # Errors
+    /// When that takes more than the budget has left.
+    pub(super) fn check_told(
+        &self,
+        object: &Value,
+        wants_places: bool,
+        budget: &mut Budget,
+        notes: &mut TraceNotes,
+    ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
-        if !notes.is_on() {
-            let mut walk =
-                PatternComparison { budget, notes, source, tells: false, conditions: 0, sought: Vec::new() };
+        if !notes.is_on() && self.is_quick {
+            if quick::surely_fits(&self.node, object, budget)? {
+                return Ok(PatternVerdict::Pass);
+            }
+        } else if !notes.is_on() {
+            let mut walk = PatternComparison::new(budget, notes, source);
             match walk.node(&self.node, object, &ComparedPath::ROOT) {
                 Ok(()) => return Ok(PatternVerdict::Pass),
                 Err(Halt::Exhausted(exhausted)) => return Err(exhausted),
                 Err(Halt::Stop(_)) => {}
             }
         }
-        let mut walk =
-            PatternComparison { budget, notes, source, tells: true, conditions: 0, sought: Vec::new() };
+        let mut walk = PatternComparison::new(budget, notes, source);
+        (walk.tells, walk.wants_places) = (true, wants_places);
         match walk.node(&self.node, object, &ComparedPath::ROOT) {
             Ok(()) => Ok(PatternVerdict::Pass),
             Err(Halt::Exhausted(exhausted)) => Err(exhausted),

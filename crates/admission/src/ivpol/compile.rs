@@ -5,7 +5,8 @@ use std::sync::Arc;
 use kubewright_cel::{CelKind, Inputs};
 use kubewright_cel_rules::{AvailableVariables, CelChecks, Environments, ExpressionCompiler, Wording};
 use kubewright_engine::{
-    AdmissionPhase, CompiledPolicy, EvaluationModes, Recompile, Rule, RuleAction, RuleProgram, WebhookPlan,
+    AdmissionPhase, CompiledPolicy, EvaluationModes, Recompile, Rule, RuleAction, RuleProgram, StatusFields,
+    WebhookPlan,
 };
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Map, Text, Value};
@@ -59,7 +60,7 @@ pub(super) fn compile_image_policy(
     };
     let factory = ImageRuleFactory { draft: &draft, checks: &checks, settings: &settings };
     let mut rules = factory.rules(&Text::default(), &selection, parts);
-    let (mut webhooks, mut status) = (Vec::new(), Value::Null);
+    let (mut webhooks, mut status) = (Vec::new(), StatusFields::default());
     if settings.common.mode == EvaluationTarget::Kubernetes {
         let controllers = settings.common.controllers.as_deref();
         let mut controllers = autogen::generate_controller_policies(&draft.policy, controllers);

@@ -20,6 +20,7 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 ];
 
 /// A policy for controllers.
+#[derive(Clone)]
 pub(crate) struct ControllerPolicy {
     pub(crate) name: &'static str,
     /// `None` for controllers whose Pod template path is not known.

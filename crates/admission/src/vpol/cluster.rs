@@ -8,7 +8,7 @@ mod webhook;
 pub(crate) use definitions::policy_definitions;
 pub(crate) use webhook::{WebhookShare, admission_webhooks, dedicate_webhook};
 
-use kubewright_engine::{ResponseParts, RuleOutcome, RuleReport, RuleStatus};
+use kubewright_engine::{ResponseParts, RuleOutcome, RuleReport, RuleStatus, StatusFields};
 use kubewright_value::{Document, Map, Value};
 
 use super::autogen::ControllerPolicy;
@@ -71,13 +71,16 @@ pub(crate) fn status_fields(
     document: &Document,
     policy: &CelPolicySource,
     generated: &[ControllerPolicy],
-) -> Value {
-    let mut fields = Map::from([("autogen", autogen_status(document, generated))]);
+) -> StatusFields {
     let unreported = unreported_resources(policy);
-    if !unreported.is_empty() {
-        fields.insert(UNREPORTED_FIELD.into(), unreported.into());
-    }
-    fields.into()
+    let (document, generated) = (document.clone(), generated.to_vec());
+    StatusFields::new(move || {
+        let mut fields = Map::from([("autogen", autogen_status(&document, &generated))]);
+        if !unreported.is_empty() {
+            fields.insert(UNREPORTED_FIELD.into(), unreported.into());
+        }
+        fields.into()
+    })
 }
 
 /// Returns the status of a policy of the group.

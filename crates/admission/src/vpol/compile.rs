@@ -8,9 +8,9 @@ use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
 };
 use kubewright_dialect_kit::fields::Located;
-use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
+use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, StatusFields};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::exceptions::CompiledPolicyException;
 use super::native::{NativeInputs, native_rule};
@@ -66,7 +66,7 @@ pub(super) fn compile_validating_policy(
         ..PolicyRuleParts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];
-    let (mut webhooks, mut status) = (Vec::new(), Value::Null);
+    let (mut webhooks, mut status) = (Vec::new(), StatusFields::default());
     let mut has_controllers = false;
     if settings.mode == EvaluationTarget::Kubernetes {
         report_unknown_controllers(&mut draft, settings.controllers.as_deref());

@@ -240,6 +240,9 @@ pub(crate) fn apply_exceptions(
     evaluation: &Evaluation<'_>,
     notes: &mut TraceNotes,
 ) -> Result<ExceptionEffect, EvalError> {
+    if exceptions.is_empty() {
+        return Ok(ExceptionEffect::Partly(NOTHING_ALLOWED.clone()));
+    }
     let mut is_whole = false;
     let mut reported = ExceptionReport::default();
     let (mut images, mut values) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Text, Value};
 
-use super::{EventOccasion, EventWords, RuleReport};
+use super::RuleReport;
 use crate::RuleOutcome;
 use kubewright_k8s::AdmissionRequest;
 
@@ -11,8 +11,8 @@ pub trait ResponseWording: Send + Sync {
     /// Returns the parts of the AdmissionResponse that come from `outcomes` of its rules.
     fn response(&self, request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> ResponseParts;
 
-    /// Returns the words of an Event, where the language has its own.
-    fn event(&self, _occasion: &EventOccasion<'_>) -> Option<EventWords> {
+    /// Returns the `reportingComponent` of Events in the words that alerts about its policies look for; nothing for ours.
+    fn event_component(&self) -> Option<&'static str> {
         None
     }
 

@@ -3,7 +3,6 @@
 //! Programs read it, so it is the same byte for byte: YAML as Go's `yaml.v3` writes a map of maps of texts.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kubewright_engine::RuleOutcome;
@@ -15,28 +14,33 @@ use kubewright_value::CompactSort as _;
 
 /// Returns why `request` is refused; nothing where it is not.
 pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> String {
-    let mut failures: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
-    for outcome in outcomes.iter().filter(|outcome| outcome.is_refusal) {
-        failures.entry(policy_of(outcome)).or_default().insert(&outcome.rule.rule, &outcome.message);
-    }
+    let refusals = outcomes.iter().filter(|outcome| outcome.is_refusal);
+    let mut failures: Vec<BlockedRule<'_>> = refusals.map(|outcome| BlockedRule::of(outcome)).collect();
     if failures.is_empty() {
         return String::new();
     }
-    let text = |path: &[&str]| request.object.str_at(path);
-    let mut message = format!(
-        "\n\nresource {}/{}/{} was blocked due to the following policies \n\n",
-        text(&["kind"]),
-        text(&["metadata", "namespace"]),
-        text(&["metadata", "name"])
-    );
-    let mut policies: Vec<_> = failures.into_iter().collect();
-    policies.compact_sort_by(|(one, _), (other, _)| compare_naturally(one, other));
-    for (policy, rules) in policies {
-        write_yaml_key(&mut message, policy);
+    let room = failures.iter().map(|failure| failure.why.len() + 100).sum::<usize>() + 150;
+    let mut message = String::with_capacity(room);
+    message.push_str("\n\nresource ");
+    for (place, path) in [&["kind"][..], &["metadata", "namespace"], &["metadata", "name"]].iter().enumerate()
+    {
+        message.push_str(if place > 0 { "/" } else { "" });
+        message.push_str(request.object.str_at(path));
+    }
+    message.push_str(" was blocked due to the following policies \n\n");
+    // The natural order is none for all texts, so the result depends on the order before it. Of two outcomes of a rule the
+    // last one counts.
+    failures.reverse();
+    failures.sort_by(|one, other| (one.policy, one.rule).cmp(&(other.policy, other.rule)));
+    failures.dedup_by(|one, other| (one.policy, one.rule) == (other.policy, other.rule));
+    let mut policies: Vec<&mut [BlockedRule<'_>]> =
+        failures.chunk_by_mut(|one, other| one.policy == other.policy).collect();
+    policies.compact_sort_by(|one, other| compare_naturally(policy_name(one), policy_name(other)));
+    for rules in policies {
+        write_yaml_key(&mut message, policy_name(rules));
         message.push('\n');
-        let mut rules: Vec<_> = rules.into_iter().collect();
-        rules.compact_sort_by(|(one, _), (other, _)| compare_naturally(one, other));
-        for (rule, why) in rules {
+        rules.compact_sort_by(|one, other| compare_naturally(one.rule, other.rule));
+        for BlockedRule { rule, why, .. } in rules {
             message.push_str("  ");
             write_yaml_key(&mut message, rule);
             message.push(' ');
@@ -46,34 +50,54 @@ pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutco
     message
 }
 
+/// A rule that refuses, and why.
+struct BlockedRule<'o> {
+    policy: &'o str,
+    rule: &'o str,
+    why: &'o str,
+}
+
+impl<'o> BlockedRule<'o> {
+    fn of(outcome: &'o RuleOutcome) -> Self {
+        Self { policy: policy_of(outcome), rule: &outcome.rule.rule, why: &outcome.message }
+    }
+}
+
+/// Returns the policy of `rules`, which all have the same.
+fn policy_name<'o>(rules: &[BlockedRule<'o>]) -> &'o str {
+    rules.first().map_or("", |rule| rule.policy)
+}
+
 /// Compares keys as people do: numbers in them by their size, letters behind everything else.
 fn compare_naturally(one: &str, other: &str) -> Ordering {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let Some(place) = one.iter().zip(&other).position(|(one, other)| one != other) else {
+    let places = one.char_indices().zip(other.chars());
+    let Some(place) = places.into_iter().find(|((_, one), other)| one != other).map(|((place, _), _)| place)
+    else {
+        // One begins with the other, so the longer one has more characters.
         return one.len().cmp(&other.len());
     };
     let (before, first) = one.split_at(place);
     let second = other.get(place..).unwrap_or_default();
-    let (Some(a), Some(b)) = (first.first(), second.first()) else { return Ordering::Equal };
+    let (Some(a), Some(b)) = (first.chars().next(), second.chars().next()) else { return Ordering::Equal };
     match (a.is_alphabetic(), b.is_alphabetic()) {
-        (true, true) => return a.cmp(b),
+        (true, true) => return a.cmp(&b),
         (is_letter, other) if is_letter != other => {
-            let is_in_number = before.last().is_some_and(|last| last.is_numeric());
+            let is_in_number = before.chars().next_back().is_some_and(char::is_numeric);
             return if is_letter == is_in_number { Ordering::Less } else { Ordering::Greater };
         }
         _ => {}
     }
     // A zero counts only after a digit other than zero.
-    let digits_before = before.iter().rev().take_while(|digit| digit.is_ascii_digit());
-    let starts = (*a == '0' || *b == '0') && digits_before.into_iter().any(|digit| *digit != '0');
-    let number = |text: &[char]| {
-        let digits = text.iter().map_while(|digit| digit.to_digit(10));
+    let mut digits_before = before.bytes().rev().take_while(u8::is_ascii_digit);
+    let starts = (a == '0' || b == '0') && digits_before.any(|digit| digit != b'0');
+    let number = |text: &str| {
+        let digits = text.chars().map_while(|digit| digit.to_digit(10));
         let start = (i64::from(starts), 0);
         digits.fold(start, |(number, count): (i64, usize), digit| {
             (number.wrapping_mul(10).wrapping_add(i64::from(digit)), count + 1)
         })
     };
-    number(first).cmp(&number(second)).then(a.cmp(b))
+    number(first).cmp(&number(second)).then(a.cmp(&b))
 }
 
 fn write_yaml_key(out: &mut String, text: &str) {
@@ -94,6 +118,11 @@ fn write_yaml_value(out: &mut String, text: &str) {
 }
 
 fn write_folded_line(out: &mut String, text: &str) {
+    // Nearly all names and messages, in one pass over them.
+    if is_plain_word_text(text) {
+        out.push_str(text);
+        return;
+    }
     // Printable ASCII has no line breaks.
     let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let is_one_line = is_ascii || !text.contains(is_break) && text.chars().all(is_printable_in_yaml);
@@ -107,6 +136,22 @@ fn write_folded_line(out: &mut String, text: &str) {
         out.push_str(&text.replace('\'', "''"));
         out.push('\'');
     }
+}
+
+/// Returns whether `text` surely needs no quotes: printable ASCII that begins with a letter, is longer than any word with another
+/// meaning, does not end in a space or colon and has no `: ` and no ` #`.
+fn is_plain_word_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut before = b' ';
+    let has_only_plain_pairs = bytes.iter().all(|byte| {
+        let is_plain = matches!(byte, b' '..=b'~') && !matches!((before, byte), (b':', b' ') | (b' ', b'#'));
+        before = *byte;
+        is_plain
+    });
+    bytes.len() > LONGEST_YAML_WORD
+        && has_only_plain_pairs
+        && bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && !matches!(before, b' ' | b':')
 }
 
 /// The length of `false`: all longer texts that begin with a letter are texts.

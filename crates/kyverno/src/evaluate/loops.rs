@@ -79,7 +79,7 @@ impl ValidateRule {
                     CheckVerdict::Skip(_) | CheckVerdict::Nothing(_) => {}
                     CheckVerdict::Fail(mut failure) => {
                         failure.message = format!("validation failure: {}", failure.message);
-                        if failure.from == PathOrigin::Element {
+                        if failure.from == PathOrigin::Element && context.wants_places {
                             let below = std::mem::take(&mut failure.path);
                             let place = one.place_of(index, &element.value, &elements.value, subject.object);
                             failure.path = place.map(|place| place.and(below)).unwrap_or_default();
@@ -87,7 +87,7 @@ impl ValidateRule {
                         if failure.from == PathOrigin::Subject {
                             failure.from = PathOrigin::Element;
                         }
-                        if failure.at.is_empty() {
+                        if failure.at.is_empty() && context.wants_places {
                             failure.at.clone_from(&one.path);
                         }
                         return CheckVerdict::Fail(failure);

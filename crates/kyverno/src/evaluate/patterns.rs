@@ -62,24 +62,28 @@ impl OnePattern {
             Ok(pattern::PatternVerdict::Fail(mismatch)) => {
                 let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
                 let text = message.violated(&outcome, context);
-                CheckVerdict::Fail(self.failure(text, mismatch, context.wants_reason))
+                CheckVerdict::Fail(self.failure(text, mismatch, context))
             }
         }
     }
 
     /// Returns the violation with a message, and with one without the words that Kyverno adds where it is wanted.
-    fn failure(&self, message: ViolationMessage, mismatch: Mismatch, wants_reason: bool) -> RuleViolation {
+    fn failure(
+        &self,
+        message: ViolationMessage,
+        mismatch: Mismatch,
+        context: &VariableContext<'_>,
+    ) -> RuleViolation {
         let wanted = mismatch.wanted;
-        let reason = wants_reason.then(|| {
+        let at = match context.wants_places {
+            true => [self.path.as_slice(), &mismatch.at].concat(),
+            false => Vec::new(),
+        };
+        let reason = context.wants_reason.then(|| {
             let text = if message.plain.is_empty() { NO_MATCH.to_owned() } else { message.plain.to_string() };
             Box::new(OutcomeReason { text, wanted, help: message.help, ..OutcomeReason::default() })
         });
-        RuleViolation {
-            reason,
-            path: mismatch.path,
-            at: [self.path.as_slice(), &mismatch.at].concat(),
-            ..RuleViolation::new(message.text)
-        }
+        RuleViolation { reason, path: mismatch.path, at, ..RuleViolation::new(message.text) }
     }
 
     fn compare(
@@ -100,7 +104,7 @@ impl OnePattern {
                 Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };
-        let verdict = pattern.check(object, context.budget(), notes);
+        let verdict = pattern.check_told(object, context.wants_places, context.budget(), notes);
         notes.rebase(mark, &self.path);
         verdict.map_err(|limit: Exhausted| limit.into())
     }
@@ -154,7 +158,7 @@ impl AnyPattern {
         let text = message.violated(&PatternOutcome::Each(&failures), context);
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
         CheckVerdict::Fail(match failed {
-            Some((pattern, mismatch)) => pattern.failure(text, mismatch, context.wants_reason),
+            Some((pattern, mismatch)) => pattern.failure(text, mismatch, context),
             None => RuleViolation::new(text.text),
         })
     }

@@ -51,3 +51,12 @@ fn an_expression_that_is_one_variable_must_be_a_text() {
     let refused = says("'{{ request.object.metadata.labels }}'");
     assert!(refused.contains("jmespath value must be a string"), "{refused}");
 }
+
+#[test]
+fn expressions_that_are_made_of_values_are_not_taken_for_each_other() {
+    let values = |path: &str| format!("{{{{ request.object.{{{{ to_string('{path}') }}}}.* }}}}");
+    let message = format!("{} and {}", values("metadata.labels"), values("metadata"));
+    let said =
+        outcome("request.object.metadata.name", &format!("validate: {{message: \"{message}\", deny: {{}}}}"));
+    assert_eq!(said.message, r#"["request"] and ["w",{"path":"request"}]"#);
+}

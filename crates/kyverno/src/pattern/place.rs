@@ -41,16 +41,22 @@ impl<'p> ComparedPath<'p> {
 
     /// Returns the path in the object as Kyverno prints it: `/spec/containers/0/`.
     pub(super) fn text(&self) -> String {
-        let mut out = "/".to_owned();
-        for place in self.way() {
-            match place.in_object {
-                Hop::None => continue,
-                Hop::Key(key) => out.push_str(key),
-                Hop::Index(index) => out.push_str(&index.to_string()),
-            }
-            out.push('/');
-        }
+        let mut out = String::with_capacity(64);
+        out.push('/');
+        self.push_text(&mut out);
         out
+    }
+
+    fn push_text(&self, out: &mut String) {
+        if let Some(above) = self.above {
+            above.push_text(out);
+        }
+        match self.in_object {
+            Hop::None => return,
+            Hop::Key(key) => out.push_str(key),
+            Hop::Index(index) => out.push_str(&index.to_string()),
+        }
+        out.push('/');
     }
 
     /// Returns the path in the object.

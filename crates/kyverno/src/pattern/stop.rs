@@ -50,8 +50,7 @@ impl StopKind {
 #[derive(Debug, Default)]
 pub(super) struct MismatchReport {
     pub(super) message: String,
-    /// Whether there is only the message.
-    pub(super) is_brief: bool,
+    pub(super) detail: ReportDetail,
     /// `None` where Kyverno has none, which makes a failure an error.
     pub(super) text_path: Option<String>,
     pub(super) path: Vec<Step>,
@@ -71,10 +70,27 @@ impl MismatchReport {
         }
     }
 
+    /// Returns the path that a message names; the explanation is added later.
+    pub(super) fn named_at(place: &ComparedPath<'_>) -> Self {
+        Self { text_path: Some(place.text()), detail: ReportDetail::NamedPath, ..Self::default() }
+    }
+
     /// Returns nothing but room for a message.
     pub(super) fn brief() -> Self {
-        Self { is_brief: true, ..Self::default() }
+        Self { detail: ReportDetail::Message, ..Self::default() }
     }
+}
+
+/// How much of an explanation is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum ReportDetail {
+    /// The message alone.
+    Message,
+    /// The message, and the path that it names.
+    NamedPath,
+    /// Everything.
+    #[default]
+    Whole,
 }
 
 /// The skips of one object or list, on their way to become one.

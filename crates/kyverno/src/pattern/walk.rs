@@ -1,7 +1,8 @@
 //! Compares an object with a compiled pattern.
 //!
-//! Most objects match, so a first walk only computes the result and allocates nothing. When it is not "yes", or a
-//! trace is requested, a second walk over the same values collects the explanation.
+//! Most objects match, so a first walk only computes the result and allocates nothing: this one, or that of
+//! [`quick`](super::quick) for patterns without conditions. When it is not "yes", or a trace is requested, a second walk over
+//! the same values collects the explanation.
 
 mod entry;
 
@@ -13,7 +14,7 @@ use super::compile;
 use super::leaf::Leaf;
 use super::node::{MapNode, PatternNode};
 use super::place::ComparedPath;
-use super::stop::{ComparisonStop, Halt, MismatchReport, Skips, StopKind};
+use super::stop::{ComparisonStop, Halt, MismatchReport, ReportDetail, Skips, StopKind};
 use crate::gotext;
 use entry::{ComparedEntry, Expanded};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -29,6 +30,8 @@ pub(super) struct PatternComparison<'w> {
     pub(super) source: &'w Value,
     /// Whether stops have an explanation.
     pub(super) tells: bool,
+    /// Whether explanations have places and values, which only people read.
+    pub(super) wants_places: bool,
     /// How many conditions this is in; there a stop becomes a skip, of which only the message is kept.
     pub(super) conditions: u32,
     /// The keys of `( )` and `^( )` that were looked for, and whether the object has them somewhere.
@@ -37,7 +40,12 @@ pub(super) struct PatternComparison<'w> {
 
 type ComparisonResult = Result<(), Halt>;
 
-impl PatternComparison<'_> {
+impl<'w> PatternComparison<'w> {
+    /// Returns a comparison that only computes the result.
+    pub(super) fn new(budget: &'w mut Budget, notes: &'w mut TraceNotes, source: &'w Value) -> Self {
+        Self { budget, notes, source, tells: false, wants_places: false, conditions: 0, sought: Vec::new() }
+    }
+
     /// Compares `object` with `node`.
     pub(super) fn node(
         &mut self,
@@ -227,7 +235,7 @@ impl PatternComparison<'_> {
         let source = self.source;
         self.stop(StopKind::Mismatch, place, |told| {
             told.message = message();
-            if !told.is_brief {
+            if told.detail == ReportDetail::Whole {
                 told.wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
                 told.found = shown_value(object);
             }
@@ -244,8 +252,11 @@ impl PatternComparison<'_> {
         if !self.tells {
             return Ok(silent(kind));
         }
-        let is_brief = self.conditions > 0 && !self.notes.is_on();
-        let mut told = if is_brief { MismatchReport::brief() } else { MismatchReport::at(place) };
+        let mut told = match self.notes.is_on() {
+            false if self.conditions > 0 => MismatchReport::brief(),
+            false if !self.wants_places => MismatchReport::named_at(place),
+            _ => MismatchReport::at(place),
+        };
         tell(&mut told);
         self.budget.produce(told.message.len())?;
         // Other stops are told by their anchors.

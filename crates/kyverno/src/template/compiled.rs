@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use kubewright_dialect_kit::shared::SharedParts;
@@ -24,6 +25,8 @@ pub(in super::super) struct CompiledQuery {
     /// Its form on the element of a loop, if it reads nothing else than `element`.
     on_element: Option<QueryAlternatives>,
     pub(in super::super) roots: PathRoots,
+    /// What no other query has or had, if rules share this one: one that is made while a rule runs has none.
+    pub(in super::super) shared_number: Option<u64>,
 }
 
 /// An expression, and its alternatives apart where the last ones are constant.
@@ -32,6 +35,8 @@ pub(in super::super) struct QueryAlternatives {
     pub(in super::super) whole: JmesPathExpression,
     /// An expression and its fallback: `a` and `'x'` of `a || 'x'`.
     pub(in super::super) split: Option<(JmesPathExpression, JmesPathExpression)>,
+    /// Whether it takes more than following a path, calls no function and has no default.
+    pub(in super::super) is_costly: bool,
 }
 
 /// The queries that call no function, by their text and the place of the Pod that their paths were rewritten to.
@@ -52,7 +57,11 @@ fn shared_query<E>(
     let query = make()?;
     Ok(match query.usual.whole.calls_functions() {
         true => Arc::new(query),
-        false => SHARED.add(key, query),
+        false => {
+            static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+            let number = LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1;
+            SHARED.add(key, CompiledQuery { shared_number: Some(number), ..query })
+        }
     })
 }
 
@@ -63,6 +72,7 @@ impl CompiledQuery {
             _ => None,
         });
         Self {
+            shared_number: None,
             roots: expression.roots(),
             on_deletion: on_deletion.map(QueryAlternatives::new),
             on_object: on_part(&expression, &["request", "object"]).map(QueryAlternatives::new),
@@ -123,7 +133,10 @@ fn on_part(expression: &JmesPathExpression, part: &[&str]) -> Option<JmesPathExp
 
 impl QueryAlternatives {
     fn new(whole: JmesPathExpression) -> Self {
-        Self { split: whole.split_default(), whole }
+        let split = whole.split_default();
+        let is_plain = split.is_some() || whole.plain_path().is_some();
+        // What a function answers may be another thing the next time.
+        Self { is_costly: !is_plain && !whole.calls_functions(), split, whole }
     }
 
     /// Returns the same with `slots` filled in.
@@ -135,6 +148,7 @@ impl QueryAlternatives {
         Cow::Owned(Self {
             whole: self.whole.filled(slots),
             split: split.map(|(reading, constant)| (reading.filled(slots), constant.filled(slots))),
+            is_costly: self.is_costly,
         })
     }
 }

@@ -91,7 +91,7 @@ fn the_status_names_resources_that_no_report_can_be_about() {
         );
         let text = POLICY
             .replace("apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]", &rule);
-        let fields = dialect().compile(&document(&text), &[]).status;
+        let fields = dialect().compile(&document(&text), &[]).status.into_value();
         let status = dialect().status(&RuleReport { is_ready: true, fields, ..RuleReport::default() });
         let conditions = status.at(&["conditionStatus", "conditions"]).and_then(Value::as_array);
         conditions.and_then(|list| list.first()).expect("a condition").str_at(&["message"]).to_owned()
@@ -103,7 +103,7 @@ fn the_status_names_resources_that_no_report_can_be_about() {
 
 #[test]
 fn the_status_names_the_targets_of_generated_policies() {
-    let status = dialect().compile(&document(POLICY), &[]).status;
+    let status = dialect().compile(&document(POLICY), &[]).status.into_value();
     let targets = status.at(&["autogen", "configs", "cronjobs", "targets"]).and_then(Value::as_array);
     let texts =
         |target: &Value| ["group", "kind", "resource", "version"].map(|key| target.str_at(&[key]).to_owned());

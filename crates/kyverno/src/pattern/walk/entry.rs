@@ -3,7 +3,9 @@
 use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Map, Text, Value};
 
-use super::{ComparedPath, ComparisonResult, Halt, MISSING, PatternComparison, StopKind, shown_value};
+use super::{
+    ComparedPath, ComparisonResult, Halt, MISSING, PatternComparison, ReportDetail, StopKind, shown_value,
+};
 use crate::gotext;
 use crate::pattern::node::{Exists, PatternAnchor, PatternEntry, PatternNode};
 use kubewright_dialect_kit::notes::TraceNote;
@@ -184,8 +186,10 @@ impl PatternComparison<'_> {
     fn not_allowed(&mut self, value: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.stop(StopKind::Negation, place, |told| {
             told.message = format!("negation anchor matched in resource: {} is not allowed", place.text());
-            told.wanted = "nothing".to_owned();
-            told.found = shown_value(value);
+            if told.detail == ReportDetail::Whole {
+                told.wanted = "nothing".to_owned();
+                told.found = shown_value(value);
+            }
         })
     }
 
@@ -199,8 +203,10 @@ impl PatternComparison<'_> {
     ) -> Result<Halt, Halt> {
         self.stop(StopKind::Mismatch, below, |told| {
             told.message = format!("{}/{key} not found", place.text());
-            if !told.is_brief {
+            if told.detail != ReportDetail::Message {
                 told.text_path = Some(place.text());
+            }
+            if told.detail == ReportDetail::Whole {
                 told.path = place.in_object();
                 told.wanted = "\"*\"".to_owned();
                 told.found = shown_value(value);
