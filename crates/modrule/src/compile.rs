@@ -201,6 +201,7 @@ impl ModRuleCompiler<'_> {
             reach,
             namespaces_place,
             cluster_namespace: self.dialect.cluster_namespace.clone(),
+            reads_metadata: criteria.iter().any(|criterion| criterion.select.reads_root_key("metadata")),
             criteria,
             action,
             sight: ReferenceSettings {

@@ -113,22 +113,16 @@ pub struct CriterionResult<'v> {
 }
 
 impl CompiledCriterion {
-    /// Returns whether `view` meets the criterion, with the selected values. A list that other rules select too is taken
-    /// from `selected`.
+    /// Returns whether `view` meets the criterion, with the selected values.
     ///
     /// # Errors
     /// When the budget is used up.
     pub fn look<'v>(
         &'v self,
         view: &'v Value,
-        selected: Option<&DerivedCache>,
         budget: &mut Budget,
     ) -> Result<CriterionResult<'v>, EvalError> {
-        let found = match selected.filter(|_| self.select.is_list_path()) {
-            Some(selected) => self.shared_list(view, selected, budget),
-            None => self.select.evaluate_ref(view, budget).map_err(FailedSelect::from),
-        };
-        match found {
+        match self.select.evaluate_ref(view, budget).map_err(FailedSelect::from) {
             Ok(found) => {
                 let is_passed = self
                     .judge(&found, budget)
@@ -144,18 +138,71 @@ impl CompiledCriterion {
         }
     }
 
+    /// Returns whether `view` meets the criterion, as [`CompiledCriterion::look`] does, and keeps nothing of what it finds.
+    /// A list that other rules select too is taken from `selected`.
+    fn is_met(
+        &self,
+        view: &Value,
+        selected: Option<&DerivedCache>,
+        budget: &mut Budget,
+    ) -> Result<bool, EvalError> {
+        match self.judge_selected(view, selected, budget) {
+            Ok(is_passed) => Ok(is_passed != self.is_negated),
+            Err(FailedSelect::Limit(message)) => Err(EvalError::limit(message).at(self.location.clone())),
+            Err(FailedSelect::Error(_)) => Ok(self.is_negated),
+        }
+    }
+
+    fn judge_selected(
+        &self,
+        view: &Value,
+        selected: Option<&DerivedCache>,
+        budget: &mut Budget,
+    ) -> Result<bool, FailedSelect> {
+        if let Some(judged) = self.judge_plain_text(view, budget) {
+            return Ok(judged?);
+        }
+        match selected.filter(|_| self.select.is_list_path()) {
+            Some(selected) => match self.shared_list(view, selected, budget)? {
+                Some(Value::Array(items)) => Ok(self.judge_list(&items, false, budget)?),
+                _ => Ok(false),
+            },
+            None => Ok(self.judge(&self.select.evaluate_ref(view, budget)?, budget)?),
+        }
+    }
+
+    /// Judges the text that a select like `$.kind` finds, which is what most criteria look at; nothing where it is another
+    /// sort of select, or finds something else.
+    fn judge_plain_text(&self, view: &Value, budget: &mut Budget) -> Option<Result<bool, Exhausted>> {
+        let steps = self.select.plain_path()?;
+        let mut found = view;
+        for step in steps {
+            let (Step::Key(key), Value::Object(map)) = (step, found) else { return None };
+            found = map.get(key)?;
+        }
+        let Value::String(text) = found else { return None };
+        // One step for each key, and one for the value.
+        let cost = steps.len() as u64 + 1;
+        if budget.steps_left() < cost {
+            return None;
+        }
+        Some(budget.step(cost).and_then(|()| {
+            let passes = |test: &CriterionTest| test.passes_text(text, budget);
+            if self.tests.is_empty() { Ok(true) } else { any_passes(&self.tests, passes) }
+        }))
+    }
+
     /// Returns the list that the select finds in `view`; rules with an equal select find it once.
-    fn shared_list<'v>(
-        &'v self,
-        view: &'v Value,
+    fn shared_list(
+        &self,
+        view: &Value,
         selected: &DerivedCache,
         budget: &mut Budget,
-    ) -> Result<JsonPathItem<'v>, FailedSelect> {
-        let name = DerivedName { name: "modrule select", expression: &self.text };
-        let list = selected.get_or_derive((name, view), budget, |view, budget| {
+    ) -> Result<Option<Value>, FailedSelect> {
+        let name = DerivedName { name: "modrule select", expression: &self.text, number: 0 };
+        selected.get_or_derive((name, view), budget, |view, budget| {
             self.select.evaluate_ref(view, budget).map(JsonPathItem::into_value).map_err(FailedSelect::from)
-        })?;
-        Ok(list.map_or(JsonPathItem::Undefined, JsonPathItem::Own))
+        })
     }
 
     fn judge(&self, found: &JsonPathItem<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
@@ -194,12 +241,7 @@ impl CompiledCriterion {
         if self.tests.is_empty() {
             return Ok(true);
         }
-        for test in &self.tests {
-            if self.passes_test(test, values, budget)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        any_passes(&self.tests, |test| self.passes_test(test, values, budget))
     }
 
     fn passes_test<V: Borrow<Value>>(
@@ -378,14 +420,41 @@ fn show_item(found: &JsonPathItem<'_>) -> String {
     }
 }
 
+/// Returns whether one of `tests` passes.
+fn any_passes(
+    tests: &[CriterionTest],
+    mut passes: impl FnMut(&CriterionTest) -> Result<bool, Exhausted>,
+) -> Result<bool, Exhausted> {
+    for test in tests {
+        if passes(test)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the first criterion that is not met.
+pub(super) fn first_unmet<'c>(
+    criteria: &'c [CompiledCriterion],
+    (view, selected): (&Value, Option<&DerivedCache>),
+    budget: &mut Budget,
+) -> Result<Option<&'c CompiledCriterion>, EvalError> {
+    for criterion in criteria {
+        if !criterion.is_met(view, selected, budget)? {
+            return Ok(Some(criterion));
+        }
+    }
+    Ok(None)
+}
+
 /// Looks at the criteria one after the other until one is not met.
 pub(super) fn all_met(
     criteria: &[CompiledCriterion],
-    (view, selected): (&Value, Option<&DerivedCache>),
+    view: &Value,
     budget: &mut Budget,
     mut say: impl FnMut(&CompiledCriterion, &CriterionResult<'_>),
 ) -> Result<bool, EvalError> {
-    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, selected, budget) {
+    let met = criteria.iter().try_for_each(|criterion| match criterion.look(view, budget) {
         Ok(finding) => {
             say(criterion, &finding);
             if finding.is_met { ControlFlow::Continue(()) } else { ControlFlow::Break(Ok(false)) }

@@ -11,7 +11,7 @@ use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchO
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
-use super::criterion::{CompiledCriterion, all_met};
+use super::criterion::{CompiledCriterion, all_met, first_unmet};
 use super::hint;
 use super::ignored;
 use super::path::PathTemplate;
@@ -28,6 +28,8 @@ pub(super) struct ModRuleProgram {
     /// The namespace in which cluster rules live.
     pub(super) cluster_namespace: Text,
     pub(super) criteria: Vec<CompiledCriterion>,
+    /// Whether a criterion may look at `metadata`, a part of which rules do not see.
+    pub(super) reads_metadata: bool,
     pub(super) action: ModRuleAction,
     pub(super) sight: ReferenceSettings,
     pub(super) inputs: Inputs,
@@ -114,45 +116,39 @@ impl RuleProgram for ModRuleProgram {
             return Ok(Applies::No(reason));
         }
         let made;
+        let is_traced = evaluation.tracer.is_on();
         let view = match self.references(object, evaluation)? {
-            None if !has_hidden_fields(object) => object,
+            None if !(self.reads_metadata || is_traced) || !has_hidden_fields(object) => object,
             references => {
                 made = ObjectView::new(object.clone(), references);
                 &made.value
             }
         };
-        // A view of its own is of no use to other rules, and a trace shows what was selected as the path found it.
-        let is_shared = std::ptr::eq(view, object) && !evaluation.tracer.is_on();
-        let selected = is_shared.then(|| evaluation.derived());
-        let mut looked = 0;
-        let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
-        let is_met = all_met(&self.criteria, (view, selected), budget, |criterion, finding| {
-            looked += 1;
-            tracer.say(|| criterion.describe(finding, view));
-        })?;
-        let rest = self.criteria.len() - looked;
-        if rest > 0 {
-            evaluation.tracer.say(|| skipped_criteria_node(rest));
+        if is_traced {
+            return self.traced_match(view, evaluation);
         }
-        Ok(match (is_met, &self.action) {
-            (true, _) => Applies::Yes,
-            (false, ModRuleAction::Reject { .. }) => Applies::NotViolated,
-            (false, ModRuleAction::Patch(_)) => {
-                let unmet = self.criteria.get(looked.saturating_sub(1));
-                Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())
-            }
-        })
+        // A view of its own is of no use to other rules.
+        let selected = std::ptr::eq(view, object).then(|| evaluation.derived());
+        let unmet = first_unmet(&self.criteria, (view, selected), evaluation.budget)?;
+        Ok(self.applies_unless(unmet))
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         let references = self.references(object, evaluation)?;
         match &self.action {
             ModRuleAction::Patch(operations) => {
-                let target = if self.sees_changes { &*object } else { &evaluation.request.object };
-                let target = ObjectView::new(target.clone(), references.clone());
+                let request = evaluation.request;
+                let made = match self.sees_changes {
+                    true => Some(ObjectView::new(object.clone(), references.clone()).value),
+                    false if references.is_some() || has_hidden_fields(&request.object) => {
+                        Some(ObjectView::new(request.object.clone(), references.clone()).value)
+                    }
+                    false => None,
+                };
+                let target = made.as_ref().unwrap_or(&request.object);
                 // Taken out and put back, so that the edited value has one owner and is not copied.
                 let mut view = ObjectView::new(std::mem::take(object), references);
-                let patched = self.patch(operations, &target.value, &mut view.value, evaluation);
+                let patched = self.patch(operations, target, &mut view.value, evaluation);
                 *object = view.into_object();
                 Ok(self.patched(object, patched?, evaluation))
             }
@@ -175,6 +171,31 @@ struct PatchResult {
 }
 
 impl ModRuleProgram {
+    /// Looks at the criteria of a traced rule one by one. The trace shows what was selected as the path found it.
+    fn traced_match(&self, view: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
+        let mut looked = 0;
+        let (budget, tracer) = (&mut *evaluation.budget, &mut *evaluation.tracer);
+        let is_met = all_met(&self.criteria, view, budget, |criterion, finding| {
+            looked += 1;
+            tracer.say(|| criterion.describe(finding, view));
+        })?;
+        let rest = self.criteria.len() - looked;
+        if rest > 0 {
+            evaluation.tracer.say(|| skipped_criteria_node(rest));
+        }
+        let unmet = self.criteria.get(looked.saturating_sub(1));
+        Ok(self.applies_unless(unmet.filter(|_| !is_met)))
+    }
+
+    /// Returns whether the rule applies, if `unmet` is the first of its criteria that is not met.
+    fn applies_unless(&self, unmet: Option<&CompiledCriterion>) -> Applies {
+        match (unmet, &self.action) {
+            (None, _) => Applies::Yes,
+            (Some(_), ModRuleAction::Reject { .. }) => Applies::NotViolated,
+            (Some(unmet), ModRuleAction::Patch(_)) => Applies::No(unmet.unmet.clone()),
+        }
+    }
+
     /// Adds to the trace that the regular expression of the rule does not match the namespace.
     fn tell_refusal(&self, evaluation: &mut Evaluation<'_>) {
         let NamespaceReach::Cluster { targets: ClusterTargets::Namespaces(regex), .. } = &self.reach else {

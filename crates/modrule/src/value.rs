@@ -40,10 +40,10 @@ impl PatchValue {
         };
         let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
         let context = TemplateContext::new()
-            .json("Target", around.target.clone())
-            .json("Namespace", around.namespace.clone())
-            .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
-            .native("SelectKeyParts", Value::array(keys));
+            .json(Text::new_static("Target"), around.target.clone())
+            .json(Text::new_static("Namespace"), around.namespace.clone())
+            .json(Text::new_static("SelectedItem"), selected.map_or(Value::Null, |item| item.value.clone()))
+            .native(Text::new_static("SelectKeyParts"), Value::array(keys));
         let text = template
             .render(&context, around.inputs, budget)
             .map_err(|error| template_error(&error).at(location.clone()))?;
@@ -72,8 +72,8 @@ pub(super) fn render_reject_message(
     budget: &mut Budget,
 ) -> Result<String, GoTemplateError> {
     let context = TemplateContext::new()
-        .json("Target", around.target.clone())
-        .json("Namespace", around.namespace.clone());
+        .json(Text::new_static("Target"), around.target.clone())
+        .json(Text::new_static("Namespace"), around.namespace.clone());
     template.render(&context, around.inputs, budget)
 }
 
@@ -87,5 +87,6 @@ fn template_error(error: &GoTemplateError) -> EvalError {
 
 /// Returns whether the YAML contains only whitespace and comments, and so has no value.
 pub(super) fn is_blank(yaml: &str) -> bool {
-    yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
+    let begins_with_value = yaml.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
+    !begins_with_value && yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }

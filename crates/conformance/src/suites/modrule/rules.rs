@@ -161,7 +161,7 @@ pub(super) fn check_dry_run(_: &Value, case: &Value) -> Result<(), String> {
 fn evaluate_criterion(criterion: &Document, object: &Value) -> Result<bool, String> {
     let criterion = modrule::compile_criterion(criterion)
         .map_err(|errors| errors.first().map_or_else(|| "unreadable".to_owned(), ToString::to_string))?;
-    let finding = criterion.look(object, None, &mut Budget::default()).map_err(|error| error.to_string())?;
+    let finding = criterion.look(object, &mut Budget::default()).map_err(|error| error.to_string())?;
     Ok(finding.is_met)
 }
 
