@@ -13,7 +13,7 @@ use kubewright_engine::{EventOccasion, EventWords, NoticeKind, RuleId, RuleStatu
 use kubewright_k8s::ObjectName;
 use kubewright_report::cluster_report::{ObjectResults, ReportResult, ReportScope, ReportSource};
 use kubewright_scan::CHANGES_PROPERTY;
-use kubewright_serve::{EventQueue, Notice, Regarding, is_secret};
+use kubewright_serve::{EventQueue, EventWording, Notice, Regarding, is_secret};
 use kubewright_value::{Document, Text};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
@@ -129,8 +129,8 @@ impl ViolationState {
             document: document.clone(),
             subject: subject.clone(),
             kind,
-            message: message.to_owned(),
-            words: Some(words),
+            message: message.into(),
+            wording: EventWording::Given(words),
         };
         let notices = vec![notice(&document, &subject, words), notice(&subject, &document, about_object)];
         self.remember(subject, scope);

@@ -1,15 +1,16 @@
 //! The last requests that rules refused, kept in memory: names, rules and messages, never objects.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use kubewright_engine::RuleId;
 use kubewright_k8s::{ObjectName, Operation};
-use kubewright_value::{Map, Value, json};
+use kubewright_value::{Map, Text, Value, json};
 
 use crate::Notice;
 use crate::clock::rfc3339_seconds;
-use crate::events::{is_secret, truncated};
+use crate::events::{is_secret, truncated_text};
 
 /// Where the health port shows them, as JSON.
 pub const BLOCKED_PAGE: &str = "/blocked";
@@ -31,21 +32,19 @@ struct BlockedRequest {
     time: SystemTime,
     operation: Operation,
     subject: ObjectName,
-    rule: String,
-    message: String,
+    rule: Arc<RuleId>,
+    message: Text,
 }
 
 impl BlockedRequests {
     /// Adds a refused request; the oldest one makes room for it. Of a Secret no message is kept.
     pub(crate) fn add(&self, notice: &Notice, operation: Operation, time: SystemTime) {
-        let message = if is_secret(&notice.subject) { String::new() } else { notice.message.clone() };
-        let request = BlockedRequest {
-            time,
-            operation,
-            subject: notice.subject.clone(),
-            rule: notice.rule.to_string(),
-            message: truncated(message, MAX_BLOCKED_MESSAGE_BYTES),
+        let message = match is_secret(&notice.subject) {
+            true => Text::default(),
+            false => truncated_text(&notice.message, MAX_BLOCKED_MESSAGE_BYTES),
         };
+        let (subject, rule) = (notice.subject.clone(), Arc::clone(&notice.rule));
+        let request = BlockedRequest { time, operation, subject, rule, message };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_BLOCKED_REQUESTS {
             kept.pop_front();
@@ -73,8 +72,8 @@ impl BlockedRequest {
             ("kind", kind.clone().into()),
             ("namespace", namespace.clone().into()),
             ("name", name.clone().into()),
-            ("rule", self.rule.as_str().into()),
-            ("message", self.message.as_str().into()),
+            ("rule", self.rule.to_string().into()),
+            ("message", self.message.clone().into()),
         ])
         .into()
     }
@@ -82,25 +81,21 @@ impl BlockedRequest {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::UNIX_EPOCH;
 
-    use kubewright_engine::RuleId;
-
     use super::*;
-    use crate::NoticeKind;
+    use crate::{EventWording, NoticeKind};
 
     fn notice(kind: &str, name: &str) -> Notice {
         let subject = ObjectName { kind: kind.into(), name: name.into(), ..ObjectName::default() };
         let rule = Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: "r".into() });
-        let message = "why".to_owned();
         Notice {
             rule,
             document: ObjectName::default(),
             subject,
             kind: NoticeKind::Refused,
-            message,
-            words: None,
+            message: "why".into(),
+            wording: EventWording::Plain,
         }
     }
 

@@ -15,7 +15,7 @@ use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Map, Text, Value};
 
 use crate::clock;
-use crate::{Notice, NoticeKind};
+use crate::{EventWording, Notice, NoticeKind};
 
 /// The annotation of an Event with the id of the rule.
 pub const EVENT_RULE_ANNOTATION: &str = "kubewright.dev/rule";
@@ -119,7 +119,10 @@ impl EventQueue {
             document: notice.document.clone(),
             subject: notice.subject.clone(),
             kind: notice.kind,
-            rule: notice.words.as_ref().map(|_| notice.rule.rule.clone()).unwrap_or_default(),
+            rule: match notice.wording {
+                EventWording::Plain => Text::default(),
+                EventWording::Policy { .. } | EventWording::Given(_) => notice.rule.rule.clone(),
+            },
         };
         if let Some(entry) = self.things.get_mut(&thing)
             && now.saturating_duration_since(entry.heard) < EVENT_SERIES_TIME
@@ -131,11 +134,12 @@ impl EventQueue {
             return false;
         }
         self.made += 1;
+        let words = notice.words();
         let entry = PendingEvent {
             name: event_name(&thing.document.name, &self.instance, self.made, time),
             rule: notice.rule.to_string(),
-            message: event_message(notice),
-            words: notice.words.clone(),
+            message: event_message(notice, words.as_ref()),
+            words,
             first: time,
             last: time,
             heard: now,
@@ -259,9 +263,9 @@ fn event_reason(kind: NoticeKind) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns what is told of a notice.
-pub(crate) fn event_message(notice: &Notice) -> String {
-    if let Some(words) = &notice.words {
+/// Returns what is told of a notice: the message of `words`, or ours.
+fn event_message(notice: &Notice, words: Option<&EventWords>) -> String {
+    if let Some(words) = words {
         return truncated(words.message.clone(), MAX_EVENT_MESSAGE_BYTES);
     }
     let ObjectName { kind, namespace, name, .. } = &notice.subject;
@@ -293,6 +297,14 @@ pub(crate) fn truncated(text: String, size: usize) -> String {
     match shorten_text(&text, TextLimit::BytesInAll(size)) {
         Cow::Borrowed(_) => text,
         Cow::Owned(short) => short,
+    }
+}
+
+/// Returns as much of `text` as fits in `size` bytes; nothing is copied where all of it does.
+pub(crate) fn truncated_text(text: &Text, size: usize) -> Text {
+    match shorten_text(text, TextLimit::BytesInAll(size)) {
+        Cow::Borrowed(_) => text.clone(),
+        Cow::Owned(short) => short.into(),
     }
 }
 

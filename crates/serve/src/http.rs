@@ -9,6 +9,7 @@ mod connections;
 mod endpoints;
 mod listener;
 mod routes;
+mod streams;
 mod tls;
 
 pub(crate) use answer::ResponseBody;

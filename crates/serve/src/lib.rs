@@ -55,7 +55,7 @@ pub use certificates::Certificates;
 pub use events::{EVENT_RULE_ANNOTATION, EventQueue, Regarding, is_secret};
 pub use kubewright_dialects::{AdmittedExceptions, admitted_exceptions};
 pub use lookup::ClusterLookup;
-pub use notice::{Notice, NoticeKind};
+pub use notice::{EventWording, Notice, NoticeKind};
 pub use offline::run_offline;
 pub use random::random_bytes;
 pub use registry_client::{RegistryClient, StoredLayer};

@@ -137,7 +137,7 @@ impl Log {
 
     /// Begins a line that is written whatever the level of the log.
     pub fn always(&self, level: LogLevel, message: &str) -> LogLine<'_> {
-        let mut text = String::with_capacity(512);
+        let mut text = String::with_capacity(1024);
         text.push_str("{\"time\":\"");
         push_time(&mut text, SystemTime::now());
         text.push_str("\",\"level\":\"");
@@ -250,14 +250,32 @@ fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) 
 
 /// Appends `time` as RFC 3339 with milliseconds, in UTC.
 pub(crate) fn push_time(text: &mut String, time: SystemTime) {
-    use fmt::Write as _;
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanoseconds = i128::try_from(since_epoch.as_nanos()).unwrap_or_default();
     let CivilDate { year, month, day, hour, minute, second, nanosecond, .. } =
         GoTime::utc(nanoseconds).civil();
     let milliseconds = nanosecond / 1_000_000;
-    let _ =
-        write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z");
+    let year = u32::try_from(year).unwrap_or_default();
+    let parts = [
+        (year, 4, '-'),
+        (month, 2, '-'),
+        (day, 2, 'T'),
+        (hour, 2, ':'),
+        (minute, 2, ':'),
+        (second, 2, '.'),
+        (milliseconds, 3, 'Z'),
+    ];
+    for (number, digits, end) in parts {
+        push_digits(text, number, digits);
+        text.push(end);
+    }
+}
+
+/// Appends the last `digits` digits of `number`. Every refusal is logged, and formatting takes far longer than this.
+fn push_digits(text: &mut String, number: u32, digits: u32) {
+    for place in (0..digits).rev() {
+        text.push(char::from_digit(number / 10_u32.pow(place) % 10, 10).unwrap_or('0'));
+    }
 }
 
 #[cfg(test)]

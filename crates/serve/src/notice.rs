@@ -1,10 +1,31 @@
 //! Notices: what rules did in a review, for Events and the statuses of rules.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use kubewright_engine::NoticeKind;
-use kubewright_engine::{EventWords, RuleId};
+use kubewright_engine::{EventOccasion, EventWords, RuleId};
 use kubewright_k8s::ObjectName;
+use kubewright_value::Text;
+use tokio::sync::mpsc::Receiver;
+
+use crate::events::is_secret;
+
+/// How many notices wait to be taken, and for how long they gather meanwhile: waking the reader for each costs a review
+/// more than the notice does.
+pub(crate) const MAX_QUEUED_NOTICES: usize = 1000;
+const GATHERING_TIME: Duration = Duration::from_millis(5);
+
+/// Waits for notices and hands them to `take`; returns whether more can come.
+pub(crate) async fn take_notices(notices: &mut Receiver<Notice>, take: impl FnMut(Notice)) -> bool {
+    let mut taken = Vec::new();
+    if notices.recv_many(&mut taken, MAX_QUEUED_NOTICES).await == 0 {
+        return false;
+    }
+    taken.into_iter().for_each(take);
+    tokio::time::sleep(GATHERING_TIME).await;
+    true
+}
 
 /// Something that a rule did, for Events and the rule's status. Never of a dry run.
 #[derive(Debug, Clone)]
@@ -18,7 +39,44 @@ pub struct Notice {
     /// What it did.
     pub kind: NoticeKind,
     /// Why, without a value of a Secret.
-    pub message: String,
-    /// The words of the rule's language for an Event; nothing for ours.
-    pub words: Option<EventWords>,
+    pub message: Text,
+    /// The words of an Event about it.
+    pub wording: EventWording,
+}
+
+/// In which words an Event says something.
+#[derive(Debug, Clone)]
+pub enum EventWording {
+    /// Ours.
+    Plain,
+    /// Those that alerts about policies look for. They are made when an Event is written, which most notices are not.
+    Policy {
+        /// The `reportingComponent`.
+        component: &'static str,
+        /// Whether the rule changed the object.
+        is_mutation: bool,
+    },
+    /// These.
+    Given(EventWords),
+}
+
+impl Notice {
+    /// Returns the words of an Event; nothing for ours.
+    #[must_use]
+    pub fn words(&self) -> Option<EventWords> {
+        match &self.wording {
+            EventWording::Plain => None,
+            EventWording::Given(words) => Some(words.clone()),
+            EventWording::Policy { component, is_mutation } => {
+                let occasion = EventOccasion {
+                    kind: self.kind,
+                    subject: &self.subject,
+                    rule: &self.rule.rule,
+                    message: if is_secret(&self.subject) { "" } else { &self.message },
+                    is_mutation: *is_mutation,
+                };
+                Some(occasion.policy_words(component))
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use kubewright_engine::World;
 use tokio::sync::mpsc;
@@ -12,6 +13,7 @@ use crate::certificates::{
     take_certificate_step, unix_seconds,
 };
 use crate::log::LogLevel;
+use crate::notice::{MAX_QUEUED_NOTICES, take_notices};
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{ServeSettings, ServerState, Snapshot, workers};
 
@@ -37,10 +39,10 @@ pub fn run_offline(
     };
     let keys = keys.map_err(ServeError::Certificate)?;
     if let Some(path) = ca {
-        let written = std::fs::write(path, &keys.authority);
+        let written = write_authority(path, &keys.authority);
         written.map_err(|error| ServeError::Write(path.to_owned(), error))?;
     }
-    let (notices, mut told) = mpsc::channel(1000);
+    let (notices, mut told) = mpsc::channel(MAX_QUEUED_NOTICES);
     let mut state = ServerState::new(settings, notices);
     state.world = world;
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
@@ -52,15 +54,33 @@ pub fn run_offline(
     state.log.line(LogLevel::Info, "rules loaded").number("rules", rules as u64).write();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         // There is no cluster to put them into.
-        tokio::spawn(async move { while told.recv().await.is_some() {} });
+        tokio::spawn(async move { while take_notices(&mut told, drop).await {} });
         if let Some(folder) = state.settings.tls_folder.clone() {
             tokio::spawn(follow_certificate_folder(Arc::clone(&state), folder));
         }
         let resolver = state.certificates.resolver();
         WebhookServer::bind(state)?.serve(resolver, asked_to_stop()).await
-    })
+    });
+    // As `run_in_cluster` does.
+    runtime.shutdown_background();
+    served
+}
+
+/// Writes a file that is whole when others see it.
+fn write_authority(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&path).is_ok_and(|data| !data.is_file()) {
+        return fs::write(&path, text);
+    }
+    let mut beside = path.clone().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
 }
 
 /// Returns a certificate for loopback names, which is never renewed.

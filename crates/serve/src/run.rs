@@ -11,6 +11,7 @@ use crate::admission_policies::{self, PolicyGeneration, admission_policies_condi
 use crate::certificates::{self, CERTIFICATE_CONDITION};
 use crate::handover::run_handover;
 use crate::log::LogLevel;
+use crate::notice::MAX_QUEUED_NOTICES;
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{
     CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
@@ -19,9 +20,6 @@ use crate::{
 
 /// The phases of admission in which the API server has policies of its own.
 const NATIVE_PHASES: [AdmissionPhase; 2] = [AdmissionPhase::Mutating, AdmissionPhase::Validating];
-
-/// How many notices wait to be told.
-const MAX_QUEUED_NOTICES: usize = 1000;
 
 /// Serves the cluster of `config` until the process is asked to stop. It is not ready before its certificate, the
 /// rules and what they need are there; an API server that is away is waited for. A server that is not in the cluster may
@@ -36,7 +34,7 @@ pub fn run_in_cluster(
 ) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let warnings = config.warnings();
         let client = Client::new(config)?;
         if makes_namespace {
@@ -48,7 +46,10 @@ pub fn run_in_cluster(
         }
         let certificates = server.state().certificates.resolver();
         server.serve(certificates, asked_to_stop()).await
-    })
+    });
+    // A lookup of a name that a rule has called may last until the system gives up on DNS.
+    runtime.shutdown_background();
+    served
 }
 
 /// Starts everything that keeps a server as it should be, and returns the server, which does not answer reviews yet.

@@ -89,8 +89,8 @@ impl WebhookServer {
         self.health.local_addr()
     }
 
-    /// Serves until `stop` is there: from then on it is not ready, goes on for as long as the settings say, closes all
-    /// connections without losing an answer, and returns.
+    /// Serves until `stop` is there: from then on it is not ready, goes on for as long as the settings say, in the second
+    /// half of that time with last answers, closes all connections without losing an answer, and returns.
     ///
     /// # Errors
     /// When it cannot even begin.
@@ -114,7 +114,9 @@ impl WebhookServer {
         state.readiness.stop();
         let line = state.log.line(LogLevel::Info, "stopping");
         line.number("drainMilliseconds", millis(state.settings.drain)).write();
-        tokio::time::sleep(state.settings.drain).await;
+        tokio::time::sleep(state.settings.drain / 2).await;
+        phase.send_replace(ListenerPhase::LastAnswers);
+        tokio::time::sleep(state.settings.drain / 2).await;
         phase.send_replace(ListenerPhase::Closing);
         let is_clean = tokio::time::timeout(SHUTDOWN_TIMEOUT, serving).await.is_ok();
         state.log.line(LogLevel::Info, "stopped").value("clean", &is_clean.into()).write();

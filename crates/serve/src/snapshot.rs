@@ -225,6 +225,7 @@ impl Building {
         let CompiledPolicy {
             rules, webhooks, needs, recompile, native, status, diagnostics, background, ..
         } = compiled.unwrap_or_default();
+        let status = catch_unwind(AssertUnwindSafe(|| status.into_value())).unwrap_or_default();
         let name = ObjectName::of(&document.value);
         self.attach_handed(&background, &name.namespace);
         let (admission_policy, remaining_webhooks) = match native {

@@ -13,6 +13,7 @@ use kubewright_value::Value;
 use tokio::sync::mpsc::Receiver;
 
 use crate::events::{EventQueue, Regarding};
+use crate::notice::take_notices;
 use crate::statuses::{self, RecordedFailures};
 use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
 
@@ -59,9 +60,9 @@ pub async fn run_status_writer(
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            notice = notices.recv() => match notice {
-                Some(notice) => writer.record(&notice),
-                None => return,
+            // What was taken is recorded at once, so it is not lost when the tick comes first.
+            goes_on = take_notices(&mut notices, |notice| writer.record(&notice)) => if !goes_on {
+                return;
             },
             _ = tick.tick() => {
                 let snapshot = state.snapshot.load_full();

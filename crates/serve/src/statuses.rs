@@ -45,7 +45,7 @@ impl RecordedFailures {
         let message = match is_secret(&notice.subject) {
             // A message can be made of anything that the object has in it.
             true => "the rule could not answer".to_owned(),
-            false => truncated(notice.message.clone(), MAX_STATUS_MESSAGE_BYTES),
+            false => truncated(notice.message.to_string(), MAX_STATUS_MESSAGE_BYTES),
         };
         let last = RuleFailure {
             time: clock::rfc3339_seconds(time).into(),

@@ -26,5 +26,7 @@ mod secrets;
 mod server;
 #[path = "http/slow.rs"]
 mod slow;
+#[path = "http/stopping.rs"]
+mod stopping;
 #[path = "http/unreadable.rs"]
 mod unreadable;

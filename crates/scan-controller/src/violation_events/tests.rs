@@ -51,7 +51,7 @@ fn told((events, notices): &mut (ViolationEvents, Receiver<Notice>), results: &O
     events.add(results, 1000, false);
     let mut texts = Vec::new();
     while let Ok(notice) = notices.try_recv() {
-        let words = notice.words.expect("words");
+        let words = notice.words().expect("words");
         texts.push(format!("{} {}: {}", words.component, notice.document.kind, words.message));
     }
     texts

@@ -14,8 +14,8 @@ fn notice(kind: NoticeKind, subject: ObjectName, message: &str) -> Notice {
         document: named("Rule", "r"),
         subject,
         kind,
-        message: message.to_owned(),
-        words: None,
+        message: message.into(),
+        wording: EventWording::Plain,
     }
 }
 
@@ -104,12 +104,12 @@ fn a_flood_is_written_slowly_and_bounded() {
 #[test]
 fn nothing_of_a_secret_is_told_but_its_name() {
     let secret = notice(NoticeKind::Refused, named("Secret", "login"), "the password is canary");
-    assert_eq!(event_message(&secret), "Secret shop/login refused");
+    assert_eq!(event_message(&secret, None), "Secret shop/login refused");
 }
 
 #[test]
 fn a_long_text_is_cut_between_characters() {
     let long = notice(NoticeKind::Refused, named("Pod", "web"), &"ä".repeat(2000));
-    let text = event_message(&long);
+    let text = event_message(&long, None);
     assert!(text.len() <= MAX_EVENT_MESSAGE_BYTES && text.ends_with('…'), "{} bytes", text.len());
 }

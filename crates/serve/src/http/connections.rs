@@ -4,7 +4,7 @@
 //! the longest time makes room: one that never asked anything, one that is idle, or one that sends a body or takes an
 //! answer slowly. So idle connections cannot keep others from connecting.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +16,9 @@ const MAX_SILENCE: Duration = Duration::from_secs(10);
 
 /// How long an answer may take to be taken.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(15);
+
+/// How long the head of a request may take to arrive.
+const MAX_HEAD_TIME: Duration = Duration::from_secs(5);
 
 /// How often is looked whether one of these is over.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -49,11 +52,24 @@ pub(crate) struct ConnectionUsage {
     /// When something was asked or answered last, in milliseconds since [`CONNECTIONS_EPOCH`].
     last: AtomicU64,
     /// The requests under way, each with what is waited for and since when.
-    requests: Mutex<BTreeMap<u64, (WaitingFor, u64)>>,
+    requests: Mutex<Vec<RequestUnderWay>>,
     next: AtomicU64,
+    /// What requests take from their beginning to their answer, in nanoseconds, the newest ones counting most.
+    average_time: AtomicU64,
+    /// When the head of a request began to arrive that is not there yet, as `last`; 0 if there is none.
+    head_since: AtomicU64,
     /// How the connection is to end, once it is to.
     ending: Mutex<Option<ConnectionEnding>>,
     ended: Notify,
+}
+
+/// A request under way. A connection has few of them, so they are in a list that keeps its memory.
+#[derive(Debug, Clone, Copy)]
+struct RequestUnderWay {
+    id: u64,
+    waiting: WaitingFor,
+    /// Since when, in milliseconds since [`CONNECTIONS_EPOCH`].
+    since: u64,
 }
 
 /// What a request under way waits for.
@@ -167,9 +183,30 @@ impl ConnectionUsage {
     pub(crate) fn begin(self: &Arc<Self>) -> RequestGuard {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.has_asked.store(true, Ordering::Relaxed);
+        self.head_since.store(0, Ordering::Relaxed);
         let under_way = RequestGuard { usage: Arc::clone(self), id };
         under_way.waits_for(WaitingFor::Body);
         under_way
+    }
+
+    /// Returns what the last requests took from their beginning to their answer.
+    pub(crate) fn average_time(&self) -> Duration {
+        Duration::from_nanos(self.average_time.load(Ordering::Relaxed))
+    }
+
+    /// Something has come: the head of a request, if none is under way.
+    pub(crate) fn receives(&self) {
+        if self.head_since.load(Ordering::Relaxed) == 0 && !self.has_requests() {
+            self.head_since.store(milliseconds_since_start().max(1), Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn has_asked(&self) -> bool {
+        self.has_asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_requests(&self) -> bool {
+        !self.requests.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Returns how the connection is to end, as soon as it is to.
@@ -190,18 +227,21 @@ impl ConnectionUsage {
         self.ended.notify_one();
     }
 
-    /// Returns whether nothing was ever asked, or an answer is not taken.
+    /// Returns whether nothing was ever asked, half a request came, or an answer is not taken.
     fn is_over(&self, now: u64) -> bool {
         let is_longer = |since: u64, most: Duration| u128::from(now.saturating_sub(since)) > most.as_millis();
-        if !self.has_asked.load(Ordering::Relaxed) {
+        let head_since = self.head_since.load(Ordering::Relaxed);
+        if head_since != 0 && is_longer(head_since, MAX_HEAD_TIME) {
+            return true;
+        }
+        if !self.has_asked() {
             return is_longer(self.last.load(Ordering::Relaxed), MAX_SILENCE);
         }
         self.oldest(WaitingFor::HttpResponse).is_some_and(|since| is_longer(since, MAX_ANSWER_TIME))
     }
 
     fn is_idle(&self) -> bool {
-        self.has_asked.load(Ordering::Relaxed)
-            && self.requests.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.has_asked() && !self.has_requests()
     }
 
     /// Returns for how many milliseconds we have waited for the other side.
@@ -211,8 +251,8 @@ impl ConnectionUsage {
             true => self.last.load(Ordering::Relaxed),
             // While we decide, it is not the other side that is slow.
             false => {
-                let theirs = requests.values().filter(|(waiting, _)| *waiting != WaitingFor::Decision);
-                theirs.map(|(_, since)| *since).min().unwrap_or(now)
+                let theirs = requests.iter().filter(|request| request.waiting != WaitingFor::Decision);
+                theirs.map(|request| request.since).min().unwrap_or(now)
             }
         };
         now.saturating_sub(since)
@@ -220,7 +260,7 @@ impl ConnectionUsage {
 
     fn oldest(&self, what: WaitingFor) -> Option<u64> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.values().filter(|(waiting, _)| *waiting == what).map(|(_, since)| *since).min()
+        requests.iter().filter(|request| request.waiting == what).map(|request| request.since).min()
     }
 }
 
@@ -242,18 +282,32 @@ impl RequestGuard {
         self.waits_for(WaitingFor::HttpResponse);
     }
 
+    /// The request took `time`.
+    pub(crate) fn took(&self, time: Duration) {
+        // Two requests that end at once may count as one; it is an average.
+        let before = self.usage.average_time.load(Ordering::Relaxed);
+        let newest = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.usage.average_time.store(before - before / 4 + newest / 4, Ordering::Relaxed);
+    }
+
     fn waits_for(&self, waiting: WaitingFor) {
         let now = milliseconds_since_start();
         self.usage.last.store(now, Ordering::Relaxed);
         let mut requests = self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.insert(self.id, (waiting, now));
+        match requests.iter_mut().find(|request| request.id == self.id) {
+            Some(request) => (request.waiting, request.since) = (waiting, now),
+            None => requests.push(RequestUnderWay { id: self.id, waiting, since: now }),
+        }
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.usage.last.store(milliseconds_since_start(), Ordering::Relaxed);
-        self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        let mut requests = self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = requests.iter().position(|request| request.id == self.id) {
+            requests.swap_remove(place);
+        }
     }
 }
 

@@ -1,16 +1,20 @@
 //! Connections: accepted within bounds, served with HTTP/2 or HTTP/1.1, and closed without losing an answer.
 
 use std::convert::Infallible;
-use std::pin::pin;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -22,11 +26,16 @@ use super::answer::ResponseBody;
 use super::bounds::{QueuedRequest, ResponsePermit};
 use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
+use super::streams::{ArrivedStreams, ConnectionTask};
 use crate::ServerState;
 use crate::metrics::MetricId;
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection on which nothing is asked may take to end when all are closed.
+const CLOSING_GRACE: Duration = Duration::from_secs(5);
+/// How long a connection of HTTP/1.1 may be idle. A request that is on its way when it ends is lost, so that clients are to
+/// be the first to end it: Go's, which the API server uses, does so after 90 seconds.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a connection that makes room may take to end.
 const EVICTION_GRACE: Duration = Duration::from_secs(1);
 const PING_INTERVAL: Duration = Duration::from_secs(30);
@@ -38,6 +47,9 @@ const MAX_STREAMS: u32 = 100;
 pub(crate) enum ListenerPhase {
     /// They are accepted and served.
     Serving,
+    /// They are accepted and served, and each connection of HTTP/1.1 is told with its next answer that it was the last. One
+    /// that is in use ends this way without a request on it that gets no answer.
+    LastAnswers,
     /// No more are accepted, and those that are open are closed when what is under way is answered.
     Closing,
 }
@@ -52,21 +64,37 @@ pub(crate) async fn run_listener(
     let acceptor = TlsAcceptor::from(configuration);
     // Every connection holds one end; when all are dropped, all connections are closed.
     let (open, mut closed) = tokio::sync::mpsc::channel::<Infallible>(1);
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept_connection(&listener) => accepted,
-            _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => break,
-        };
-        let Some(stream) = accepted else { continue };
-        let (state, acceptor, phase) = (Arc::clone(&state), acceptor.clone(), phase.clone());
+    let phases = phase.clone();
+    let spawn = |stream: TcpStream| {
+        let (state, acceptor, phases) = (Arc::clone(&state), acceptor.clone(), phases.clone());
         let open = open.clone();
         tokio::spawn(async move {
             let _open = open;
-            serve_stream(&state, stream, &acceptor, phase).await;
+            serve_stream(&state, stream, &acceptor, phases).await;
         });
+    };
+    loop {
+        tokio::select! {
+            accepted = accept_connection(&listener) => accepted.into_iter().for_each(&spawn),
+            _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => break,
+        }
     }
-    drop((listener, open));
+    accept_waiting(listener).for_each(spawn);
+    drop(open);
     let _ = closed.recv().await;
+}
+
+/// Returns the connections that the system has made and that would be reset with the end of `listener`.
+fn accept_waiting(listener: TcpListener) -> impl Iterator<Item = TcpStream> {
+    // Without the runtime, which may not have heard of them yet.
+    let listener = listener.into_std().ok();
+    let accept = move || match listener.as_ref()?.accept() {
+        Ok((stream, _)) => Some(stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream))),
+        // The client was faster.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Some(Err(error)),
+        Err(_) => None,
+    };
+    std::iter::from_fn(accept).flatten()
 }
 
 async fn accept_connection(listener: &TcpListener) -> Option<TcpStream> {
@@ -111,24 +139,33 @@ async fn serve_http(
     usage: &Arc<ConnectionUsage>,
     phase: watch::Receiver<ListenerPhase>,
 ) {
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let service = {
-        let (state, usage) = (Arc::clone(state), Arc::clone(usage));
+        let (state, usage, phase) = (Arc::clone(state), Arc::clone(usage), phase.clone());
         service_fn(move |request: Request<Incoming>| {
             let (under_way, waiting) = (usage.begin(), QueuedRequest::begin(&state));
+            // HTTP/2 has a frame for this.
+            let is_last = !is_http2 && *phase.borrow() != ListenerPhase::Serving;
             let state = Arc::clone(&state);
             async move {
+                let begun = Instant::now();
                 let answer = match waiting.end() {
                     true => too_many(),
                     false => routes::route_request(&state, request, &under_way).await,
                 };
-                Ok::<_, Infallible>(response_to_send(&state, answer, under_way))
+                under_way.took(begun.elapsed());
+                let mut response = response_to_send(&state, answer, under_way);
+                if is_last {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response)
             }
         })
     };
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let stream = TokioIo::new(stream);
     if is_http2 {
-        let mut server = http2::Builder::new(TokioExecutor::new());
+        let stream = TokioIo::new(stream);
+        let arrived = ArrivedStreams::default();
+        let mut server = http2::Builder::new(arrived.clone());
         server
             .timer(TokioTimer::new())
             .max_concurrent_streams(MAX_STREAMS)
@@ -139,21 +176,27 @@ async fn serve_http(
             .max_local_error_reset_streams(200)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PONG_TIMEOUT);
-        let mut connection = pin!(server.serve_connection(stream, service));
-        until_closed(state, phase, usage, connection.as_mut(), |connection| {
-            connection.graceful_shutdown();
+        let connection = server.serve_connection(stream, service);
+        let mut connection = pin!(ConnectionTask::new(connection, arrived, usage));
+        until_closed(state, phase, usage, connection.as_mut(), |mut connection| {
+            connection.connection.as_mut().graceful_shutdown();
         })
         .await;
     } else {
+        let stream = TokioIo::new(HeadObserver { stream, usage: Arc::clone(usage) });
         let mut server = http1::Builder::new();
         server
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS_TIMEOUT)
+            // It also counts the time before the first byte.
+            .header_read_timeout(IDLE_TIMEOUT)
             .max_buf_size(64 << 10)
             .max_headers(64);
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
-            connection.graceful_shutdown();
+            // A new connection would be closed although its first request is on the way; the answer to that closes it.
+            if usage.has_asked() {
+                connection.graceful_shutdown();
+            }
         })
         .await;
     }
@@ -176,8 +219,8 @@ async fn until_closed<C: Future>(
     state: &ServerState,
     mut phase: watch::Receiver<ListenerPhase>,
     usage: &ConnectionUsage,
-    mut connection: std::pin::Pin<&mut C>,
-    close: impl FnOnce(std::pin::Pin<&mut C>),
+    mut connection: Pin<&mut C>,
+    close: impl FnOnce(Pin<&mut C>),
 ) {
     let makes_room = tokio::select! {
         // Nearly always it is the connection.
@@ -193,7 +236,58 @@ async fn until_closed<C: Future>(
     if makes_room {
         let _closing = state.connections.closing();
         let _ = timeout(EVICTION_GRACE, connection).await;
-    } else {
+    } else if timeout(CLOSING_GRACE, connection.as_mut()).await.is_err() && usage.has_requests() {
         let _ = connection.await;
+    }
+}
+
+/// A connection of HTTP/1.1 that notes when something comes that is no part of a request that is known already.
+struct HeadObserver<S> {
+    stream: S,
+    usage: Arc<ConnectionUsage>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for HeadObserver<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.usage.receives();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for HeadObserver<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

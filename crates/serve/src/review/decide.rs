@@ -234,6 +234,7 @@ fn review_settings() -> DecisionSettings {
         keeps_identity: true,
         abridges_patches: true,
         leaves_out_reasons: true,
+        leaves_out_places: true,
         ..DecisionSettings::default()
     }
 }

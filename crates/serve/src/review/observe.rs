@@ -3,21 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{
-    Decision, EvalErrorKind, EventOccasion, RuleOutcome, RuleStatus, SECRET_MARK, WatchRole,
-};
+use kubewright_engine::{Decision, EvalErrorKind, RuleOutcome, RuleStatus, SECRET_MARK, WatchRole};
 use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, json};
 
 use super::{AdmissionResponse, AdmissionReview};
-use crate::events::{is_secret, truncated};
+use crate::events::truncated_text;
 use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK, is_handed_over, is_unchanged};
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
-use crate::{Notice, NoticeKind, ServerState, Snapshot};
+use crate::{EventWording, Notice, NoticeKind, ServerState, Snapshot};
 
 /// How long a patch in the log may be, in bytes and in operations.
 const MAX_LOGGED_PATCH_BYTES: usize = 16 << 10;
@@ -215,17 +213,13 @@ impl ReviewObserver<'_> {
             namespace: request.namespace.clone(),
             name: request.name.clone(),
         };
-        let message = truncated(outcome.message.to_string(), MAX_NOTICE_BYTES);
-        let occasion = EventOccasion {
-            kind,
-            subject: &subject,
-            rule: &outcome.rule.rule,
-            message: if is_secret(&subject) { "" } else { &message },
-            is_mutation: !outcome.patch.is_empty(),
-        };
-        let words =
-            self.snapshot.language(outcome.rule.dialect).and_then(|language| language.event(&occasion));
-        Some(Notice { rule: Arc::clone(&outcome.rule), document, subject, kind, message, words })
+        let message = truncated_text(&outcome.message, MAX_NOTICE_BYTES);
+        let component =
+            self.snapshot.language(outcome.rule.dialect).and_then(|language| language.event_component());
+        let is_mutation = !outcome.patch.is_empty();
+        let wording = component
+            .map_or(EventWording::Plain, |component| EventWording::Policy { component, is_mutation });
+        Some(Notice { rule: Arc::clone(&outcome.rule), document, subject, kind, message, wording })
     }
 
     /// Returns the exceptions that `outcome` is due to, as objects.

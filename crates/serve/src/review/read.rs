@@ -88,8 +88,11 @@ impl AdmissionReview {
         }
         // A part may be of a type of its own, and is a part of what the resource is.
         let resource = |key: &str| raw.str_at(&["resource", key]);
-        let whole = kind_of_resource(resource("resource"))
-            .filter(|whole| !text("subResource").is_empty() && kind.kind != *whole)
+        let is_part = !text("subResource").is_empty();
+        let whole = is_part
+            .then(|| kind_of_resource(resource("resource")))
+            .flatten()
+            .filter(|whole| kind.kind != *whole)
             .map(|whole| GroupVersionKind {
                 group: resource("group").into(),
                 version: resource("version").into(),
@@ -122,23 +125,27 @@ impl AdmissionReview {
 
 /// Refuses names that no API server sends: they would be kept in counters and repeated in answers.
 fn check_lengths(request: &Value) -> Result<(), BadReview> {
-    let names: [&[&str]; 9] = [
-        &["kind", "group"],
-        &["kind", "version"],
-        &["kind", "kind"],
-        &["resource", "group"],
-        &["resource", "version"],
-        &["resource", "resource"],
-        &["subResource"],
-        &["namespace"],
-        &["operation"],
+    const NAMES: [(&str, &[&str]); 6] = [
+        ("kind", &["group", "version", "kind"]),
+        ("resource", &["group", "version", "resource"]),
+        ("subResource", &[]),
+        ("namespace", &[]),
+        ("operation", &[]),
+        ("uid", &[]),
     ];
-    let names = names.into_iter().map(|path| (path, MAX_API_NAME_BYTES));
-    for (path, most) in names.chain([(&["uid"][..], MAX_UID_BYTES)]) {
-        let length = request.at(path).and_then(Value::as_str).map_or(0, str::len);
-        if length > most {
-            let path = path.join(".");
-            return Err(BadReview(format!("`request.{path}` has {length} bytes, at most {most} are taken")));
+    for (name, parts) in NAMES {
+        let Some(value) = request.get(name) else { continue };
+        let most = if name == "uid" { MAX_UID_BYTES } else { MAX_API_NAME_BYTES };
+        let own = parts.is_empty().then_some((name, value));
+        let below = parts.iter().filter_map(|part| Some((*part, value.get(part)?)));
+        for (part, text) in own.into_iter().chain(below) {
+            let length = text.as_str().map_or(0, str::len);
+            if length > most {
+                let path = if parts.is_empty() { name.to_owned() } else { format!("{name}.{part}") };
+                return Err(BadReview(format!(
+                    "`request.{path}` has {length} bytes, at most {most} are taken"
+                )));
+            }
         }
     }
     Ok(())

@@ -4,6 +4,7 @@
 //! outside go through the JSON writer.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -192,12 +193,17 @@ const MAX_NAME_BYTES: usize = 253;
 
 /// Returns the audit annotations of a refusal: the rules that refuse, and the command that shows why.
 fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> Vec<(Text, Text)> {
-    let refusals = decision.outcomes.iter().filter(|outcome| outcome.is_refusal);
-    let rules: Vec<String> = refusals.take(MAX_NAMED_RULES).map(|outcome| outcome.rule.to_string()).collect();
+    let mut rules = String::with_capacity(128);
+    for outcome in decision.outcomes.iter().filter(|outcome| outcome.is_refusal).take(MAX_NAMED_RULES) {
+        if !rules.is_empty() {
+            rules.push(',');
+        }
+        // Writing to a text cannot fail.
+        let _ = write!(rules, "{}", outcome.rule);
+    }
     let AdmissionRequest { kind, namespace, name, .. } = &review.request;
     let parts = [kind.kind.as_str(), namespace, name];
     let address: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let mut rules = rules.join(",");
     truncate(&mut rules, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
     let mut annotations = vec![("rules".into(), rules.into())];
     if name.len() <= MAX_NAME_BYTES {

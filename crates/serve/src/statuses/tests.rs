@@ -4,7 +4,7 @@ use kubewright_engine::RuleId;
 use kubewright_value::yaml;
 
 use super::*;
-use crate::NoticeKind;
+use crate::{EventWording, NoticeKind};
 
 fn state(generation: i64, rules: usize) -> RuleState {
     RuleState {
@@ -78,8 +78,8 @@ fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
         document: ObjectName { name: "r".into(), ..ObjectName::default() },
         subject,
         kind: NoticeKind::Failed,
-        message: "no such field".to_owned(),
-        words: None,
+        message: "no such field".into(),
+        wording: EventWording::Plain,
     };
     let (mut failures, start) = (RecordedFailures::default(), Instant::now());
     failures.add(&notice, SystemTime::UNIX_EPOCH);
@@ -90,7 +90,7 @@ fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
     assert!(failures.due(start + FAILURE_WRITE_INTERVAL).is_empty(), "it is written");
 
     notice.subject.kind = "Secret".into();
-    notice.message = "canary".to_owned();
+    notice.message = "canary".into();
     failures.add(&notice, SystemTime::UNIX_EPOCH);
     assert!(failures.due(start + FAILURE_WRITE_INTERVAL / 2).is_empty(), "a minute has not passed");
     assert_eq!(failures.due(start + FAILURE_WRITE_INTERVAL).len(), 1);

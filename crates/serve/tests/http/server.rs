@@ -119,6 +119,11 @@ impl Running {
         }
     }
 
+    /// Returns what stops the server when it is dropped.
+    pub(crate) fn take_stop(&mut self) -> impl Send + use<> {
+        self.stop.take()
+    }
+
     /// Sends `body` to `path`.
     pub(crate) fn post(&self, path: &str, body: impl Into<Bytes>) -> Response {
         let body = body.into();
@@ -127,19 +132,7 @@ impl Running {
 
     /// Connects with `protocol`, `h2` or `http/1.1`.
     pub(crate) async fn client(&self, protocol: &[u8]) -> Client {
-        let stream = self.tls(protocol).await.expect("a connection");
-        if protocol == b"h2" {
-            let made =
-                hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
-            let (sender, connection) = made.expect("HTTP/2");
-            tokio::spawn(connection);
-            Client::Two(sender)
-        } else {
-            let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-            let (sender, connection) = made.expect("HTTP/1.1");
-            tokio::spawn(connection);
-            Client::One(sender)
-        }
+        Client::over(self.tls(protocol).await.expect("a connection"), protocol).await
     }
 
     /// Connects with TLS, and says nothing yet.
@@ -153,6 +146,25 @@ impl Running {
         protocol: &[u8],
         version: &'static rustls::SupportedProtocolVersion,
     ) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(self.address).await?;
+        self.handshake(stream, protocol, version).await
+    }
+
+    /// Speaks TLS over a connection.
+    pub(crate) fn tls_over(
+        &self,
+        stream: TcpStream,
+        protocol: &[u8],
+    ) -> impl Future<Output = std::io::Result<TlsStream<TcpStream>>> + Send + use<> {
+        self.handshake(stream, protocol, &rustls::version::TLS13)
+    }
+
+    fn handshake(
+        &self,
+        stream: TcpStream,
+        protocol: &[u8],
+        version: &'static rustls::SupportedProtocolVersion,
+    ) -> impl Future<Output = std::io::Result<TlsStream<TcpStream>>> + Send + use<> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.authority.clone()).expect("an authority");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -162,9 +174,8 @@ impl Running {
             .with_root_certificates(roots)
             .with_no_client_auth();
         configuration.alpn_protocols = vec![protocol.to_vec()];
-        let stream = TcpStream::connect(self.address).await?;
         let connector = tokio_rustls::TlsConnector::from(Arc::new(configuration));
-        connector.connect(ServerName::try_from("localhost").expect("a name"), stream).await
+        connector.connect(ServerName::try_from("localhost").expect("a name"), stream)
     }
 
     /// Asks the health port.
@@ -200,6 +211,22 @@ pub(crate) enum Client {
 }
 
 impl Client {
+    /// Speaks `protocol`, `h2` or `http/1.1`, over a connection.
+    pub(crate) async fn over(stream: TlsStream<TcpStream>, protocol: &[u8]) -> Self {
+        if protocol == b"h2" {
+            let made =
+                hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+            let (sender, connection) = made.expect("HTTP/2");
+            tokio::spawn(connection);
+            Self::Two(sender)
+        } else {
+            let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+            let (sender, connection) = made.expect("HTTP/1.1");
+            tokio::spawn(connection);
+            Self::One(sender)
+        }
+    }
+
     pub(crate) async fn post(&mut self, path: &str, body: impl Into<Bytes>) -> Response {
         self.send("POST", path, Some("application/json"), body.into()).await.expect("an answer")
     }
