@@ -1,6 +1,7 @@
 //! Finds input files: a file, a folder, a glob or standard input.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -352,14 +353,17 @@ impl FolderWalk {
 
     fn files(mut self, wanted: PathFilter<'_>) -> WalkedFolder {
         let root = self.root.clone();
-        self.folder(&root, wanted, MAX_FOLDERS);
+        if let Some(real) = self.real_root.clone() {
+            self.folder(&root, &real, wanted, MAX_FOLDERS);
+        }
         self.found.problems.extend(broken_links(&self.broken));
         self.found.problems.extend(skipped_charts(&self.found.charts));
         self.found
     }
 
-    fn folder(&mut self, folder: &Path, wanted: PathFilter<'_>, deeper: usize) {
-        if !self.enters(folder) {
+    /// Goes through `folder`, whose path without links is `real`.
+    fn folder(&mut self, folder: &Path, real: &Path, wanted: PathFilter<'_>, deeper: usize) {
+        if !self.enters(real.to_owned()) {
             return;
         }
         registry::watch_path(folder);
@@ -367,7 +371,7 @@ impl FolderWalk {
             self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
             return;
         }
-        self.linked_folders += usize::from(!self.is_inside(folder));
+        self.linked_folders += usize::from(!self.is_inside(real));
         if self.linked_folders > MAX_LINKED_FOLDERS {
             if self.linked_folders == MAX_LINKED_FOLDERS + 1 {
                 self.unread(folder, &format!("links lead to more than {MAX_LINKED_FOLDERS} other folders"));
@@ -378,27 +382,34 @@ impl FolderWalk {
             Ok(entries) => entries,
             Err(error) => return self.unread(folder, &io_error_text(&error)),
         };
-        let mut entries: Vec<_> = entries.flatten().collect();
-        entries.compact_sort_by_key(fs::DirEntry::file_name);
+        let mut entries: Vec<_> = entries.flatten().map(|entry| (entry.file_name(), entry)).collect();
+        entries.compact_sort_by(|(one, _), (other, _)| one.cmp(other));
         if self.skips_charts && is_chart(folder) {
             self.found.charts.push(folder.to_owned());
             return;
         }
-        for entry in entries {
-            let path = entry.path();
+        for (name, entry) in entries {
+            let path = folder.join(&name);
             let is_left_out = match self.hidden {
-                HiddenFolders::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
-                HiddenFolders::Searched => entry.file_name() == ".git",
+                HiddenFolders::LeftOut => name.as_encoded_bytes().starts_with(b"."),
+                HiddenFolders::Searched => name == ".git",
             };
             if ignored::is_ignored(&path) {
                 continue;
             }
-            match fs::metadata(&path) {
-                Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),
+            match WalkedEntry::of(&entry, &path) {
+                WalkedEntry::Folder { is_link } if !is_left_out => {
+                    if let Some(real) = real_entry(&path, is_link, real, &name) {
+                        self.folder(&path, &real, wanted, deeper - 1);
+                    }
+                }
                 // A pipe in a folder would be waited for without end.
-                Ok(data) if data.is_file() => self.file(path, !is_left_out && wanted(&entry.path())),
+                WalkedEntry::File { is_link } => {
+                    let is_wanted = !is_left_out && wanted(&path);
+                    self.file(path, is_wanted, |path| real_entry(path, is_link, real, &name));
+                }
                 // It may have been the link to a folder.
-                Err(_) if !is_left_out && (wanted(&path) || path.extension().is_none()) => {
+                WalkedEntry::Broken if !is_left_out && (wanted(&path) || path.extension().is_none()) => {
                     self.broken.push(path);
                 }
                 _ => {}
@@ -406,11 +417,13 @@ impl FolderWalk {
         }
     }
 
-    /// Takes a file that is wanted, or keeps that it was left out.
-    fn file(&mut self, path: PathBuf, is_wanted: bool) {
-        if is_wanted && self.enters(&path) {
-            self.found.files.push(path);
-        } else if is_document_name(&path) && (!is_wanted || !self.may_follow(&path)) {
+    /// Takes a file that is wanted, or keeps that it was left out. `real` returns its path without links.
+    fn file(&mut self, path: PathBuf, is_wanted: bool, real: impl FnOnce(&Path) -> Option<PathBuf>) {
+        if is_wanted && let Some(real) = real(&path).filter(|real| self.may_follow(real)) {
+            if self.seen.insert(real) {
+                self.found.files.push(path);
+            }
+        } else if is_document_name(&path) {
             self.found.left_out.push(path);
         }
     }
@@ -422,23 +435,55 @@ impl FolderWalk {
         self.found.problems.push(problem);
     }
 
-    /// Returns whether `path` may be read and is seen for the first time.
-    fn enters(&mut self, path: &Path) -> bool {
-        self.may_follow(path) && fs::canonicalize(path).is_ok_and(|real| self.seen.insert(real))
+    /// Returns whether what is at `real`, a path without links, may be read and is seen for the first time.
+    fn enters(&mut self, real: PathBuf) -> bool {
+        self.may_follow(&real) && self.seen.insert(real)
     }
 
-    /// Returns whether `path` is inside the root, or a link that leads to something else. What contains the root is a circle.
-    fn may_follow(&self, path: &Path) -> bool {
-        let Ok(real) = fs::canonicalize(path) else { return false };
+    /// Returns whether `real` is inside the root, or something else that a link leads to. What contains the root is a circle.
+    fn may_follow(&self, real: &Path) -> bool {
         let Some(root) = &self.real_root else { return false };
         real.starts_with(root)
-            || (!root.starts_with(&real) && (!self.is_confined || project::may_read(&self.root, &real)))
+            || (!root.starts_with(real) && (!self.is_confined || project::may_read(&self.root, real)))
     }
 
-    fn is_inside(&self, path: &Path) -> bool {
-        let Ok(real) = fs::canonicalize(path) else { return false };
+    fn is_inside(&self, real: &Path) -> bool {
         self.real_root.as_ref().is_some_and(|root| real.starts_with(root))
     }
+}
+
+/// What an entry of a folder is, or leads to.
+#[derive(Debug, Clone, Copy)]
+enum WalkedEntry {
+    Folder {
+        is_link: bool,
+    },
+    File {
+        is_link: bool,
+    },
+    /// A pipe or a device.
+    Other,
+    /// A link that leads nowhere.
+    Broken,
+}
+
+impl WalkedEntry {
+    fn of(entry: &fs::DirEntry, path: &Path) -> Self {
+        // Most systems say it with the name, so that the file need not be asked.
+        let kind = entry.file_type().ok().filter(|kind| !kind.is_symlink());
+        let is_link = kind.is_none();
+        match kind.map_or_else(|| fs::metadata(path).map(|data| data.file_type()), Ok) {
+            Ok(kind) if kind.is_dir() => Self::Folder { is_link },
+            Ok(kind) if kind.is_file() => Self::File { is_link },
+            Ok(_) => Self::Other,
+            Err(_) => Self::Broken,
+        }
+    }
+}
+
+/// Returns the path without links of `path`, which is called `name` in `folder`, itself a path without links.
+fn real_entry(path: &Path, is_link: bool, folder: &Path, name: &OsStr) -> Option<PathBuf> {
+    if is_link { fs::canonicalize(path).ok() } else { Some(folder.join(name)) }
 }
 
 /// Returns whether `folder` is the folder of a Helm chart.

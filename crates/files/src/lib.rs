@@ -31,7 +31,9 @@ pub use find::{
 pub use ignored::ignore_files;
 pub use memory::MemoryFiles;
 pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
-pub use project::{allow_outside, resolve_output, resolve_path, resolve_paths, set_project};
+pub use project::{
+    RealFolders, allow_outside, resolve_output, resolve_path, resolve_paths, resolve_paths_among, set_project,
+};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{forget_inputs, is_input, register, watch_path, watched_paths};
 pub use rendered::{RenderOptions, find_rendered};

@@ -4,7 +4,7 @@
 //! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
 //! folder that it is in. Links are followed before a path is compared. `--allow-outside` lifts all of this.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -43,12 +43,50 @@ pub fn set_project(path: &str) {
     PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).extend(folder);
 }
 
+/// Folders by their paths without links, each looked up once. For the time of one command.
+#[derive(Debug, Default)]
+pub struct RealFolders {
+    known: Mutex<HashMap<PathBuf, PathBuf>>,
+}
+
+impl RealFolders {
+    /// Returns `path` without links, as far as it is there.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        let is_link = fs::symlink_metadata(path).map_or(true, |data| data.is_symlink());
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if !is_link => self.folder(folder).join(name),
+            _ => resolve_existing(path),
+        }
+    }
+
+    fn folder(&self, folder: &Path) -> PathBuf {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        known.unwrap_or_else(|| {
+            let real = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(folder.to_owned(), real.clone());
+            real
+        })
+    }
+}
+
 /// Returns `paths`, which a file in `folder` names, as they are from here. Those outside of the project are left out and told.
 #[must_use]
 pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
+    resolve_paths_among(&RealFolders::default(), folder, paths, problems)
+}
+
+/// Does what [`resolve_paths`] does, with folders that were looked up before.
+#[must_use]
+pub fn resolve_paths_among(
+    known: &RealFolders,
+    folder: &Path,
+    paths: &[String],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<String> {
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
-        match resolve_path(folder, path) {
+        match resolve_among(known, folder, path) {
             Ok(path) => found.push(path),
             Err(problem) => problems.push(*problem),
         }
@@ -61,8 +99,13 @@ pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnos
 /// # Errors
 /// When it is outside of the project.
 pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
+    resolve_among(&RealFolders::default(), folder, path)
+}
+
+fn resolve_among(known: &RealFolders, folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
     let resolved = relative_path(folder, path);
-    if is_address(path) || memory::current_memory().is_some() || may_read(folder, Path::new(&resolved)) {
+    let may_read = || may_read_among(known, folder, Path::new(&resolved));
+    if is_address(path) || memory::current_memory().is_some() || may_read() {
         PROJECT.named.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved.clone());
         return Ok(resolved);
     }
@@ -97,25 +140,31 @@ pub(super) fn is_named_by_file(path: &str) -> bool {
 
 /// Returns whether something in `folder` may refer to `target`.
 pub(super) fn may_read(folder: &Path, target: &Path) -> bool {
-    let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
-    is_allowed || is_inside_project(folder, &target.to_string_lossy())
+    may_read_among(&RealFolders::default(), folder, target)
 }
 
-fn is_inside_project(folder: &Path, resolved: &str) -> bool {
-    let folder = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let target = resolve_existing(Path::new(if glob::is_pattern(resolved) {
+fn may_read_among(known: &RealFolders, folder: &Path, target: &Path) -> bool {
+    let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
+    is_allowed || is_inside_project(known, folder, &target.to_string_lossy())
+}
+
+fn is_inside_project(known: &RealFolders, folder: &Path, resolved: &str) -> bool {
+    let target = known.resolve(Path::new(if glob::is_pattern(resolved) {
         glob::split_glob(resolved).0
     } else {
         resolved
     }));
-    let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let working = fs::canonicalize(".").ok();
-    let mut roots: Vec<PathBuf> = vec![visible_parent(&folder)];
-    roots.extend(given.iter().map(|folder| visible_parent(folder)));
-    roots.extend(working);
-    let repositories: Vec<PathBuf> = roots.iter().filter_map(|root| enclosing_repository(root)).collect();
     // The root of the file system is never a project.
-    roots.into_iter().chain(repositories).any(|root| root.parent().is_some() && target.starts_with(&root))
+    let has_target = |root: &PathBuf| root.parent().is_some() && target.starts_with(root);
+    let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut roots: Vec<PathBuf> = given.iter().map(|folder| visible_parent(folder)).collect();
+    if roots.iter().any(has_target) {
+        return true;
+    }
+    roots.push(visible_parent(&known.folder(folder)));
+    roots.extend(fs::canonicalize(".").ok());
+    roots.iter().any(has_target)
+        || roots.iter().filter_map(|root| enclosing_repository(root)).any(|root| has_target(&root))
 }
 
 /// Returns `path` without links, as far as it is there.

@@ -101,8 +101,12 @@ fn is_document(path: &Path, bytes: &[u8]) -> bool {
         ["yaml", "yml", "json"].contains(&extension)
     };
     // A link may have any name. Anything but a file, such as a pipe, comes from the user who runs the command.
-    let Ok(real) = fs::canonicalize(path) else { return true };
-    if has_extension(&real) || bytes.is_empty() || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+    let Ok(data) = fs::symlink_metadata(path) else { return true };
+    let has_extension = match data.is_symlink() {
+        true => fs::canonicalize(path).map_or(true, |real| has_extension(&real)),
+        false => has_extension(path),
+    };
+    if has_extension || bytes.is_empty() || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
         return true;
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return false };

@@ -3,17 +3,23 @@
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::Input;
 
-static INPUTS: LazyLock<Mutex<HashSet<FileIdentity>>> = LazyLock::new(Mutex::default);
+static REGISTERED: LazyLock<Mutex<RegisteredPaths>> = LazyLock::new(Mutex::default);
 
-/// The files that were read and the folders that were searched, by the paths that led to them.
-static WATCHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+#[derive(Default)]
+struct RegisteredPaths {
+    /// The files that are read. What they are is looked up when an output is compared with them.
+    inputs: HashSet<OsString>,
+    /// The files that were read and the folders that were searched, by the paths that led to them.
+    watched: HashSet<OsString>,
+}
 
 /// What a file is, whatever it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,26 +33,30 @@ enum FileIdentity {
 
 /// Registers a file that is read.
 pub fn register(path: &Path) {
-    watch_path(path);
-    let identities = identities(path);
-    INPUTS.lock().unwrap_or_else(PoisonError::into_inner).extend(identities);
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !registered.inputs.contains(path.as_os_str()) {
+        registered.inputs.insert(path.into());
+        registered.watched.insert(path.into());
+    }
 }
 
 /// Registers a file or folder that is only watched.
 pub fn watch_path(path: &Path) {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).watched.insert(path.into());
 }
 
-/// Returns the files that were read and the folders that were searched.
+/// Returns the files that were read and the folders that were searched, sorted.
 #[must_use]
 pub fn watched_paths() -> Vec<PathBuf> {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut paths: Vec<PathBuf> = registered.watched.iter().map(PathBuf::from).collect();
+    paths.sort_unstable();
+    paths
 }
 
 /// Forgets all files and folders, before a command runs again.
 pub fn forget_inputs() {
-    INPUTS.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    *REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) = RegisteredPaths::default();
 }
 
 /// Registers the files among `inputs`.
@@ -61,8 +71,9 @@ pub(super) fn register_all(inputs: &[Input]) {
 /// Returns whether the file at `path`, or the one that it leads to, is read by this run.
 #[must_use]
 pub fn is_input(path: &Path) -> bool {
-    let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
-    identities(path).iter().any(|identity| inputs.contains(identity))
+    let own = identities(path);
+    let is_it = |input: &OsString| identities(Path::new(input)).iter().any(|one| own.contains(one));
+    !own.is_empty() && REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).inputs.iter().any(is_it)
 }
 
 /// Returns what the file at `path` is; nothing for one that is not there, and for devices and pipes, which may be both.

@@ -65,6 +65,8 @@ pub struct Graph {
     selections: Selections,
     // While it is built at once, nothing is in order.
     is_settled: bool,
+    // Whether nothing is changed after it was built, so that who depends on what need not be known.
+    is_final: bool,
     // What changed, if it is recorded.
     changes: Option<Box<GraphChanges>>,
 }
@@ -110,6 +112,7 @@ impl Graph {
             with_uid: 0,
             selections: Selections::default(),
             is_settled: true,
+            is_final: false,
             changes: None,
         }
     }
@@ -118,6 +121,14 @@ impl Graph {
     #[must_use]
     pub fn limited_to(mut self, types: &EdgeTypeSet) -> Self {
         self.edge_types = Some(types.with_sources());
+        self
+    }
+
+    /// Returns this graph, which must be empty, for objects that are given to [`Graph::filled`] all at once and never changed:
+    /// it takes less memory, and [`Graph::insert`] and [`Graph::remove`] would not know whose edges have to follow.
+    #[must_use]
+    pub fn never_changed(mut self) -> Self {
+        self.is_final = true;
         self
     }
 

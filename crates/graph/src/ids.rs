@@ -9,8 +9,12 @@ use crate::names::SymbolMap;
 #[derive(Debug, Clone)]
 pub(crate) enum Ids {
     One(Id),
-    // INVARIANT: two at least.
-    Many(Vec<Id>),
+    // INVARIANT: two at least. Behind a pointer, so that the many lists of one take less room.
+    #[expect(
+        clippy::box_collection,
+        reason = "most lists have one and should not carry the size of a longer one"
+    )]
+    Many(Box<Vec<Id>>),
 }
 
 impl Ids {
@@ -32,7 +36,7 @@ pub(crate) fn insert_id<K: Eq + Hash>(lists: &mut SymbolMap<K, Ids>, key: K, id:
     let list = lists.entry(key).or_insert(Ids::One(id));
     match list {
         Ids::One(only) if *only == id => {}
-        Ids::One(only) => *list = Ids::Many(vec![(*only).min(id), (*only).max(id)]),
+        Ids::One(only) => *list = Ids::Many(Box::new(vec![(*only).min(id), (*only).max(id)])),
         Ids::Many(ids) => match ids.last() {
             Some(last) if *last >= id => {
                 if let Err(place) = ids.binary_search(&id) {

@@ -8,7 +8,7 @@ use kubewright_files::io_error_text;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::{Paint, line_window, print_stderr, visible};
+use crate::output::{FileError, Paint, line_window, print_stderr, visible};
 
 /// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,16 @@ pub(crate) enum CommandFailure {
     },
     /// Standard output could not be written.
     #[error("cannot write the output: {}", io_error_text(.0))]
-    Output(#[from] io::Error),
+    Output(io::Error),
+}
+
+impl From<io::Error> for CommandFailure {
+    fn from(error: io::Error) -> Self {
+        match FileError::path_of(&error) {
+            Some(path) => Self::Write { path, error },
+            None => Self::Output(error),
+        }
+    }
 }
 
 impl CommandFailure {

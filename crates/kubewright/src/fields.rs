@@ -164,9 +164,8 @@ impl<'a> InputFieldReader<'a> {
         let texts: Option<Vec<String>> = value
             .as_array()
             .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-        let message = format!("`{field}` is a list of texts, this is of type {}", value.kind());
         texts.unwrap_or_else(|| {
-            self.wrong(field, message);
+            self.wrong(field, format!("`{field}` is a list of texts, this is of type {}", value.kind()));
             Vec::new()
         })
     }

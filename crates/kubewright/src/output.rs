@@ -20,7 +20,9 @@ pub(crate) use kubewright_report::{
 pub(crate) use captured::{capture_diagnostics, capture_output, is_captured};
 pub(crate) use chosen::{ChosenFormat, NamedFormat, keep_apart, keep_inputs, standard_output};
 pub(crate) use color::{ColorChoice, print_stderr};
-pub(crate) use file::{refuse_input, refuse_link, write_file, write_named_by_object};
+pub(crate) use file::{
+    FileError, refuse_input, refuse_link, replace_files, write_file, write_named_by_object,
+};
 pub(crate) use folder::{FileNames, FolderRenderer, safe_file_name};
 #[cfg(feature = "serve")]
 pub(crate) use target::scan_output;

@@ -2,16 +2,17 @@
 //!
 //! Objects are read by all cores. Of a file only the positions of its objects are stored, not the text.
 
-use std::collections::HashMap;
+mod same_names;
+
 use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest_word};
-use kubewright_files::{self as files, FoundFiles, ObjectFilter};
+use kubewright_files::{self as files, FoundFiles, Input, ObjectFilter};
 use kubewright_graph::{Graph, Id, References};
-use kubewright_patterns::{self as patterns, Pattern};
+use kubewright_patterns::{self as patterns, ObjectTrimmer, Pattern, SharedObjects};
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::{listed_paths, plural};
-use kubewright_report::{FilePosition, FindingContext, shipped_source};
+use kubewright_report::{FilePosition, FindingContext, ObjectPositions, shipped_source};
 use kubewright_value::suggest::did_you_mean;
 use kubewright_value::{Document, Value};
 
@@ -22,6 +23,7 @@ use crate::manifest_inputs::find_inputs;
 use crate::progress::{ProgressBar, show_phase};
 use crate::rule_inputs::no_objects;
 use kubewright_value::CompactSort as _;
+use same_names::SameNames;
 
 /// Where patterns and objects come from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +41,8 @@ pub(crate) struct PatternSources<'a> {
     pub(crate) is_strict: bool,
     /// Whether nothing is looked for, so that no pattern is needed.
     pub(crate) is_without_patterns: bool,
+    /// Whether the graph is only for finding the patterns, so that it need not have what they do not read.
+    pub(crate) is_only_searched: bool,
 }
 
 /// Compiled patterns, and the graph of the objects.
@@ -48,7 +52,7 @@ pub(crate) struct PatternInputs {
     /// All objects.
     pub(crate) graph: Graph,
     /// Where objects were read.
-    positions: HashMap<Id, FilePosition>,
+    positions: ObjectPositions,
     /// What could not be read or compiled.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many objects there are.
@@ -111,9 +115,22 @@ impl PatternInputs {
         }
         let inputs = sources.inputs.cloned().unwrap_or_default();
         let found = find_inputs(resources, &inputs, None)?;
-        let objects = read_objects(resources, found, &mut diagnostics)?;
+        // Standard input cannot be read again, which objects of one name make necessary.
+        let is_standard = found.inputs.iter().any(|input| matches!(input, Input::Standard));
+        let is_trimmed = sources.is_only_searched && !is_standard;
+        let trimmer = is_trimmed.then(|| ObjectTrimmer::new(&patterns, &known));
+        let objects = read_objects(resources, found, trimmer.as_ref(), &mut diagnostics)?;
         let text = format!("building the graph of {}", plural(objects.len(), "object"));
-        let (graph, positions) = show_phase(|| (text.clone(), None), || build_graph(objects, &known));
+        let (graph, positions) = show_phase(
+            || (text.clone(), None),
+            || {
+                build_graph(objects, |objects| match &trimmer {
+                    Some(trimmer) => trimmer.graph(objects),
+                    None => Graph::build(objects, &known),
+                })
+            },
+        );
+        drop(trimmer);
         diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }
@@ -134,7 +151,7 @@ impl PatternInputs {
         let mut is_replaced = is_replaced.into_iter();
         patterns.retain(|_| !is_replaced.next().unwrap_or_default());
         let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
-        let (graph, positions) = build_graph(objects, &known);
+        let (graph, positions) = build_graph(objects, |objects| Graph::build(objects, &known));
         Self { patterns, graph, objects: positions.len(), positions, diagnostics }
     }
 
@@ -165,13 +182,13 @@ impl PatternInputs {
     }
 
     /// Returns where all objects were read.
-    pub(crate) fn places(&self) -> &HashMap<Id, FilePosition> {
+    pub(crate) fn places(&self) -> &ObjectPositions {
         &self.positions
     }
 
     /// Returns where an object was read.
-    pub(crate) fn position(&self, id: Id) -> Option<&FilePosition> {
-        self.positions.get(&id)
+    pub(crate) fn position(&self, id: Id) -> Option<FilePosition> {
+        self.positions.get(id)
     }
 
     /// Refuses a name that no pattern has.
@@ -240,30 +257,45 @@ fn no_patterns(paths: &[String]) -> Diagnostic {
         .help("a pattern is a document of kind Pattern")
 }
 
-/// Reads the objects of `paths`, each with its place.
+/// Reads the objects of `paths`, each with its place, and trims them.
 fn read_objects(
     paths: &[String],
     found: FoundFiles,
+    trimmer: Option<&ObjectTrimmer<'_>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Vec<(Value, FilePosition)>, CommandFailure> {
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, FilePosition)> = Vec::new();
+    let (names, mut hashes, mut shared) = (SameNames::default(), Vec::new(), SharedObjects::default());
     let mut bar = ProgressBar::new();
     let problems = files::stream_objects(
         &found.inputs,
         ObjectFilter::Objects,
-        |document| (document.value.clone(), FilePosition::of(document)),
-        |(object, mut place), progress| {
+        |document| match trimmer {
+            None => (document.value.clone(), FilePosition::of(document), 0),
+            Some(trimmer) => {
+                let name = names.hash(&document.value);
+                (trimmer.trimmed(&document.value), FilePosition::of(document), name)
+            }
+        },
+        |(object, mut place, name), progress| {
             // One name for all objects of a file.
             if let Some((_, last)) = objects.last().filter(|(_, last)| last.file == place.file) {
                 place.file = last.file.clone();
             }
-            objects.push((object, place));
+            match trimmer {
+                None => objects.push((object, place)),
+                Some(_) => {
+                    objects.push((shared.share(object), place));
+                    hashes.push(name);
+                }
+            }
             bar.show(progress);
             Ok(())
         },
     )?;
     bar.clear();
+    names.leave_out_others(hashes, &mut objects, &found.inputs)?;
     diagnostics.extend(problems);
     if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.push(no_objects(paths));
@@ -274,16 +306,27 @@ fn read_objects(
 /// Builds the graph of `objects`, and returns where each object in it was read.
 fn build_graph(
     mut objects: Vec<(Value, FilePosition)>,
-    references: &References,
-) -> (Graph, HashMap<Id, FilePosition>) {
+    build: impl FnOnce(Vec<Value>) -> Graph,
+) -> (Graph, ObjectPositions) {
     // Of two that are the same the first one by name of the file counts, whichever was read first.
     objects.compact_sort_by(|(_, one), (_, other)| one.cmp(other));
-    let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
-    let mut places: HashMap<usize, FilePosition> =
-        objects.into_iter().filter_map(|(object, place)| Some((object_address(&object)?, place))).collect();
-    let place = |id: Id| Some((id, places.remove(&object_address(graph.node(id)?.object.as_ref()?)?)?));
-    let places = graph.ids().filter_map(place).collect();
-    (graph, places)
+    let mut places: Vec<(usize, FilePosition)> = Vec::with_capacity(objects.len());
+    let mut values = Vec::with_capacity(objects.len());
+    for (object, place) in objects {
+        places.extend(object_address(&object).map(|address| (address, place)));
+        values.push(object);
+    }
+    let graph = build(values);
+    // An object that was given twice has the later place.
+    places.sort_by_key(|(address, _)| *address);
+    let place = |id: Id| {
+        let address = object_address(graph.node(id)?.object.as_ref()?)?;
+        let end = places.partition_point(|(other, _)| *other <= address);
+        let (_, place) = places.get(end.checked_sub(1)?).filter(|(other, _)| *other == address)?;
+        Some((id, place))
+    };
+    let positions = graph.ids().filter_map(place).collect();
+    (graph, positions)
 }
 
 /// Returns the diagnostic of selectors that are not followed.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -24,6 +25,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 /// Clears a terminal and puts the cursor at its start.
 const CLEAR_SCREEN: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
+
+static IS_WATCHING: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether this process runs its command again and again.
+pub(crate) fn is_watching() -> bool {
+    IS_WATCHING.load(Ordering::Relaxed)
+}
 
 /// What says that a file is another than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +49,7 @@ pub(crate) fn watch_command(
     mut command: impl FnMut() -> Result<ExitStatus, CommandFailure>,
 ) -> Result<ExitStatus, CommandFailure> {
     end_when_interrupted()?;
+    IS_WATCHING.store(true, Ordering::Relaxed);
     let mut before = None;
     let mut stamps = BTreeMap::new();
     loop {

@@ -24,6 +24,7 @@ pub mod resources;
 pub mod shipped;
 mod source;
 pub mod suppression;
+mod trim;
 mod types;
 
 pub use candidacy::{Candidacy, ConditionCheck, candidacies_of, count_filtered_leaders};
@@ -39,6 +40,7 @@ pub use live::{
 pub use near::{LabelDifference, MissReason, NearMiss, NearMisses, near_misses};
 pub use pattern::{Level, Pattern, RelationshipList, Topology};
 pub use points::Points;
+pub use trim::{ObjectTrimmer, SharedObjects};
 
 use std::sync::Arc;
 

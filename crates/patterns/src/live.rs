@@ -28,8 +28,9 @@ use super::pattern::Pattern;
 pub use change::{
     FindingChange, FindingObject, IncompletePattern, IncompleteReason, LiveFinding, RedetectionCounts,
 };
-use fields::{may_fill, pattern_edge_types};
-use interner::ValueInterner;
+use fields::may_fill;
+pub(super) use fields::{pattern_edge_types, pattern_fields};
+pub(super) use interner::ValueInterner;
 use locality::{Locality, Seeds};
 use records::FindingRecords;
 

@@ -4,8 +4,8 @@ mod diagnostics;
 mod reason;
 mod shipped;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, GraphNode, Id};
@@ -15,7 +15,7 @@ use kubewright_patterns::{
 use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::suppression::suppression;
-use crate::{Annotation, AnnotationLevel, FilePosition, Severity};
+use crate::{Annotation, AnnotationLevel, FilePosition, ObjectPositions, Severity};
 use kubewright_value::CompactSort as _;
 
 pub use diagnostics::shown_diagnostics;
@@ -35,7 +35,7 @@ pub struct FindingContext<'s> {
     /// All objects.
     pub graph: &'s Graph,
     /// Where objects were read.
-    pub positions: &'s HashMap<Id, FilePosition>,
+    pub positions: &'s ObjectPositions,
     /// How many objects there are.
     pub objects: usize,
 }
@@ -174,15 +174,15 @@ impl<'s> ReportedFindings<'s> {
         }
         let location = &row.pattern.location;
         let (file, position) = match self.position(row) {
-            Some(place) => (place.file.as_str(), place.position),
-            None => (location.source.name.as_str(), location.position),
+            Some(place) => (Cow::Owned(place.file.to_string()), place.position),
+            None => (Cow::Borrowed(location.source.name.as_str()), location.position),
         };
         let objects: Vec<String> = row.finding.roles.iter().map(|(_, id)| self.label(*id)).collect();
         Annotation {
             level,
             severity: row.finding.severity.into(),
             identity: objects.join("\n"),
-            file: file.into(),
+            file,
             position,
             title: row.pattern.name.to_string(),
             text,
@@ -225,8 +225,8 @@ impl<'s> ReportedFindings<'s> {
     }
 
     /// Returns where the leader of a finding was read.
-    pub(crate) fn position(&self, row: &FindingRow<'_>) -> Option<&'s FilePosition> {
-        row.finding.roles.first().and_then(|(_, id)| self.context.positions.get(id))
+    pub(crate) fn position(&self, row: &FindingRow<'_>) -> Option<FilePosition> {
+        row.finding.roles.first().and_then(|(_, id)| self.context.positions.get(*id))
     }
 
     /// Returns `Kind namespace/name` of a node.

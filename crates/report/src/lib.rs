@@ -16,6 +16,7 @@ pub mod ignores;
 mod objects;
 mod paint;
 pub mod policy_plugin;
+mod positions;
 pub mod render;
 mod report;
 mod severity;
@@ -40,6 +41,7 @@ pub use objects::{
     SuppressionOrigin, UnmatchedRules, path_text,
 };
 pub use paint::{Paint, shorten_visible, status_mark, visible};
+pub use positions::ObjectPositions;
 pub use render::{
     Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableDetail, TableOptions,
 };

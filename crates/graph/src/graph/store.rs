@@ -308,7 +308,7 @@ impl Graph {
             }
             batch.links.extend(links.by_ref().take(links_end - of_links).map(|link| (*id, link)));
             let own = questions.get(of_questions..questions_end).unwrap_or_default();
-            if !own.is_empty() {
+            if !own.is_empty() && !self.is_final {
                 self.ask(*id, sorted_dependencies(own.to_vec()));
             }
             start = *end;

@@ -23,7 +23,7 @@ use kubewright_value::{Document, Text};
 use crate::arguments::{ConversionArguments, ConversionFormat, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
+use crate::output::{ColorChoice, refuse_input, refuse_link, replace_files, standard_output, yaml_text};
 use crate::rule_inputs::print_diagnostics;
 use crate::rules;
 use kubewright_dialects::DialectOptions;
@@ -224,7 +224,7 @@ fn write_converted_files(
             refuse_input(path)?;
         }
     }
-    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(CommandFailure::writing(path)))
+    replace_files(files.iter().map(|(path, text)| (path.as_path(), text)))
 }
 
 /// Returns the files of `documents` that contain only output of this command and may be overwritten.

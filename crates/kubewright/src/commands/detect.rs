@@ -46,6 +46,7 @@ pub(crate) fn run_detect(
         inputs: Some(&arguments.inputs),
         is_strict: arguments.strict,
         is_without_patterns: false,
+        is_only_searched: true,
     })?;
     choose_patterns(&mut inputs, arguments).inspect_err(|_| {
         // The missing pattern may be among those that did not compile.

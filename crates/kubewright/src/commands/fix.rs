@@ -20,7 +20,9 @@ use kubewright_value::{Document, Source};
 
 use crate::arguments::{FixArguments, SuppressionArguments};
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ColorChoice, Columns, Paint, ReportWriter, print_stderr, standard_output, visible};
+use crate::output::{
+    ColorChoice, Columns, Paint, ReportWriter, print_stderr, replace_files, standard_output, visible,
+};
 use crate::review::is_late;
 use crate::rule_inputs::{RuleInputs, print_diagnostics};
 use crate::suppressions::Suppressions;
@@ -82,10 +84,10 @@ pub(crate) fn run_fix(arguments: &FixArguments, color: ColorChoice) -> Result<Ex
         return Err(CommandFailure::usage("standard input cannot be fixed").help("leave out `--write`"));
     }
     let found = find_fixes(arguments)?;
-    show(&found.reports, &found.texts, arguments, color)?;
     if arguments.write {
         write_texts(&found.texts)?;
     }
+    show(&found.reports, &found.texts, arguments, color)?;
     let is_incomplete = print_diagnostics(&found.diagnostics, color.paint_errors());
     Ok(exit_status(&found.reports, arguments, is_incomplete))
 }
@@ -198,18 +200,17 @@ fn write_report(out: &mut ReportWriter, report: &FixReport, paint: Paint) -> Res
     Ok(())
 }
 
-/// Writes the texts of all files that changed. A file that someone changed meanwhile is left alone.
+/// Writes the texts of all files that changed. If someone changed one meanwhile, all are left alone.
 fn write_texts(texts: &FixedTexts) -> Result<(), CommandFailure> {
-    for (name, before, after) in texts.changed() {
+    for (name, before, _) in texts.changed() {
         let path = Path::new(name);
         let found = fs::read_to_string(path).map_err(CommandFailure::writing(path))?;
         if found != before.text {
             let message = format!("`{name}` changed while it was fixed, and is left as it is");
             return Err(CommandFailure::usage(message).help("run the command again"));
         }
-        fs::write(path, &after.text).map_err(CommandFailure::writing(path))?;
     }
-    Ok(())
+    replace_files(texts.changed().map(|(name, _, after)| (Path::new(name), &after.text)))
 }
 
 /// Returns a document of `value`, which is judged in place of `document`.

@@ -52,6 +52,7 @@ pub(crate) fn run_graph(
         inputs: Some(&arguments.inputs),
         is_strict: false,
         is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
+        is_only_searched: false,
     };
     let inputs = PatternInputs::read(sources)?;
     keep_inputs(&outputs)?;

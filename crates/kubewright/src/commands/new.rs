@@ -75,8 +75,12 @@ pub(super) fn write_new_files(files: &[(PathBuf, String)]) -> Result<(), Command
             fs::create_dir_all(folder).map_err(CommandFailure::writing(folder))?;
         }
         let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(CommandFailure::writing(path))?;
+        let mut file = file.map_err(CommandFailure::writing(path))?;
+        if let Err(error) = file.write_all(text.as_bytes()) {
+            // Half of a file would be in the way of the next try.
+            let _ = fs::remove_file(path);
+            return Err(CommandFailure::writing(path)(error));
+        }
     }
     Ok(())
 }

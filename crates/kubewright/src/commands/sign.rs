@@ -15,7 +15,7 @@ use kubewright_value::Document;
 
 use crate::arguments::SignArguments;
 use crate::failure::{CommandFailure, ExitStatus};
-use crate::output::{ColorChoice, print_stderr, standard_output, write_file, yaml_text};
+use crate::output::{ColorChoice, print_stderr, replace_files, standard_output, write_file, yaml_text};
 use crate::rule_inputs::print_diagnostics;
 
 /// The largest key file; a file may contain several keys.
@@ -58,7 +58,7 @@ pub(crate) fn run_sign(arguments: &SignArguments, color: ColorChoice) -> Result<
     match &arguments.output {
         // A manifest that names itself as the output is signed in place; any other file that is read is kept.
         Some(path) if path.as_path() == Path::new(manifest) => {
-            fs::write(path, text).map_err(CommandFailure::writing(path))?;
+            replace_files([(path.as_path(), text)])?;
         }
         Some(path) => write_file(path, &text)?,
         None => {

@@ -3,7 +3,6 @@
 //! It is YAML with one sorted entry after the other, so that a difference shows which failures came and went.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +15,7 @@ use super::today;
 use crate::codes::{BASELINE_UNUSED, PROJECT_FIELD, PROJECT_VALUE};
 use crate::failure::CommandFailure;
 use crate::fields::{InputFieldCodes, InputFieldReader};
+use crate::output::replace_files;
 
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
 const KIND: &str = "Baseline";
@@ -150,7 +150,7 @@ impl NewBaseline {
     /// When the file is something else, or cannot be written.
     pub(crate) fn write(self, file: &str) -> Result<usize, CommandFailure> {
         let (count, text) = self.text(file)?;
-        fs::write(file, text).map_err(CommandFailure::writing(Path::new(file)))?;
+        replace_files([(Path::new(file), text)])?;
         Ok(count)
     }
 }

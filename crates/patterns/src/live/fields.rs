@@ -13,7 +13,7 @@ use super::super::suppression::{IGNORE_REASON_ANNOTATION, IGNORED_PATTERNS_ANNOT
 use super::super::types;
 
 /// Returns the fields of objects of a kind that `pattern` reads; none where no role is of the kind.
-pub(super) fn pattern_fields(pattern: &Pattern, group: &str, kind: &str) -> Option<FieldTree> {
+pub(crate) fn pattern_fields(pattern: &Pattern, group: &str, kind: &str) -> Option<FieldTree> {
     let roles = || pattern.roles.iter().enumerate().filter(|(_, role)| may_fill(role, group, kind));
     roles().next()?;
     let mut fields = PatternFields { kind, tree: FieldTree::default() };
@@ -54,7 +54,7 @@ pub(super) fn may_fill(role: &Role, group: &str, kind: &str) -> bool {
 }
 
 /// Returns the types of edges that `pattern` follows.
-pub(super) fn pattern_edge_types(pattern: &Pattern, references: &References) -> EdgeTypeSet {
+pub(crate) fn pattern_edge_types(pattern: &Pattern, references: &References) -> EdgeTypeSet {
     pattern.entries.iter().flat_map(|entry| entry_edge_types(pattern, entry, references)).collect()
 }
 

@@ -8,7 +8,7 @@ use kubewright_value::{Map, Text, Value};
 
 /// Lists and objects that were seen before.
 #[derive(Debug, Default)]
-pub(super) struct ValueInterner {
+pub(crate) struct ValueInterner {
     known: HashSet<InternedValue>,
     /// How many there may be before those that are not shared are dropped.
     sweep_at: usize,
@@ -26,7 +26,7 @@ struct InternedValue(Value);
 impl ValueInterner {
     /// Returns `object` with its parts shared with earlier ones. The object itself and its metadata are not: no other
     /// object has the same.
-    pub(super) fn share_parts(&mut self, object: Value) -> Value {
+    pub(crate) fn share_parts(&mut self, object: Value) -> Value {
         self.sweep_if_due();
         let Value::Object(map) = object else { return object };
         let part = |(key, value): (&Text, &Value)| {

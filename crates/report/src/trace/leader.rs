@@ -1,7 +1,5 @@
 //! What became of an object that could lead a pattern, as a tree of trace nodes.
 
-use std::collections::HashMap;
-
 use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_graph::{Graph, Id};
 use kubewright_patterns::{
@@ -10,7 +8,7 @@ use kubewright_patterns::{
 };
 use kubewright_value::Location;
 
-use crate::{FilePosition, object_label};
+use crate::{FilePosition, ObjectPositions, object_label};
 
 /// How many findings of one leader are listed.
 const MAX_FINDINGS: usize = 5;
@@ -29,7 +27,7 @@ pub struct LeaderReport<'a> {
     /// The objects.
     pub graph: &'a Graph,
     /// Where they were read.
-    pub places: &'a HashMap<Id, FilePosition>,
+    pub places: &'a ObjectPositions,
 }
 
 impl LeaderReport<'_> {
@@ -67,7 +65,7 @@ impl LeaderReport<'_> {
 
     /// Returns where an object was read.
     fn place(&self, id: Id) -> Option<Location> {
-        self.places.get(&id).map(FilePosition::location)
+        self.places.get(id).map(|place| place.location())
     }
 
     /// Returns what is near, and where the nearest object was read.

@@ -7,13 +7,10 @@ mod bar;
 mod store;
 mod stream;
 
-use std::collections::HashMap;
-
 use kubewright_cluster::ApiResource;
 use kubewright_engine::{Diagnostic, RuleStatus};
-use kubewright_graph::Id;
 use kubewright_patterns::LivePatterns;
-use kubewright_report::{FilePosition, FindingContext, ObjectRow, OutcomeCounts, OutcomeRow, Severity};
+use kubewright_report::{FindingContext, ObjectPositions, ObjectRow, OutcomeCounts, OutcomeRow, Severity};
 use kubewright_scan::is_quiet_kind;
 
 use super::cluster::ScanCluster;
@@ -57,7 +54,7 @@ pub(super) struct PassResult {
     /// What is kept of the objects.
     pub(super) store: PassStore,
     in_graph: usize,
-    positions: HashMap<Id, FilePosition>,
+    positions: ObjectPositions,
 }
 
 impl PassResult {
@@ -85,7 +82,7 @@ impl ScanPass<'_> {
             unread: Vec::new(),
             store: PassStore::new(self),
             in_graph: 0,
-            positions: HashMap::new(),
+            positions: ObjectPositions::default(),
         };
         let kinds = self.kinds(result.store.patterns());
         let world =

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use kubewright_engine::Diagnostic;
-use kubewright_files::{self as files, Input};
+use kubewright_files::{self as files, Input, RealFolders};
 use kubewright_value::Document;
 
 /// The maximum number of cached files. Tests that share files are near each other, so older ones can be dropped.
@@ -15,6 +15,7 @@ const MAX_UNUSED_FILES: usize = 128;
 #[derive(Default)]
 pub(in crate::commands) struct FileCache {
     shelf: Mutex<CachedFiles>,
+    folders: RealFolders,
 }
 
 #[derive(Default)]
@@ -43,7 +44,7 @@ impl FileCache {
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<SharedFile> {
-        let found = files::find_files(&files::resolve_paths(folder, paths, problems));
+        let found = files::find_files(&files::resolve_paths_among(&self.folders, folder, paths, problems));
         problems.extend(found.problems);
         let loans: Vec<SharedFile> = found.inputs.iter().map(|input| self.loan(input)).collect();
         loans

@@ -178,7 +178,7 @@ impl PatternTraceWriter<'_> {
             match self.format {
                 TraceFormat::Json => {
                     let place = self.inputs.position(trace.leader);
-                    self.traces.push(leader_trace(&leads, place));
+                    self.traces.push(leader_trace(&leads, place.as_ref()));
                 }
                 TraceFormat::Tree => self.leader(&leads)?,
             }
@@ -192,7 +192,7 @@ impl PatternTraceWriter<'_> {
             match self.format {
                 TraceFormat::Json => {
                     let place = self.inputs.position(id);
-                    self.traces.push(left_out_trace(pattern, id, &all, self.graph, place));
+                    self.traces.push(left_out_trace(pattern, id, &all, self.graph, place.as_ref()));
                 }
                 TraceFormat::Tree => self.left_out(pattern, id, &all)?,
             }
@@ -237,7 +237,7 @@ impl PatternTraceWriter<'_> {
         };
         let end = self.paint.dim(&end);
         self.head(&pattern.name, id, &end)?;
-        let nodes = candidacy_nodes(all, self.inputs.position(id));
+        let nodes = candidacy_nodes(all, self.inputs.position(id).as_ref());
         self.out.write_all(trace_tree(&nodes, 1, self.paint).as_bytes())
     }
 

@@ -14,7 +14,8 @@ use super::commands::{CommandRun, run_words};
 use super::traced::diagnostic_values;
 use super::workspace::PageWorkspace;
 use crate::commands::run_complete;
-use crate::output::{ColorChoice, yaml_text};
+use crate::failure::CommandFailure;
+use crate::output::{ColorChoice, replace_files, yaml_text};
 
 /// The maximum size of all texts of a project that are sent.
 const MAX_PROJECT_BYTES: usize = 1 << 20;
@@ -110,13 +111,12 @@ pub(super) fn answer_save(state: &PageState, body: &Value) -> Result<Value, Page
         }
         writes.push((path, text, name));
     }
-    let mut saved = Vec::new();
-    for (path, text, name) in writes {
-        let failed = |error| PageContent::error(500, &format!("cannot write `{name}`: {error}"), None);
-        fs::write(path, text).map_err(failed)?;
-        saved.push(Value::from(Map::from([("name", Value::from(name)), ("was", text_digest(text).into())])));
-    }
-    Ok(Map::from([("saved", Value::array(saved))]).into())
+    let failed = |error: CommandFailure| PageContent::error(500, &error.to_string(), None);
+    replace_files(writes.iter().map(|(path, text, _)| (path.as_path(), text))).map_err(failed)?;
+    let saved = writes.iter().map(|(_, text, name)| {
+        Value::from(Map::from([("name", Value::from(*name)), ("was", text_digest(text).into())]))
+    });
+    Ok(Map::from([("saved", Value::array(saved.collect()))]).into())
 }
 
 /// Answers `/shared`.

@@ -123,8 +123,8 @@ fn finding_object_value(findings: &ReportedFindings<'_>, id: Id) -> Map {
         object.insert("sort".into(), node.sort.name().into());
         return object;
     }
-    if let Some(place) = findings.context.positions.get(&id) {
-        object.insert("file".into(), place.file.clone().into());
+    if let Some(place) = findings.context.positions.get(id) {
+        object.insert("file".into(), place.file.into());
         object.insert("line".into(), u64::from(place.position.line).into());
     }
     object

@@ -55,7 +55,7 @@ impl SarifFiles {
 
     /// Returns where an object was read, and its role in the finding.
     fn object_location(self, findings: &ReportedFindings<'_>, id: Id, role: Option<&str>) -> Option<Value> {
-        let place = findings.context.positions.get(&id)?;
+        let place = findings.context.positions.get(id)?;
         let called = visible(&findings.label(id)).into_owned();
         let mut location =
             Map::from([("physicalLocation", self.physical_location(&place.file, place.position))]);

@@ -83,7 +83,7 @@ fn write_finding(
         // Marked, because a line that starts with a command of a build service is one.
         writeln!(out, "{indent}{:width$}  │ {}", "", visible(line))?;
     }
-    let place = findings.position(row).map(ToString::to_string).unwrap_or_default();
+    let place = findings.position(row).map(|place| place.to_string()).unwrap_or_default();
     let reasons = finding_reasons(findings, row);
     let mut shown = reasons.iter().take(MAX_REASONS).map(|reason| visible(reason));
     let first = shown.next().unwrap_or_default();

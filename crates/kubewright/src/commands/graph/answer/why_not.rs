@@ -34,7 +34,7 @@ pub(super) fn why_not(
         }
         None => {
             let all = patterns::candidacies_of(pattern, object, graph, &settings, &mut budget);
-            candidacy_nodes(&all.unwrap_or_default(), inputs.places().get(&object))
+            candidacy_nodes(&all.unwrap_or_default(), inputs.places().get(object).as_ref())
         }
     };
     Some(nodes.iter().map(node_value).collect())

@@ -305,14 +305,17 @@ impl<'a> KyvernoTestRun<'a> {
         let mut reason = String::new();
         let mut operation = Operation::Create;
         if let Some(policy) = self.policies.get(place) {
-            let traced = self.chain.traced(row, place, object);
             let request = self.chain.request(row, policy, object, None);
             operation = request.operation;
+            // Nobody asks why where it is expected.
+            let is_asked = row.result != RuleStatus::Skip.name();
+            let traced = if is_asked { self.chain.traced(row, place, object) } else { Vec::new() };
             let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
             let mut outcomes = traced.iter().flat_map(|(_, decision)| &decision.outcomes);
             let of_row = outcomes.find(|outcome| is_meant(&outcome.rule));
             let rule = policy.engine.rules().iter().find(|rule| is_meant(&rule.id));
             reason = match (of_row, rule) {
+                _ if !is_asked => String::new(),
                 (Some(outcome), _) => match outcome.trace.as_deref().map(missed_checks) {
                     Some(missed) if !missed.is_empty() => {
                         format!("{} ({})", outcome.message, missed.join("; "))
