@@ -443,13 +443,14 @@ fn what_the_contract_page_names_exists() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The threat model names tests that are there: each cell has a file below `crates`, then tests in it.
+/// Each promise of the threat model names tests that are there: a file below `crates`, then tests in it. Fuzz targets are
+/// tests too.
 #[test]
 fn the_tests_of_the_threat_model_exist() {
     let page = std::fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md");
     let (mut wrong, mut count) = (Vec::new(), 0);
     for line in page.lines() {
-        let mut file = None;
+        let (mut file, before) = (None, count);
         for name in quoted(line) {
             if name.contains('/') && name.ends_with(".rs") {
                 file = Some((
@@ -460,14 +461,55 @@ fn the_tests_of_the_threat_model_exist() {
                 && name.contains('_')
             {
                 count += 1;
-                if !text.contains(&format!("fn {name}(")) {
+                if !has_test(text, name) {
                     wrong.push(format!("{path}: {name}"));
                 }
             }
         }
+        let is_promise = line.starts_with("| ") && !line.ends_with("| test |");
+        if is_promise && count == before && !line.contains("`make fuzz-short`") {
+            wrong.push(format!("without a test: {line}"));
+        }
     }
-    assert!(count > 40, "only {count} tests were found");
+    assert!(count > 75, "only {count} tests were found");
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn has_test(source: &str, name: &str) -> bool {
+    let before = source.split_once(&format!("fn {name}(")).map(|(before, _)| before);
+    before.and_then(|before| before.rsplit("\n\n").next()).is_some_and(|head| head.contains("#[test]"))
+}
+
+/// What is built elsewhere is built with the compiler that the crates need, and what libFuzzer tries is of the versions
+/// that ship.
+#[test]
+fn other_builds_have_the_compiler_and_the_crates_of_this_one() {
+    let read =
+        |path: &str| fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let manifest = read("Cargo.toml");
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("a version");
+    let version = version.trim_matches('"');
+    for (path, line) in [
+        ("Dockerfile", format!("FROM rust:{version}-bookworm AS build")),
+        ("fuzz/oss-fuzz/Dockerfile", format!("ENV RUSTUP_TOOLCHAIN={version}")),
+    ] {
+        assert!(read(path).lines().any(|found| found == line), "{path}: no line `{line}`");
+    }
+    let locked = |path: &str| {
+        let mut found = BTreeMap::<String, Vec<String>>::new();
+        for package in read(path).split("[[package]]").skip(1) {
+            let mut fields = package.lines().skip(1).map(str::to_owned);
+            found.entry(fields.next().expect("a name")).or_default().extend(fields.next());
+        }
+        found
+    };
+    let (shipped, fuzzed) = (locked("Cargo.lock"), locked("fuzz/guided/Cargo.lock"));
+    let common: Vec<_> =
+        fuzzed.iter().filter_map(|(name, versions)| Some((name, versions, shipped.get(name)?))).collect();
+    assert!(common.len() > 100, "only {} crates are in both", common.len());
+    for (name, versions, ours) in common {
+        assert!(ours.iter().any(|version| versions.contains(version)), "fuzz/guided: {name} {versions:?}");
+    }
 }
 
 /// Returns the texts between backticks.

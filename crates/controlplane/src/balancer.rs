@@ -13,8 +13,11 @@ use std::time::Duration;
 /// How often each backend is asked whether it is ready.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long it may take to answer that, or to accept a connection.
+/// How long it may take to answer that.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a connection may take. A Service does not wait for any; clients of it give up when they like.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One address in front of several servers on this machine.
 pub struct Balancer {
@@ -111,7 +114,7 @@ impl BalancerState {
     }
 
     fn join(&self, client: &TcpStream, backend: SocketAddr) {
-        let Ok(server) = TcpStream::connect_timeout(&backend, PROBE_TIMEOUT) else { return };
+        let Ok(server) = TcpStream::connect_timeout(&backend, CONNECT_TIMEOUT) else { return };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         if let (Ok(one), Ok(other)) = (client.try_clone(), server.try_clone()) {
             self.connections().extend([one, other]);

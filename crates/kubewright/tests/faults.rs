@@ -15,6 +15,10 @@ mod installation;
 mod link;
 #[path = "faults/load.rs"]
 mod load;
+#[path = "faults/lossy.rs"]
+mod lossy;
+#[path = "faults/names.rs"]
+mod names;
 #[path = "faults/network.rs"]
 mod network;
 #[path = "faults/panics.rs"]
@@ -60,6 +64,8 @@ const FAULTS: &[Fault] = &[
     ("the API server is slow", network::is_slow),
     ("a replica is partitioned", network::one_is_partitioned),
     ("connections are half open", network::is_half_open),
+    ("packets are lost", network::loses_packets),
+    ("names are not resolved", names::are_not_resolved),
     ("a replica is stopped", resources::one_is_stopped),
     ("a replica is starved", resources::one_is_starved),
     ("memory is short", resources::memory_is_short),

@@ -30,6 +30,9 @@ const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../charts/kubewrigh
 /// The names of the image: both have the same content, which is enough to replace all Pods.
 const IMAGES: [&str; 2] = ["docker.io/library/kubewright:first", "docker.io/library/kubewright:second"];
 
+/// How often the image is replaced: a Pod that ends may lose a request in a moment only.
+const REPLACEMENTS: usize = 4;
+
 /// How long requests may fail after a container was killed: until the kubelet has seen it and kube-proxy was told.
 const ENDPOINT_DELAY: Duration = Duration::from_secs(10);
 
@@ -147,14 +150,16 @@ impl NodeStage<'_> {
         row
     }
 
-    /// As a Deployment does it: no request is lost.
+    /// As a Deployment does it, several times: no request is lost.
     fn upgrade(&self) -> Row {
-        let row = self.without_loss(|| {
-            self.helm(&["upgrade", "kubewright", CHART, "--reuse-values", "--set", "image.tag=second"]);
-        });
-        let is_replaced = || !self.pods("{.items[*].spec.containers[*].image}").contains("first");
-        self.cluster.wait_until("Pods of the first image are gone", is_replaced);
-        row
+        self.without_loss(|| {
+            for (old, new) in [("first", "second"), ("second", "first")].iter().cycle().take(REPLACEMENTS) {
+                let tag = format!("image.tag={new}");
+                self.helm(&["upgrade", "kubewright", CHART, "--reuse-values", "--set", &tag]);
+                let is_replaced = || !self.pods("{.items[*].spec.containers[*].image}").contains(old);
+                self.cluster.wait_until("Pods of the old image are gone", is_replaced);
+            }
+        })
     }
 
     /// The PodDisruptionBudget lets Pods go one by one, and they come back on the other node: no request is lost.

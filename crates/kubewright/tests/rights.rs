@@ -122,11 +122,42 @@ fn named(resource: &str, names: &[&str]) -> String {
     }
 }
 
+fn manifests() -> String {
+    let install = Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("it starts");
+    String::from_utf8(install.stdout).expect("text")
+}
+
+/// What a stolen token of the scanner is good for, without further flags.
+#[test]
+fn the_scanner_reads_no_secret_and_writes_what_it_found() {
+    let rights = roles::granted_rights(&manifests(), SCANNER);
+    assert!(rights.iter().all(|right| right.resource != "secrets"), "{rights:#?}");
+    let is_write = |right: &&Right| !["get", "list", "watch"].contains(&right.verb.as_str());
+    let is_status = |right: &&Right| right.resource.ends_with("/status") && right.verb == "patch";
+    let written: BTreeSet<&str> = rights
+        .iter()
+        .filter(|right| is_write(right) && !is_status(right))
+        .map(|right| right.resource.as_str())
+        .collect();
+    let wanted = [
+        "clusterpolicyreports",
+        "clusterreports",
+        "configmaps",
+        "events",
+        "k8spatterns",
+        "leases",
+        "policyreports",
+        "reports",
+        "smells",
+        "subjectaccessreviews",
+    ];
+    assert_eq!(written.into_iter().collect::<Vec<_>>(), wanted);
+}
+
 /// The page with the rights of each account follows from the manifests. `UPDATE_DOCS=1` writes it.
 #[test]
 fn the_page_lists_every_right() {
-    let install = Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("it starts");
-    let manifests = String::from_utf8(install.stdout).expect("text");
+    let manifests = manifests();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rights.md");
     let page = fs::read_to_string(path).expect("the page");
     let parts: Vec<&str> = page.split("<!-- rights -->\n").collect();

@@ -23,5 +23,5 @@ pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as}
 pub use policies::generated_policies;
 pub use process::{ServerProcess, free_address};
 pub use processors::SeparateProcessors;
-pub use reviews::Reviews;
+pub use reviews::{Reviews, harmful_pod};
 pub use usage::ProcessUsage;

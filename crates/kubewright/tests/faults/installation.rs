@@ -1,7 +1,7 @@
 //! Replicas of `kubewright serve` behind one address, with the rights that `kubewright install` gives them and no more.
 
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -32,6 +32,26 @@ pub(crate) struct Installation<'c> {
     pub(crate) group: Option<PathBuf>,
     /// Where the replicas that are started next write.
     pub(crate) log_place: LogPlace,
+    /// Where the replicas that are started next run.
+    pub(crate) place: ReplicaPlace,
+}
+
+/// Where a replica runs.
+#[derive(Debug, Clone)]
+pub(crate) struct ReplicaPlace {
+    /// Where it is asked for reviews.
+    pub(crate) address: IpAddr,
+    /// Where it is asked for its health.
+    pub(crate) health: IpAddr,
+    /// A command that runs the one behind it there.
+    pub(crate) enter: Vec<String>,
+}
+
+impl Default for ReplicaPlace {
+    fn default() -> Self {
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Self { address: loopback, health: loopback, enter: Vec::new() }
+    }
 }
 
 /// Where a replica writes.
@@ -72,6 +92,7 @@ impl<'c> Installation<'c> {
             environment: Vec::new(),
             group: None,
             log_place: LogPlace::File,
+            place: ReplicaPlace::default(),
         }
     }
 
@@ -85,7 +106,9 @@ impl<'c> Installation<'c> {
 
     /// Starts one more.
     pub(crate) fn start(&mut self) {
-        let (address, health) = (free_address().expect("an address"), free_address().expect("an address"));
+        let port = || free_address().expect("an address").port();
+        let address = SocketAddr::new(self.place.address, port());
+        let health = SocketAddr::new(self.place.health, port());
         let log = self.cluster.folder().join(format!("replica-{}.log", self.started));
         let file = match self.log_place {
             LogPlace::File => File::create(&log).expect("a log"),
@@ -111,6 +134,11 @@ impl<'c> Installation<'c> {
     /// The binary, which enters its control group before it uses any memory.
     fn program(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_kubewright");
+        if let Some((program, arguments)) = self.place.enter.split_first() {
+            let mut command = Command::new(program);
+            command.args(arguments).arg(binary);
+            return command;
+        }
         let Some(group) = &self.group else { return Command::new(binary) };
         let script = r#"mkdir "$1/$$" && echo "$2" > "$1/$$/memory.limit_in_bytes" && echo $$ > "$1/$$/cgroup.procs" && shift 2 && exec "$@""#;
         let mut command = Command::new("sh");

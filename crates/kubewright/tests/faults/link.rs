@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,8 +32,13 @@ struct LinkState {
 impl Link {
     /// A way to the API server of `cluster` that does nothing yet.
     pub(crate) fn to(cluster: &TestCluster) -> Self {
+        Self::beginning_at(Ipv4Addr::LOCALHOST.into(), cluster)
+    }
+
+    /// The same from another address of this machine.
+    pub(crate) fn beginning_at(address: IpAddr, cluster: &TestCluster) -> Self {
         let server: SocketAddr = cluster.server().trim_start_matches("https://").parse().expect("an address");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let listener = TcpListener::bind((address, 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         let state = Arc::new(LinkState::default());
         let of_thread = Arc::clone(&state);
@@ -52,8 +57,10 @@ impl Link {
     pub(crate) fn kubeconfig(&self, cluster: &TestCluster, own: &PathBuf) -> PathBuf {
         let text = fs::read_to_string(own).expect("a kubeconfig");
         let path = cluster.folder().join(format!("kubeconfig-link-{}", self.address.port()));
-        fs::write(&path, text.replace(&cluster.server(), &format!("https://{}", self.address)))
-            .expect("a file");
+        // The certificate names the address of the API server.
+        let (own, name) = (cluster.server(), Ipv4Addr::LOCALHOST);
+        let server = format!(r#""https://{}", tls-server-name: "{name}""#, self.address);
+        fs::write(&path, text.replace(&format!(r#""{own}""#), &server)).expect("a file");
         path
     }
 

@@ -6,7 +6,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::api_server::{LIVE, change_a_rule, is_denied_by, make_rule};
+use crate::installation::ReplicaPlace;
 use crate::link::Link;
+use crate::lossy::{LossyNetwork, NEAR};
+use crate::resources::slowest;
 use crate::stage::Stage;
 use crate::table::Row;
 
@@ -93,6 +96,43 @@ pub(crate) fn is_half_open(stage: &mut Stage<'_>) -> Row {
     row.expect(live < SILENCE, "a changed rule was live too late");
     row.expect(row.right == row.requests, "a request went wrong");
     stage.cluster.kubectl(&["delete", "clusterpolicy", "silent"], "").expect_success();
+    replace_all(stage);
+    row
+}
+
+/// Of all packets between replicas and everything else, 5 % are lost and 10 % come late, behind others. Requests may take
+/// longer; none is lost, and watches go on.
+pub(crate) fn loses_packets(stage: &mut Stage<'_>) -> Row {
+    let mut row = Row::default();
+    let network = match LossyNetwork::make() {
+        Ok(network) => network,
+        Err(reason) => {
+            row.notes.push(format!("skipped: {reason}"));
+            return row;
+        }
+    };
+    let link = Link::beginning_at(NEAR, stage.cluster);
+    stage.installation.place = network.replica_place();
+    replace_all_by(stage, &link);
+    stage.installation.place = ReplicaPlace::default();
+    let time = stage.seconds(4, 60);
+    network.lose(true);
+    let (run, (fault, live)) = stage.load.during(|start| {
+        let fault = start.elapsed();
+        sleep(time / 2);
+        let live = change_a_rule(stage, "lossy");
+        sleep(time / 2);
+        (fault, live)
+    });
+    network.lose(false);
+    let [passed, lost, delayed] = network.counts();
+    row = Row::of(&run).recovered(&run, fault);
+    row.notes.push(format!("{passed} packets passed, {lost} were lost, {delayed} came late"));
+    row.notes.push(format!("the slowest answer took {:.1?}", slowest(&run)));
+    row.notes.push(format!("a changed rule was live {live:.2?} after it"));
+    row.expect(lost > 50 && delayed > 100, "hardly a packet was lost or late, so nothing was tested");
+    row.expect(row.right == row.requests, "a request went wrong");
+    row.expect(live < LIVE * 3, "a changed rule was live too late");
     replace_all(stage);
     row
 }

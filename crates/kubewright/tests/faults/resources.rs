@@ -166,7 +166,7 @@ pub(crate) fn the_disk_is_full(stage: &mut Stage<'_>) -> Row {
     row
 }
 
-fn slowest(run: &LoadRun) -> Duration {
+pub(crate) fn slowest(run: &LoadRun) -> Duration {
     run.samples.iter().map(|sample| sample.latency).max().unwrap_or_default()
 }
 

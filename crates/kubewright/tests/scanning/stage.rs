@@ -6,10 +6,11 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, GroupVersionResource, PatchType};
-use kubewright_controlplane::TestCluster;
+use kubewright_controlplane::{CommandOutput, TestCluster};
 use kubewright_report::cluster_report::ReportApi;
 use kubewright_serve::Snapshot;
 use kubewright_value::{Map, Source, Value, json, yaml};
@@ -24,8 +25,15 @@ pub(crate) const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy
 /// How many calls a test makes at a time.
 const PARALLEL_CALLS: usize = 16;
 
+/// How long the API server may take for what a test asks of it, on a machine with other work.
+const CALL_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Held by the test that runs, where faults last long: what they wait for must not be the other tests.
+static RUNNING_TEST: Mutex<()> = Mutex::new(());
+
 pub(crate) struct Stage {
     pub(crate) cluster: TestCluster,
+    _alone: Option<MutexGuard<'static, ()>>,
     runtime: Runtime,
     client: Client,
 }
@@ -33,6 +41,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Starts a cluster with the definitions of rules and reports.
     pub(crate) fn start() -> Option<Self> {
+        let alone = is_long().then(|| RUNNING_TEST.lock().unwrap_or_else(PoisonError::into_inner));
         let cluster = TestCluster::builder().api_server_only().start()?;
         let snapshot = Snapshot::empty();
         let mut definitions: Vec<&str> =
@@ -40,7 +49,7 @@ impl Stage {
         definitions.push(ReportApi::OpenReports.definitions());
         let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
         let client = Client::new(config).expect("a client");
-        let stage = Self { cluster, runtime: Runtime::new().expect("a runtime"), client };
+        let stage = Self { cluster, _alone: alone, runtime: Runtime::new().expect("a runtime"), client };
         stage.apply(&definitions.join("\n---\n"));
         stage.apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}");
         stage.cluster.wait_until("rules and reports are served", || {
@@ -51,12 +60,27 @@ impl Stage {
     }
 
     pub(crate) fn apply(&self, manifests: &str) {
-        let arguments = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-        self.cluster.kubectl(&arguments, manifests).expect_success();
+        self.patiently(|| {
+            self.cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], manifests)
+        });
     }
 
     pub(crate) fn kubectl(&self, arguments: &[&str]) {
-        self.cluster.kubectl(arguments, "").expect_success();
+        self.patiently(|| self.cluster.kubectl(arguments, ""));
+    }
+
+    /// Makes a call until it succeeds, and returns what it says: an API server that has just come back, or has no time, may
+    /// refuse it.
+    #[track_caller]
+    fn patiently(&self, call: impl Fn() -> CommandOutput) -> String {
+        let begun = Instant::now();
+        loop {
+            let output = call();
+            if output.is_success() || begun.elapsed() > CALL_PATIENCE {
+                return output.success();
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
     }
 
     /// Creates or changes services.
@@ -73,7 +97,7 @@ impl Stage {
 
     pub(crate) fn delete_services(&self, numbers: Range<u32>) {
         let names: Vec<String> = numbers.map(|number| format!("web-{number}")).collect();
-        let mut arguments = vec!["delete", "service", "-n", "shop"];
+        let mut arguments = vec!["delete", "service", "-n", "shop", "--ignore-not-found"];
         arguments.extend(names.iter().map(String::as_str));
         self.kubectl(&arguments);
     }
@@ -84,14 +108,16 @@ impl Stage {
 
     /// Returns all reports, by name.
     pub(crate) fn reports(&self) -> Vec<Value> {
-        let listed = self.cluster.get("/apis/openreports.io/v1alpha1/reports").success();
+        let listed = self.patiently(|| self.cluster.get("/apis/openreports.io/v1alpha1/reports"));
         let list = json::parse(&listed).expect("JSON");
         list.get("items").and_then(Value::as_array).unwrap_or_default().to_vec()
     }
 
+    /// Asks again and again until `is_so`, for `time`, or longer where faults last longer.
     #[track_caller]
     pub(crate) fn within(&self, what: &str, time: Duration, mut is_so: impl FnMut() -> bool) {
         let begun = Instant::now();
+        let time = time * if is_long() { 4 } else { 1 };
         while !is_so() {
             assert!(begun.elapsed() < time, "not within {time:?}: {what}, {} reports", self.reports().len());
             std::thread::sleep(Duration::from_millis(100));
@@ -280,8 +306,11 @@ impl Drop for ScanProcess {
 
 /// Returns the seconds that a fault lasts, by default and in `make test-faults`.
 pub(crate) fn lasting(short: u64, long: u64) -> Duration {
-    let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|length| length == "long");
-    Duration::from_secs(if is_long { long } else { short })
+    Duration::from_secs(if is_long() { long } else { short })
+}
+
+fn is_long() -> bool {
+    std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|length| length == "long")
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

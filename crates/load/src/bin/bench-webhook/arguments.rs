@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use kubewright_load::harmful_pod;
 
 /// Measures `kubewright serve` beside a webhook that does nothing.
 #[derive(Parser)]
@@ -63,14 +64,7 @@ impl BenchArguments {
         let path = self.pod.display();
         let allowed = fs::read_to_string(&self.pod).map_err(|error| format!("{path}: {error}"))?;
         let allowed = allowed.trim().to_owned();
-        let (harmless, harmful) = (
-            r#""allowPrivilegeEscalation":false"#,
-            r#""allowPrivilegeEscalation":true,"privileged":true,"procMount":"Unmasked""#,
-        );
-        let denied = allowed.replacen(harmless, harmful, 1);
-        if denied == allowed {
-            return Err(format!("{path} has no {harmless}, so there is nothing to make worse"));
-        }
+        let denied = harmful_pod(&allowed).ok_or_else(|| format!("{path} has nothing to make worse"))?;
         Ok(Pods { allowed, denied })
     }
 }
