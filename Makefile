@@ -1,7 +1,7 @@
 # `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
 # Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-policies bench-lsp test-vscode bench-startup fuzz-guided fuzz-corpus fuzz-differential soak test-node static-debug
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser browser-driver test-browser look look-long screenshots page page-check test-cluster test-rights skipped chart static reproducible bench-webhook bench-watch bench-scan bench-background try-cluster test-faults test-versions test-chainsaw test-cosign chainsaw-short build-times docs deny package msrv archive dist packages test-packages windows site test-site editors test-suites bench-instructions bench-apply bench-policies bench-library bench-detect bench-lsp test-vscode bench-startup fuzz-guided fuzz-corpus fuzz-differential soak test-node static-debug
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -128,9 +128,34 @@ bench-instructions:
 		cargo run --profile quick --locked -q -p kubewright-bench --bin bench-instructions -- --floor bench/instructions.json $(if $(UPDATE),--update); \
 	else echo "SKIPPED: valgrind is not installed, so instructions were not counted (apt-get install valgrind)"; fi
 
+# Counts the instructions of `kubewright apply` with 50 ModRules, and fails when they are more than 3 times those of a run in
+# which no rule can match. `PROFILE=quick` builds faster.
+bench-apply:
+	@if command -v valgrind > /dev/null; then \
+		cargo build --profile $(PROFILE) --locked -q -p kubewright --bin kubewright && \
+		cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-apply; \
+	else echo "SKIPPED: valgrind is not installed, so instructions were not counted (apt-get install valgrind)"; fi
+
 # The memory of 1,000 and 10,000 compiled policies, and whether it keeps its limits.
 bench-policies:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-policies
+
+# `kubewright test` of Kyverno's public policies beside reading their files, in instructions; ends with an error above its limit.
+# `PROFILE=quick` builds faster.
+LIBRARY = $(CORPUS)/kyverno/policies
+
+bench-library:
+	@if [ -d "$(LIBRARY)" ]; then \
+		cargo build --profile $(PROFILE) --locked -q -p kubewright --bin kubewright && \
+		cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-library -- "$(LIBRARY)"; \
+	else echo "SKIPPED: no public policies at $(LIBRARY)"; fi
+
+# `kubewright detect` on 100,000 and 1,000,000 objects: how its CPU time grows and its peak memory for an object; ends with an
+# error above its limits. Takes about two minutes and 1 GB in the folder for temporary files.
+# `make bench-detect DETECT="--objects 10000,100000" PROFILE=quick` measures less.
+bench-detect:
+	cargo build --profile $(PROFILE) --locked -q -p kubewright --bin kubewright
+	cargo run --profile $(PROFILE) --locked -q -p kubewright-bench --bin bench-detect -- $(DETECT)
 
 # CPU seconds and peak memory of a clean release build, and the seconds of a debug build after an edit in one
 # dialect. Uses its own target folder; takes minutes.
@@ -250,7 +275,7 @@ fuzz-guided-path:
 
 fuzz-guided-build:
 	@# With a target named, neither build scripts nor macros are instrumented.
-	$(if $(SANITIZER),RUSTC_BOOTSTRAP=1) RUSTFLAGS="$(FUZZ_COVERAGE) $(if $(SANITIZER),-Zsanitizer=$(SANITIZER))" cargo build --release -q --manifest-path fuzz/guided/Cargo.toml --target-dir $(FUZZ_DIR) --target $(FUZZ_HOST)
+	$(if $(SANITIZER),RUSTC_BOOTSTRAP=1) RUSTFLAGS="$(FUZZ_COVERAGE) $(if $(SANITIZER),-Zsanitizer=$(SANITIZER))" cargo build --release --locked -q --manifest-path fuzz/guided/Cargo.toml --target-dir $(FUZZ_DIR) --target $(FUZZ_HOST)
 
 fuzz-guided: fuzz-guided-build
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- $(TARGET) --guided $(FUZZ_PROGRAM) --seconds $(SECONDS) $(FUZZ_EXTRA)
@@ -280,7 +305,7 @@ chart:
 
 # The static binary of the image: `target/static/kubewright`, at most MAX_STATIC_BYTES. As root it is also run in a
 # chroot that contains nothing else. `make static PROFILE=quick` builds faster.
-# 20 MB for the engine and the commands, 1.5 MB for the page, the language server and the schemas.
+# 20 MB for the engine and the commands, 2 MB for the page, the language server and the schemas.
 MAX_STATIC_BYTES = 22000000
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 

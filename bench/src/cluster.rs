@@ -10,25 +10,33 @@ const APPLICATIONS_PER_NAMESPACE: usize = 10;
 /// Returns about `count` objects: half of them Pods, each with an owner, configuration, an account, a node and images.
 #[must_use]
 pub fn cluster_objects(count: usize) -> Vec<Value> {
-    let mut objects = Vec::with_capacity(count + 64);
+    let mut objects = Vec::with_capacity(count);
+    each_cluster_object(count, &mut |text| push_json(&mut objects, text));
+    objects
+}
+
+/// Hands over the texts of the objects that [`cluster_objects`] returns, in JSON.
+pub fn each_cluster_object(count: usize, take: &mut dyn FnMut(&str)) {
+    let mut left = count;
+    let mut take = |text: &str| {
+        if left > 0 {
+            left -= 1;
+            take(text);
+        }
+    };
     let applications = count.div_ceil(OBJECTS_PER_APPLICATION + 1);
     for node in 0..applications.div_ceil(5) {
-        push_json(
-            &mut objects,
-            &format!(
-                r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{node}","uid":"node-{node}","labels":{{"kubernetes.io/hostname":"node-{node}","zone":"z{}"}}}}}}"#,
-                node % 3
-            ),
-        );
+        take(&format!(
+            r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{node}","uid":"node-{node}","labels":{{"kubernetes.io/hostname":"node-{node}","zone":"z{}"}}}}}}"#,
+            node % 3
+        ));
     }
     for application in 0..applications {
         if application % APPLICATIONS_PER_NAMESPACE == 0 {
-            push_namespace(&mut objects, application / APPLICATIONS_PER_NAMESPACE);
+            take_namespace(&mut take, application / APPLICATIONS_PER_NAMESPACE);
         }
-        self::push_application(&mut objects, application, applications.div_ceil(5));
+        take_application(&mut take, application, applications.div_ceil(5));
     }
-    objects.truncate(count);
-    objects
 }
 
 /// Returns one Service and `count` Pods that it selects, which keep away from each other, under one policy.
@@ -78,36 +86,24 @@ pub fn sharing(count: usize) -> Vec<Value> {
     objects
 }
 
-fn push_namespace(objects: &mut Vec<Value>, at: usize) {
+fn take_namespace(take: &mut dyn FnMut(&str), at: usize) {
     let ns = format!("ns-{at}");
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{ns}","labels":{{"team":"t{}"}}}}}}"#,
-            at % 20
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"v1","kind":"ServiceAccount","metadata":{{"name":"default","namespace":"{ns}"}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{ns}"}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"default","namespace":"{ns}"}},"spec":{{"podSelector":{{}},"ingress":[{{"from":[{{"namespaceSelector":{{"matchLabels":{{"kubernetes.io/metadata.name":"ns-0"}}}}}},{{"podSelector":{{}}}}]}}]}}}}"#
-        ),
-    );
+    take(&format!(
+        r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{ns}","labels":{{"team":"t{}"}}}}}}"#,
+        at % 20
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"v1","kind":"ServiceAccount","metadata":{{"name":"default","namespace":"{ns}"}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{ns}"}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"default","namespace":"{ns}"}},"spec":{{"podSelector":{{}},"ingress":[{{"from":[{{"namespaceSelector":{{"matchLabels":{{"kubernetes.io/metadata.name":"ns-0"}}}}}},{{"podSelector":{{}}}}]}}]}}}}"#
+    ));
 }
 
-fn push_application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
+fn take_application(take: &mut dyn FnMut(&str), at: usize, nodes: usize) {
     let tier = match at % 3 {
         0 => "web",
         1 => "db",
@@ -137,69 +133,42 @@ fn push_application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
         spec(0).replace(r#""nodeName":"node-0","#, "")
     );
     let set = format!("{app}-h{at}");
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
-            metadata(&app, "")
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
-            metadata(&set, &owner("Deployment", &app))
-        ),
-    );
+    take(&format!(
+        r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
+        metadata(&app, "")
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
+        metadata(&set, &owner("Deployment", &app))
+    ));
     for pod in 0..10 {
         let name = format!("{set}-{pod}");
-        push_json(
-            objects,
-            &format!(
-                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{},"status":{{"phase":"Running"}}}}"#,
-                metadata(&name, &owner("ReplicaSet", &set)),
-                spec((at * 10 + pod) % nodes.max(1))
-            ),
-        );
+        take(&format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{},"status":{{"phase":"Running"}}}}"#,
+            metadata(&name, &owner("ReplicaSet", &set)),
+            spec((at * 10 + pod) % nodes.max(1))
+        ));
     }
     for kind in ["ConfigMap", "Secret", "ServiceAccount"] {
-        push_json(
-            objects,
-            &format!(
-                r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{app}","namespace":"{ns}"}}}}"#
-            ),
-        );
+        take(&format!(
+            r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{app}","namespace":"{ns}"}}}}"#
+        ));
     }
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"storageClassName":"fast"}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"ingressClassName":"nginx","rules":[{{"http":{{"paths":[{{"backend":{{"service":{{"name":"{app}"}}}}}}]}}}}]}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"{app}"}}}}}}"#
-        ),
-    );
-    push_json(
-        objects,
-        &format!(
-            r#"{{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{selector}}}}}"#
-        ),
-    );
+    take(&format!(
+        r#"{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"storageClassName":"fast"}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"ingressClassName":"nginx","rules":[{{"http":{{"paths":[{{"backend":{{"service":{{"name":"{app}"}}}}}}]}}}}]}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"{app}"}}}}}}"#
+    ));
+    take(&format!(
+        r#"{{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{selector}}}}}"#
+    ));
 }
 
 /// Adds the object of a JSON text; invalid JSON would be a mistake in this file and is ignored.

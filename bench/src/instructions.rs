@@ -3,6 +3,8 @@
 //! A benchmark that is called with `--instructions` runs itself under valgrind, once for each subject without rounds and
 //! once with `ROUNDS`, and prints the difference for one round.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use crate::clock::BenchSubject;
@@ -68,13 +70,21 @@ pub fn instructions_of_round(subject: &str, rounds: usize) -> Option<u64> {
 }
 
 fn collected(subject: &str, rounds: usize) -> Option<u64> {
+    let program = std::env::current_exe().ok()?;
+    process_instructions(&program, &["--run", subject, &rounds.to_string()], &[0])
+}
+
+/// Returns the instructions of a whole run of `program`, which may end with one of `codes`. Nothing where it ends otherwise, or
+/// valgrind is not installed.
+#[must_use]
+pub fn process_instructions(program: &Path, words: &[impl AsRef<OsStr>], codes: &[i32]) -> Option<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(std::env::current_exe().ok()?)
-        .args(["--run", subject, &rounds.to_string()])
+        .arg(program)
+        .args(words)
         .output()
         .ok()
-        .filter(|output| output.status.success())?;
+        .filter(|output| output.status.code().is_some_and(|code| codes.contains(&code)))?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok()

@@ -1,5 +1,6 @@
 //! The cost of other processes: CPU time over all cores, and peak memory.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -62,6 +63,31 @@ pub fn measure_process(
     }
     times.sort_unstable();
     Ok(ProcessCost { time: times.get(rounds / 2).copied().unwrap_or_default(), memory })
+}
+
+/// Returns the mean CPU time of `binary` with `arguments` over `rounds`. It may end with one of `codes`.
+///
+/// # Errors
+/// When it cannot be run, or ends otherwise.
+pub fn mean_cpu_time(
+    binary: &Path,
+    arguments: &[OsString],
+    rounds: u32,
+    codes: &[i32],
+) -> Result<Duration, String> {
+    let before = children_cpu_time();
+    for _ in 0..rounds {
+        let status = Command::new(binary)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .map_err(|error| format!("{}: {error}", binary.display()))?;
+        if !status.code().is_some_and(|code| codes.contains(&code)) {
+            return Err(format!("`{}` ended with {status}", binary.display()));
+        }
+    }
+    Ok(children_cpu_time().saturating_sub(before) / rounds.max(1))
 }
 
 /// Returns the CPU time of all children that have ended.

@@ -4,6 +4,7 @@
 //! seen. They depend on the compiler: the floor says which one it was counted with, and another one is given more room.
 
 mod floor;
+mod ratios;
 mod workloads;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap::Parser;
 use kubewright_bench::instructions::instructions_of_round;
 
 use floor::InstructionFloor;
+use ratios::are_ratios_kept;
 use workloads::{Workload, all_workloads};
 
 /// Counts the instructions of the hot paths and compares them with a committed floor.
@@ -63,7 +65,7 @@ fn run_workload(name: &str, rounds: usize) -> ExitCode {
     }
 }
 
-/// Returns whether no workload takes more than the floor.
+/// Returns whether no workload takes more than the floor, or more than its multiple of another one.
 fn count_workloads(arguments: &InstructionArguments) -> Result<bool, String> {
     let counts = all_workloads().iter().map(count_workload).collect::<Result<Vec<_>, _>>()?;
     let compiler = compiler_version();
@@ -77,7 +79,8 @@ fn count_workloads(arguments: &InstructionArguments) -> Result<bool, String> {
         .map_err(|error| format!("{}: {error}", arguments.floor.display()))?;
     let floor =
         InstructionFloor::parse(&text).map_err(|error| format!("{}: {error}", arguments.floor.display()))?;
-    Ok(floor.compare(&compiler, &counts))
+    let is_floor_kept = floor.compare(&compiler, &counts);
+    Ok(are_ratios_kept(&counts) && is_floor_kept)
 }
 
 fn count_workload(workload: &Workload) -> Result<(String, u64), String> {

@@ -7,8 +7,10 @@ use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_graph::{Graph, References};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_load::generated_policies;
+use kubewright_load::{Reviews, generated_policies, harmful_pod};
 use kubewright_patterns::{DetectionSettings, detect_all};
+use kubewright_serve::Snapshot;
+use kubewright_serve::review::decide_offline;
 use kubewright_value::{Document, Source, json, yaml};
 
 const POD: &str = include_str!("../../../inputs/pod.json");
@@ -33,6 +35,8 @@ pub(crate) fn all_workloads() -> &'static [Workload] {
         Workload { name: "parse a 3 KB Pod in JSON", rounds: 200, prepare: parse_json },
         Workload { name: "read 100 KB of YAML with positions", rounds: 5, prepare: read_yaml },
         Workload { name: "18 Pod Security policies on a Pod", rounds: 100, prepare: judge_pod },
+        Workload { name: "a review of a Pod by 18 policies, allowed", rounds: 100, prepare: review_allowed },
+        Workload { name: "a review of a Pod by 18 policies, denied", rounds: 100, prepare: review_denied },
         Workload { name: "14 policies in CEL on a Pod", rounds: 100, prepare: judge_pod_in_cel },
         Workload { name: "50 ModRules on a Deployment, 5 match", rounds: 50, prepare: patch_deployment },
         Workload { name: "compile 140 policies of seven sorts", rounds: 1, prepare: compile_policies },
@@ -50,6 +54,31 @@ fn read_yaml() -> Result<Work, String> {
 }
 
 fn judge_pod() -> Result<Work, String> {
+    decide_work(&pod_security_policies()?, POD, 18)
+}
+
+fn review_allowed() -> Result<Work, String> {
+    review_work(POD, true)
+}
+
+fn review_denied() -> Result<Work, String> {
+    let pod = harmful_pod(POD).ok_or("the Pod has nothing to make worse")?;
+    review_work(&pod, false)
+}
+
+/// Returns everything that the webhook does with a review about the creation of `pod`, apart from network, log and metrics.
+fn review_work(pod: &str, is_allowed: bool) -> Result<Work, String> {
+    let snapshot = Snapshot::of(&DialectOptions::default(), &[], &pod_security_policies()?, 1);
+    let (_, review) = Reviews::of_pod(pod.trim(), "shop", is_allowed).get(0);
+    let answer = move || decide_offline(&snapshot, "validate", &review).ok().flatten().unwrap_or_default();
+    match answer().contains(&format!("\"allowed\":{is_allowed}")) {
+        false => Err(format!("answered {}", answer())),
+        true => Ok(Box::new(move || answer().len())),
+    }
+}
+
+/// Returns the documents of the examples of Pod Security policies.
+fn pod_security_policies() -> Result<Vec<Document>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/kyverno/pod-security");
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .map_err(|error| format!("{}: {error}", folder.display()))?
@@ -62,7 +91,7 @@ fn judge_pod() -> Result<Work, String> {
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         documents.extend(yaml::read(&Source::new("policy.yaml", text)).documents);
     }
-    decide_work(&documents, POD, 18)
+    Ok(documents)
 }
 
 fn judge_pod_in_cel() -> Result<Work, String> {
