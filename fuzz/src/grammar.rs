@@ -566,13 +566,13 @@ pub(crate) const TRAITS: &[GrammarRule] = &[
 mod tests {
     use std::collections::BTreeSet;
 
-    use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
     use kubewright_patterns::compile_pattern_document;
     use kubewright_traits::CompiledTrait;
     use kubewright_value::{Document, Source, yaml};
 
     use super::{GrammarRule, GrammarText, MODRULES, OBJECTS, PATTERNS, POLICIES, TRAITS, find_rule};
     use crate::random::FuzzRandom;
+    use crate::targets::load_rules;
 
     const GRAMMARS: [&[&[GrammarRule]]; 4] =
         [&[OBJECTS, POLICIES], &[OBJECTS, MODRULES], &[OBJECTS, PATTERNS], &[OBJECTS, TRAITS]];
@@ -613,7 +613,7 @@ mod tests {
 
     fn loads(document: &Document) -> bool {
         let documents = std::slice::from_ref(document);
-        !load_documents(&all_dialects(&DialectOptions::default()), documents).rules.is_empty()
+        !load_rules(documents).is_empty()
     }
 
     #[test]

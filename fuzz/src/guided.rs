@@ -18,6 +18,9 @@ const HANG_TIMEOUT_SECONDS: u32 = 60;
 /// The memory after which an input counts as a failure.
 const MAX_INPUT_MEGABYTES: u32 = 512;
 
+/// The memory of a process under the address sanitizer, which needs a multiple and keeps freed memory for a while.
+const MAX_SANITIZED_MEGABYTES: u32 = 2048;
+
 /// What the targets of one run have in common.
 pub struct GuidedSettings {
     /// The program of `fuzz/guided`.
@@ -111,8 +114,9 @@ pub fn statistics_row(name: &str, found: &GuidedStatistics) -> String {
 /// When its files cannot be written or the program cannot be run.
 pub fn fuzz_guided(target: &FuzzTarget, settings: &GuidedSettings) -> Result<GuidedStatistics, String> {
     let folders = prepare_folders(target, settings)?;
-    let start = Instant::now();
     let mut statistics = GuidedStatistics::default();
+    take_extra(target, settings, &folders, &mut statistics)?;
+    let start = Instant::now();
     loop {
         let left = settings.time.saturating_sub(start.elapsed()).as_secs();
         if left == 0 || statistics.finds.len() >= MAX_FAILURES as usize {
@@ -129,7 +133,7 @@ pub fn fuzz_guided(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Gui
         if status.success() {
             return Ok(statistics);
         }
-        let Some(artifact) = artifact_of(&log) else {
+        let Some(artifact) = artifacts_of(&log).pop() else {
             return Err(format!("`{}` ended with {status}:\n{}", target.name, last_lines(&log)));
         };
         report_find(target, &artifact, &log, &mut statistics);
@@ -173,13 +177,13 @@ pub fn export_target(target: &FuzzTarget, folder: &Path) -> Result<(), String> {
     let path = folder.join(format!("{}.dict", target.name));
     write_text(&path, &write_dictionary(&dictionary_words(target)))?;
     let options = format!(
-        "[libfuzzer]\nmax_len = {MAX_GUIDED_INPUT_BYTES}\ntimeout = {HANG_TIMEOUT_SECONDS}\nrss_limit_mb = {MAX_INPUT_MEGABYTES}\n"
+        "[libfuzzer]\nmax_len = {MAX_GUIDED_INPUT_BYTES}\ntimeout = {HANG_TIMEOUT_SECONDS}\nmalloc_limit_mb = {MAX_INPUT_MEGABYTES}\nrss_limit_mb = {MAX_SANITIZED_MEGABYTES}\n"
     );
     write_text(&folder.join(format!("{}.options", target.name)), &options)
 }
 
 /// Returns the folders of inputs; libFuzzer writes what it keeps to the first.
-fn prepare_folders(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Vec<PathBuf>, String> {
+fn prepare_folders(target: &FuzzTarget, settings: &GuidedSettings) -> Result<[PathBuf; 2], String> {
     // What grows from inputs of others is kept apart: it must not become part of the repository.
     let kind = if settings.extra.is_some() { "corpus-extra" } else { "corpus" };
     let (grown, seeds) = (target_folder(target, settings, kind), target_folder(target, settings, "seeds"));
@@ -187,7 +191,33 @@ fn prepare_folders(target: &FuzzTarget, settings: &GuidedSettings) -> Result<Vec
     write_input_files(&seeds, &known_inputs(target)?)?;
     write_input_files(&artifact_folder(), &[])?;
     write_text(&dictionary_file(target, settings), &write_dictionary(&dictionary_words(target)))?;
-    Ok([grown, seeds].into_iter().chain(settings.extra.clone()).collect())
+    Ok([grown, seeds])
+}
+
+/// Takes those of the further inputs that reach new code, when a target gets them for the first time. They are ten
+/// thousands, and libFuzzer tries all inputs that it is given before it makes any, in each run.
+fn take_extra(
+    target: &FuzzTarget,
+    settings: &GuidedSettings,
+    folders: &[PathBuf; 2],
+    statistics: &mut GuidedStatistics,
+) -> Result<(), String> {
+    let [grown, _] = folders;
+    let Some(extra) = settings.extra.as_ref().filter(|_| is_empty_folder(grown)) else { return Ok(()) };
+    let mut command = libfuzzer(target, settings);
+    command.arg("-merge=1").args(folders).arg(extra);
+    let (status, log) = run_logged(&mut command, &settings.work.join(format!("{}.extra.log", target.name)))?;
+    for artifact in artifacts_of(&log) {
+        report_find(target, &artifact, &log, statistics);
+    }
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("`{}` ended with {status}:\n{}", target.name, last_lines(&log)))
+}
+
+fn is_empty_folder(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn target_folder(target: &FuzzTarget, settings: &GuidedSettings, kind: &str) -> PathBuf {
@@ -202,6 +232,8 @@ fn dictionary_file(target: &FuzzTarget, settings: &GuidedSettings) -> PathBuf {
 fn libfuzzer(target: &FuzzTarget, settings: &GuidedSettings) -> Command {
     let mut command = Command::new(&settings.program);
     command.env("KUBEWRIGHT_FUZZ_TARGET", target.name);
+    // Freed memory that the address sanitizer keeps would count as that of an input.
+    command.env("ASAN_OPTIONS", "quarantine_size_mb=64");
     command.arg(format!("-timeout={HANG_TIMEOUT_SECONDS}"));
     command.arg(format!("-rss_limit_mb={MAX_INPUT_MEGABYTES}"));
     command.arg(format!("-malloc_limit_mb={MAX_INPUT_MEGABYTES}"));
@@ -240,9 +272,10 @@ fn find_kind(target: &FuzzTarget, artifact: &Path, log: &str) -> String {
     rest.split('-').next().unwrap_or_default().to_owned()
 }
 
-fn artifact_of(log: &str) -> Option<PathBuf> {
-    let line = log.lines().rev().find_map(|line| line.split_once("Test unit written to "))?;
-    Some(PathBuf::from(line.1.trim()))
+/// Returns the failed inputs that a log names, in its order.
+fn artifacts_of(log: &str) -> Vec<PathBuf> {
+    let lines = log.lines().filter_map(|line| line.split_once("Test unit written to "));
+    lines.map(|(_, path)| PathBuf::from(path.trim())).collect()
 }
 
 /// Returns the lines of a log that say what is wrong: the panic, or else the last ones.
@@ -260,7 +293,9 @@ fn write_text(path: &Path, text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuidedStatistics, artifact_of, last_lines};
+    use std::path::Path;
+
+    use super::{GuidedStatistics, artifacts_of, last_lines};
 
     const LOG: &str = "INFO: Seed: 1\n#2\tINITED cov: 50 ft: 51 corp: 1/1b exec/s: 0 rss: 40Mb\n\
         #900\tNEW    cov: 70 ft: 90 corp: 12/340b lim: 4 exec/s: 100 rss: 41Mb\n\
@@ -286,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_find_is_told_with_its_file_and_its_panic() {
-        assert_eq!(artifact_of(LOG).as_deref(), Some("a/t-crash-12".as_ref()));
+        assert_eq!(artifacts_of(LOG), [Path::new("a/t-crash-12")]);
         assert!(last_lines(LOG).starts_with("thread '<unnamed>' panicked at a.rs:1:2:\nattempt to add"));
     }
 }

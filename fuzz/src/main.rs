@@ -5,7 +5,6 @@
 //! cargo run --profile quick -p kubewright-fuzz -- TARGET --input FILE
 //! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --guided PROGRAM [--seconds N] [--extra FOLDER]
 //! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --minimise PROGRAM [--extra FOLDER]
-//! cargo run --profile quick -p kubewright-fuzz -- [TARGET…] --export FOLDER
 //! cargo run --profile quick -p kubewright-fuzz -- [LANGUAGE…] --differential PROGRAM [--seconds N] [--seed S]
 //! ```
 //!
@@ -24,7 +23,7 @@ use kubewright_fuzz::differential::{
 };
 use kubewright_fuzz::driver::{run_target, try_one};
 use kubewright_fuzz::guided::{
-    GuidedSettings, export_target, fuzz_guided, minimise_corpus, statistics_head, statistics_row,
+    GuidedSettings, fuzz_guided, minimise_corpus, statistics_head, statistics_row,
 };
 use kubewright_fuzz::targets::{FuzzTarget, TARGETS, find_target};
 
@@ -52,10 +51,6 @@ fn run(arguments: &FuzzArguments) -> Result<u32, String> {
         }
         FuzzAction::Guide(program) => guide(arguments, &targets()?, program),
         FuzzAction::Minimise(program) => minimise(arguments, &targets()?, program),
-        FuzzAction::Export(folder) => {
-            targets()?.iter().try_for_each(|target| export_target(target, folder))?;
-            Ok(0)
-        }
         FuzzAction::Compare(program) => compare(arguments, program),
     }
 }
@@ -137,7 +132,6 @@ enum FuzzAction {
     Repeat(Vec<u8>),
     Guide(PathBuf),
     Minimise(PathBuf),
-    Export(PathBuf),
     Compare(PathBuf),
 }
 
@@ -172,7 +166,6 @@ impl FuzzArguments {
                 }
                 "--guided" => parsed.action = FuzzAction::Guide(path_option(&word, words.next())?),
                 "--minimise" => parsed.action = FuzzAction::Minimise(path_option(&word, words.next())?),
-                "--export" => parsed.action = FuzzAction::Export(path_option(&word, words.next())?),
                 "--differential" => parsed.action = FuzzAction::Compare(path_option(&word, words.next())?),
                 "--extra" => parsed.extra = Some(path_option(&word, words.next())?),
                 option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),

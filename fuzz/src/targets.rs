@@ -35,6 +35,12 @@ mod traits;
 mod yaml;
 mod yaml_write;
 
+use std::sync::LazyLock;
+
+use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
+use kubewright_engine::{Dialect, Rule};
+use kubewright_value::Document;
+
 use crate::dictionary::FuzzDictionary;
 pub(crate) use cel_parse::ENVIRONMENT as CEL_ENVIRONMENT;
 
@@ -50,6 +56,14 @@ pub struct FuzzTarget {
     pub dictionaries: &'static [FuzzDictionary],
     /// More words to insert.
     pub words: &'static [&'static str],
+}
+
+/// Compiles the rules of any language among `documents`. The dialects depend on no input, and to make them takes longer
+/// than to judge most inputs.
+pub(crate) fn load_rules(documents: &[Document]) -> Vec<Rule> {
+    static DIALECTS: LazyLock<Vec<Box<dyn Dialect>>> =
+        LazyLock::new(|| all_dialects(&DialectOptions::default()));
+    load_documents(&DIALECTS, documents).rules
 }
 
 /// Choices for a grammar, some of them many.

@@ -40,6 +40,30 @@ pub const KNOWN_DIFFERENCES: &[KnownDifference] = &[
         applies: |_, ours, theirs| is_error_with(ours, "index out of range") && is_value(theirs),
     },
     KnownDifference {
+        language: "cel",
+        name: "time zones long ago",
+        reason: "years before the rules of a zone are an error; Go takes the local mean time of its city",
+        applies: |_, ours, theirs| is_error_with(ours, "the rules of time zone") && is_value(theirs),
+    },
+    KnownDifference {
+        language: "cel",
+        name: "regular expressions that are not needed",
+        reason: "checked also where nothing is to be replaced",
+        applies: |_, ours, theirs| is_error_with(ours, "invalid regex") && is_value(theirs),
+    },
+    KnownDifference {
+        language: "cel_checked",
+        name: "time zones long ago",
+        reason: "years before the rules of a zone are an error; Go takes the local mean time of its city",
+        applies: |_, ours, theirs| is_error_with(ours, "the rules of time zone") && is_value(theirs),
+    },
+    KnownDifference {
+        language: "cel_checked",
+        name: "regular expressions that are not needed",
+        reason: "checked also where nothing is to be replaced",
+        applies: |_, ours, theirs| is_error_with(ours, "invalid regex") && is_value(theirs),
+    },
+    KnownDifference {
         language: "gotemplate",
         name: "type of the context",
         reason: "`.` has the name that its type has in KubeMod, which the reference cannot give it",
@@ -110,18 +134,27 @@ pub const KNOWN_DIFFERENCES: &[KnownDifference] = &[
     KnownDifference {
         language: "jsonpath",
         name: "comparisons and integers",
-        reason: "null differs from every number, and integers stay integers",
+        reason: "null is less than, greater than and equal to no number, text or boolean, and integers stay integers",
         applies: |question, ours, theirs| {
-            is_value(ours)
-                && is_value(theirs)
-                && (question.text.contains("!=") || has_long_integer(&question.text))
+            let is_false = matches!(ours, ComparedAnswer::Value(Value::Bool(false)));
+            let is_about_null = (is_false && question.text.contains("=="))
+                || is_error_with(ours, "cannot be used on null")
+                || question.text.contains("!=")
+                || has_long_integer(&question.text);
+            !matches!(ours, ComparedAnswer::Unknown) && is_value(theirs) && is_about_null
         },
     },
     KnownDifference {
         language: "jsonpath",
         name: "truth",
         reason: "`&&`, `||` and `!` need booleans, as KubeMod documents it; gval converts",
-        applies: |_, ours, theirs| is_error_with(ours, "expected boolean") && is_value(theirs),
+        applies: |question, ours, theirs| {
+            // In a filter, an error leaves the element out.
+            let is_in_filter =
+                question.text.contains("[?") && ["&&", "||"].iter().any(|sign| question.text.contains(sign));
+            let is_ours = is_error_with(ours, "expected boolean") || (is_in_filter && is_value(ours));
+            is_ours && is_value(theirs)
+        },
     },
     KnownDifference {
         language: "jsonpath",

@@ -43,7 +43,7 @@ pub const COMPARED_LANGUAGES: &[ComparedLanguage] = &[
     ComparedLanguage {
         name: "cel_checked",
         questions: || mutated("cel_eval", variables()),
-        answer: |question| answer_cel(question, &CEL_ENVIRONMENT),
+        answer: |question| answer_cel(question, &CHECKED_ENVIRONMENT),
     },
     ComparedLanguage {
         name: "jmespath",
@@ -152,8 +152,12 @@ fn answer_yaml(question: &ComparedQuestion) -> ComparedAnswer {
     }
 }
 
+/// Optionals are those of the API server and of Kyverno, and so are those of cel-go.
+static CHECKED_ENVIRONMENT: LazyLock<CelEnvironment> =
+    LazyLock::new(|| CEL_ENVIRONMENT.clone().with_forgiving_optionals());
+
 static UNCHECKED_ENVIRONMENT: LazyLock<CelEnvironment> =
-    LazyLock::new(|| CEL_ENVIRONMENT.clone().unchecked());
+    LazyLock::new(|| CHECKED_ENVIRONMENT.clone().unchecked());
 
 fn answer_cel(question: &ComparedQuestion, environment: &CelEnvironment) -> ComparedAnswer {
     let program = match CelProgram::compile(&question.text, environment) {

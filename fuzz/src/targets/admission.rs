@@ -10,7 +10,7 @@ use kubewright_value::{Document, Limits, Source, json, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::FuzzTarget;
+use super::{FuzzTarget, load_rules};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "admission",
@@ -80,8 +80,12 @@ fn fuzz_admission(data: &[u8]) {
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
     let (exceptions, documents): (Vec<Document>, Vec<Document>) =
         documents.into_iter().partition(is_exception_document);
-    let options = DialectOptions { exceptions: exceptions.clone(), ..DialectOptions::default() };
-    let rules = load_documents(&all_dialects(&options), &documents).rules;
+    let rules = if exceptions.is_empty() {
+        load_rules(&documents)
+    } else {
+        let options = DialectOptions { exceptions: exceptions.clone(), ..DialectOptions::default() };
+        load_documents(&all_dialects(&options), &documents).rules
+    };
     check_all_exceptions(&exceptions, rules.iter().map(|rule| &*rule.id));
     if rules.is_empty() {
         return;

@@ -1,13 +1,12 @@
 //! Whole policies: any text is compiled, and what compiles judges an object the same way every time.
 
-use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, Value, json, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::FuzzTarget;
+use super::{FuzzTarget, load_rules};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "kyverno",
@@ -80,7 +79,7 @@ fn fuzz_kyverno(data: &[u8]) {
 /// Checks that a request about `object` is decided the same way twice, and with a trace.
 pub(super) fn check_decisions(text: &str, object: &Value) {
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
-    let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
+    let rules = load_rules(&documents);
     if rules.is_empty() {
         return;
     }

@@ -1,10 +1,9 @@
 //! Signed manifests: no annotation does harm or passes unsigned, and every object passes as it was signed.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
@@ -12,7 +11,7 @@ use kubewright_value::{Map, Source, Value, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::FuzzTarget;
+use super::{FuzzTarget, load_rules};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "manifests",
@@ -47,6 +46,9 @@ const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata:
     match: {any: [{resources: {kinds: ['*']}}]}, validate: {manifests: {attestors: [{entries: [{keys: {publicKeys: \
     \"-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEmi+feZen+rJFPAAri9wI/kyLYiHOaJ93HA7pBn4OA5Mm9aoYvj5zZbjVzAAxTGjYmJLqXsqB5W/v4MWaovEybg==\\n-----END PUBLIC KEY-----\"}}]}]}}}]}}";
 
+static SIGNING_KEY: LazyLock<Option<ManifestSigningKey>> =
+    LazyLock::new(|| ManifestSigningKey::from_pem(KEY).ok());
+
 fn fuzz_manifests(data: &[u8]) {
     for message in [STANDARD.encode(data), String::from_utf8_lossy(data).into_owned()] {
         let annotations = Map::from([
@@ -63,10 +65,10 @@ fn fuzz_manifests(data: &[u8]) {
         assert!(status != Some(RuleStatus::Pass), "it is not signed");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(key) = ManifestSigningKey::from_pem(KEY) else { return };
+    let Some(key) = SIGNING_KEY.as_ref() else { return };
     for document in yaml::read(&Source::new("object.yaml", text)).documents {
         let mut object = document.value;
-        if object.depth() > 100 || signing::sign_manifest(&mut object, &key, "", Earlier::Replace).is_err() {
+        if object.depth() > 100 || signing::sign_manifest(&mut object, key, "", Earlier::Replace).is_err() {
             continue;
         }
         let status = judged(object.clone());
@@ -79,7 +81,7 @@ fn judged(object: Value) -> Option<RuleStatus> {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| {
         let documents = yaml::read(&Source::new("policy.yaml", POLICY)).documents;
-        Engine::new(load_documents(&all_dialects(&DialectOptions::default()), &documents).rules)
+        Engine::new(load_rules(&documents))
     });
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let decision = engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default());

@@ -1,14 +1,13 @@
 //! Whole rules: any text is compiled, and what compiles decides an object the same way every time, without
 //! changing what rules cannot change.
 
-use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, Value, json, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::FuzzTarget;
+use super::{FuzzTarget, load_rules};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "modrule",
@@ -69,7 +68,7 @@ fn fuzz_modrule(data: &[u8]) {
 /// Checks that a request about `object` is decided the same way twice, and what a rule cannot change.
 pub(super) fn check_rule_decisions(text: &str, object: &Value) {
     let documents = yaml::read(&Source::new("rule.yaml", text)).documents;
-    let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;
+    let rules = load_rules(&documents);
     if rules.is_empty() {
         return;
     }
