@@ -92,7 +92,7 @@ test-site:
 	else echo "SKIPPED: mdBook is not built, so the site was not (make site)"; fi
 
 unit:
-	cargo test --workspace --exclude kubewright-controlplane --locked --no-fail-fast
+	@.ci/unit
 
 # Tests of the control plane. The first run builds it, which takes minutes: see tests/cluster/README.md.
 test-cluster:

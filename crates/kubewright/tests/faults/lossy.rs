@@ -31,7 +31,9 @@ const FAR_PORT: u16 = 4812;
 
 /// Makes both ends of the tunnel, in the namespaces of the processes `$1` (the tunnels), `$2` (replicas) and `$3` (this
 /// process). A packet of the tunnel is one of the wire: the kernel must not leave it to a card to cut larger ones.
+/// What is sent to an address of this network after it is gone stays on this machine.
 const SCRIPT: &str = r#"
+ip route replace unreachable 198.18.0.0/22 metric 4096
 link="nsenter --net=/proc/$1/ns/net"; far="nsenter --net=/proc/$2/ns/net"
 ip link add kwlink0 type veth peer name kwlink1
 ip link set kwlink1 netns "$1"
@@ -125,6 +127,9 @@ impl Drop for LossyNetwork {
         self.state.is_over.store(true, Ordering::SeqCst);
         // Until both directions have seen it: a network that is made next needs their ports.
         thread::sleep(RELAY_POLL * 3);
+        let _ = Command::new("ip")
+            .args(["route", "del", "unreachable", "198.18.0.0/22", "metric", "4096"])
+            .output();
     }
 }
 

@@ -1,9 +1,10 @@
-//! A cluster without DNS: nobody answers the question for the address of a name.
+//! A cluster without DNS: the question for the address of a name gets no answer.
 //!
 //! The API server, the webhook and the kubelet know each other by address. Only rules ask for names: of services that they
 //! call, and of registries.
 
 use std::fs;
+use std::net::UdpSocket;
 use std::process::Command;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
@@ -31,8 +32,8 @@ spec:
         deny: {conditions: {any: [{key: '{{ stock.count }}', operator: Equals, value: 0}]}}
 ";
 
-/// Nobody answers at this address, which is for documentation.
-const SILENT_SERVER: &str = "nameserver 192.0.2.1\n";
+/// A server of DNS that reads no question. Questions stay on this machine.
+const SILENT_SERVER: &str = "127.0.0.86";
 
 /// Shows the file `$0` as `/etc/resolv.conf` to the program behind it.
 const SCRIPT: &str = r#"mount --bind "$0" /etc/resolv.conf && exec "$@""#;
@@ -47,12 +48,17 @@ const STOP_TIME: Duration = Duration::from_secs(15);
 /// soon as any other.
 pub(crate) fn are_not_resolved(stage: &mut Stage<'_>) -> Row {
     let mut row = Row::default();
+    let Ok(_silent_server) = UdpSocket::bind((SILENT_SERVER, 53)) else {
+        row.notes.push("skipped: this machine does not let us listen for questions of DNS".to_owned());
+        return row;
+    };
     let file = stage.cluster.folder().join("resolv.conf");
-    fs::write(&file, SILENT_SERVER).expect("a file");
+    let configuration = format!("nameserver {SILENT_SERVER}\n");
+    fs::write(&file, &configuration).expect("a file");
     let enter = ["unshare", "--mount", "sh", "-c", SCRIPT, &file.display().to_string()].map(str::to_owned);
     let mut look = Command::new("unshare");
     look.args(enter.get(1..).unwrap_or_default()).args(["cat", "/etc/resolv.conf"]);
-    if !look.output().is_ok_and(|output| output.stdout == SILENT_SERVER.as_bytes()) {
+    if !look.output().is_ok_and(|output| output.stdout == configuration.as_bytes()) {
         row.notes
             .push("skipped: this machine does not let us change /etc/resolv.conf for a process".to_owned());
         return row;
