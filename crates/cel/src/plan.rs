@@ -10,10 +10,9 @@ mod names;
 mod types;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use kubewright_golib::regex::Regex;
-use kubewright_value::{Map, Text, Value};
+use kubewright_value::{PositionHint, Text};
 
 use super::ast::{CelElement, CelExpr, CelNode, CelOperator, CelSpan};
 use super::environment::{CelEnvironment, CelType};
@@ -113,30 +112,6 @@ pub(super) struct PlannedStep {
 impl PlannedStep {
     pub(super) fn new(what: PlannedStepKind, is_optional: bool, at: u32) -> Self {
         Self { what, is_optional, at, position_hint: PositionHint::default() }
-    }
-}
-
-/// The position of a field in the last object, where it is looked up first in the next one.
-#[derive(Default)]
-pub(super) struct PositionHint(AtomicU32);
-
-impl PositionHint {
-    /// Returns the value under `key`.
-    #[inline]
-    pub(super) fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
-        let guess = self.0.load(Ordering::Relaxed);
-        let position = map.position_near(key, guess as usize)?;
-        // Stored only when it changes, since a store invalidates the cache lines of other threads.
-        if position != guess as usize {
-            self.0.store(u32::try_from(position).unwrap_or(0), Ordering::Relaxed);
-        }
-        map.entry(position).map(|(_, value)| value)
-    }
-}
-
-impl Clone for PositionHint {
-    fn clone(&self) -> Self {
-        Self::default()
     }
 }
 

@@ -15,7 +15,7 @@ use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, OutcomeReason, RuleBranch, RuleId, RuleProgram,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Document, Location, Step, Text, Value};
+use kubewright_value::{Budget, Document, Exhausted, Location, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
 use super::conditions::ConditionSet;
@@ -276,9 +276,23 @@ impl ValidateRule {
             kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         }
         Ok(match reason {
+            None if !notes.is_on() && self.surely_passes(&subject, evaluation) => Applies::NotViolated,
             None => Applies::Yes,
             Some(reason) => Applies::OutOfScope(reason),
         })
+    }
+
+    /// Returns whether `object`, which the rule is about, passes by a look at its values alone, and nothing shows more of it
+    /// than that. Most objects of a cluster pass most rules.
+    fn surely_passes(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> bool {
+        let is_plain = !evaluation.wants_pass_message
+            && evaluation.request.operation != Operation::Delete
+            && self.body.preconditions.is_none()
+            && self.body.entries.is_empty()
+            && self.exceptions.is_empty()
+            && self.properties.is_empty();
+        // What takes too long is evaluated, which says so.
+        is_plain && self.body.check.surely_fits(object, evaluation.budget).unwrap_or_default()
     }
 
     /// Returns whether the rule changes objects and so has nothing to do when one is deleted.
@@ -557,6 +571,15 @@ impl ValidateCheck {
     /// Returns whether it compares with one or several patterns.
     fn is_pattern(&self) -> bool {
         matches!(self, Self::Pattern(_) | Self::AnyPattern(_))
+    }
+
+    /// Returns whether `object` surely fits a pattern; otherwise it may or may not.
+    fn surely_fits(&self, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match self {
+            ValidateCheck::Pattern(pattern) => pattern.surely_fits(object, budget),
+            ValidateCheck::AnyPattern(patterns) => patterns.surely_fits(object, budget),
+            _ => Ok(false),
+        }
     }
 
     fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {

@@ -17,7 +17,7 @@ mod written;
 use std::sync::Arc;
 
 use kubewright_engine::TraceNode;
-use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
+use kubewright_value::{Budget, Exhausted, PositionHint, Step, Text, Value, bounded};
 
 use super::tainted::{Tainted, TaintedPart};
 use compile::PatternCompiler;
@@ -103,6 +103,7 @@ impl ValidatePattern {
     pub fn under(self: Arc<Self>, to: PodTemplatePath) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = PatternEntry {
+                position_hint: PositionHint::default(),
                 raw: Text::new(key),
                 key: Text::new(key),
                 anchor: None,
@@ -142,7 +143,7 @@ impl ValidatePattern {
     ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() && self.is_quick {
-            if quick::surely_fits(&self.node, object, budget)? {
+            if self.surely_fits(object, budget)? {
                 return Ok(PatternVerdict::Pass);
             }
         } else if !notes.is_on() {
@@ -160,6 +161,14 @@ impl ValidatePattern {
             Err(Halt::Exhausted(exhausted)) => Err(exhausted),
             Err(Halt::Stop(stop)) => Ok(pattern_verdict(stop, &walk.sought)),
         }
+    }
+
+    /// Returns whether `object` fits by a look at its values alone; otherwise it may or may not.
+    ///
+    /// # Errors
+    /// When that takes more than the budget has left.
+    pub(super) fn surely_fits(&self, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        Ok(self.is_quick && quick::surely_fits(&self.node, object, budget)?)
     }
 
     /// Returns every anchor that can be looked at, as it is written, and its place in the pattern.

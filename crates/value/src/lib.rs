@@ -25,7 +25,7 @@ pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
 pub use compact_sort::CompactSort;
-pub use map::Map;
+pub use map::{Map, PositionHint};
 pub use meter::{StepCounter, StepMeter};
 pub use number::Number;
 pub use smol_str::SmolStr as Text;

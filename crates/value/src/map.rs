@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering as MemoryOrdering};
 
 use crate::{Text, Value};
 
@@ -30,6 +31,32 @@ pub struct Map {
     // INVARIANT: present exactly when there are more than `INDEXED` entries; holds every key's position.
     #[expect(clippy::box_collection, reason = "most maps have no index and should not carry its size")]
     index: Option<Box<HashMap<Text, usize>>>,
+}
+
+/// The position of a key in the last object, where it is looked up first in the next one: objects of one kind are often
+/// written alike.
+#[derive(Debug, Default)]
+pub struct PositionHint(AtomicU32);
+
+impl PositionHint {
+    /// Returns the value of `map` under `key`.
+    #[must_use]
+    #[inline]
+    pub fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
+        let guess = self.0.load(MemoryOrdering::Relaxed);
+        let position = map.position_near(key, guess as usize)?;
+        // Stored only when it changes, since a store invalidates the cache lines of other threads.
+        if position != guess as usize {
+            self.0.store(u32::try_from(position).unwrap_or(0), MemoryOrdering::Relaxed);
+        }
+        map.entry(position).map(|(_, value)| value)
+    }
+}
+
+impl Clone for PositionHint {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Map {
@@ -89,10 +116,9 @@ impl Map {
         self.position(key).and_then(|i| self.entries.get(i)).map(|(_, value)| value)
     }
 
-    /// Returns the index of `key`, which is looked for at `guess` first: objects of one kind are often written alike.
-    #[must_use]
+    /// Returns the index of `key`, which is looked for at `guess` first.
     #[inline]
-    pub fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
+    fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
         match self.entries.get(guess) {
             Some((known, _)) if known == key => Some(guess),
             _ => self.position(key),

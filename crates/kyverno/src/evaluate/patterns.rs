@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::{EvalError, OutcomeReason};
-use kubewright_value::{Exhausted, Step, Value};
+use kubewright_value::{Budget, Exhausted, Step, Value};
 
 use super::{CheckVerdict, RuleViolation, step_error};
 use crate::context::VariableContext;
@@ -109,6 +109,14 @@ impl OnePattern {
         verdict.map_err(|limit: Exhausted| limit.into())
     }
 
+    /// Returns whether `object` surely fits; otherwise it may or may not.
+    pub(super) fn surely_fits(&self, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        match &self.source {
+            PatternSource::Constant(pattern) => pattern.surely_fits(object, budget),
+            PatternSource::Variable { .. } => Ok(false),
+        }
+    }
+
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let PatternSource::Constant(pattern) = &self.source else { return Vec::new() };
         let below = |path: Vec<Step>| [self.path.as_slice(), &path].concat();
@@ -161,6 +169,18 @@ impl AnyPattern {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch, context),
             None => RuleViolation::new(text.text),
         })
+    }
+
+    /// Returns whether `object` surely fits one of the patterns; otherwise it may or may not. Making a pattern of variables
+    /// may fail, which counts before the patterns behind it do.
+    pub(super) fn surely_fits(&self, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let is_constant = |pattern: &&OnePattern| matches!(pattern.source, PatternSource::Constant(_));
+        for pattern in self.patterns.iter().take_while(is_constant) {
+            if pattern.surely_fits(object, budget)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {

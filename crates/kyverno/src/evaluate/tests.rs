@@ -60,3 +60,52 @@ fn expressions_that_are_made_of_values_are_not_taken_for_each_other() {
         outcome("request.object.metadata.name", &format!("validate: {{message: \"{message}\", deny: {{}}}}"));
     assert_eq!(said.message, r#"["request"] and ["w",{"path":"request"}]"#);
 }
+
+/// Returns how a Widget called `w` with two parts is judged where passes are left out: `pass`, or the status of its outcome.
+fn verdict_without_passes(rule: &str) -> String {
+    let policy = format!(
+        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{background: false, rules: \
+         [{{name: r, match: {{any: [{{resources: {{kinds: [Widget]}}}}]}}, {rule}}}]}}}}"
+    );
+    let document = yaml::read(&Source::new("policy.yaml", policy.as_str())).documents.remove(0);
+    let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
+    let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {parts: [{size: 1}, {size: 2}]}}";
+    let request =
+        AdmissionRequest::for_object(yaml::parse(widget).expect("YAML"), Operation::Create, "default");
+    let judge = |leaves_out_passes| {
+        let settings = DecisionSettings { leaves_out_passes, ..DecisionSettings::default() };
+        engine.decide(&request, &ClosedWorld::default(), &settings)
+    };
+    let (all, few) = (judge(false), judge(true));
+    let [outcome] = all.outcomes.as_slice() else { panic!("{:?}", all.outcomes) };
+    let verdict = outcome.status.name().to_owned();
+    let alone: Vec<&str> = few.outcomes.iter().map(|outcome| outcome.status.name()).collect();
+    match few.passed.len() {
+        0 => assert_eq!(alone, [verdict.as_str()]),
+        passed => assert_eq!((passed, alone.len(), verdict.as_str()), (1, 0, "pass")),
+    }
+    verdict
+}
+
+#[test]
+fn a_pass_that_is_left_out_is_the_pass_that_is_shown() {
+    for (rule, verdict) in [
+        ("validate: {message: m, pattern: {spec: {parts: [{size: '<3'}]}}}", "pass"),
+        ("validate: {message: m, pattern: {spec: {parts: [{size: '<2'}]}}}", "fail"),
+        ("validate: {message: m, pattern: {spec: {(parts): [{size: 7}]}}}", "skip"),
+        (
+            "validate: {message: m, anyPattern: [{spec: {parts: [{size: 7}]}}, {spec: {parts: '?*'}}, {metadata: {name: w}}]}",
+            "pass",
+        ),
+        (
+            "validate: {message: m, anyPattern: [{metadata: {name: '{{ missing }}'}}, {metadata: {name: w}}]}",
+            "error",
+        ),
+        (
+            "preconditions: {all: [{key: a, operator: Equals, value: b}]}, validate: {message: m, pattern: {metadata: {name: w}}}",
+            "skip",
+        ),
+    ] {
+        assert_eq!(verdict_without_passes(rule), verdict, "{rule}");
+    }
+}

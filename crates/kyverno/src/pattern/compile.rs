@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{PositionHint, Text, Value};
 
 use super::leaf::Leaf;
 use super::node::{Exists, MapNode, MetadataRole, PatternAnchor, PatternEntry, PatternNode};
@@ -144,6 +144,7 @@ impl PatternCompiler {
             _ => self.node(value, role.below(&name), depth),
         };
         let entry = PatternEntry {
+            position_hint: PositionHint::default(),
             raw: Text::new(raw.text()),
             wild: (role == MetadataRole::Tags && key.has_wildcard()).then(|| key.glob()),
             key: name,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_golib::glob::WildcardPattern;
-use kubewright_value::Text;
+use kubewright_value::{PositionHint, Text};
 
 use super::leaf::Leaf;
 use super::written::TaintedText;
@@ -51,6 +51,8 @@ pub struct PatternEntry {
     pub raw: Text,
     /// Without the anchor.
     pub key: Text,
+    /// Where the key is looked for first.
+    pub position_hint: PositionHint,
     /// The anchor around the key.
     pub anchor: Option<PatternAnchor>,
     /// The key as wildcards, in labels and annotations.

@@ -70,7 +70,7 @@ fn nested_fits(node: &PatternNode, object: &Value, budget: &mut Budget) -> Resul
 fn map_fits(node: &MapNode, map: &Map, budget: &mut Budget) -> Result<bool, Exhausted> {
     every(node.anchors.iter().chain(&node.rest), |entry| {
         budget.step(1)?;
-        match (entry.anchor, map.get(&entry.key)) {
+        match (entry.anchor, entry.position_hint.get(map, &entry.key)) {
             (None, value) if entry.wants_any => Ok(value.is_some_and(|value| !value.is_null())),
             (None, value) => surely_fits(&entry.value, value.unwrap_or(&Value::Null), budget),
             (Some(PatternAnchor::Condition), None) => Ok(false),

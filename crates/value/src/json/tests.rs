@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ParseProblemKind, Source};
+use crate::{ParseProblemKind, Source, Value};
 
 #[track_caller]
 fn same(text: &str) {
@@ -79,4 +79,23 @@ fn more_values_than_may_be_are_refused() {
     assert!(parse_within("[1,{\"a\":2}]", 4).is_ok());
     let error = parse_within("[1,{\"a\":2}]", 3).unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ParseProblemKind::Size, "too many values"));
+}
+
+#[test]
+fn what_is_escaped_is_found_at_every_place() {
+    for byte in ['\u{0}', '\u{1f}', '"', '\\', ' ', '!', '#', ']', '\u{7f}', 'é', '\u{80}', '\u{10ffff}'] {
+        for before in 0..20 {
+            for after in [0, 1, 7, 9] {
+                let text = format!("{}{byte}{}{byte}", "x".repeat(before), "é".repeat(after));
+                let written = to_string(&Value::from(text.as_str()));
+                let escaped = match byte {
+                    '"' | '\\' => format!("\\{byte}"),
+                    control if control < ' ' => format!("\\u{:04x}", u32::from(control)),
+                    other => other.to_string(),
+                };
+                let wanted = format!("\"{}{escaped}{}{escaped}\"", "x".repeat(before), "é".repeat(after));
+                assert_eq!(written, wanted);
+            }
+        }
+    }
 }
