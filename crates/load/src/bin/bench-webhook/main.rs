@@ -49,7 +49,7 @@ fn run(arguments: &BenchArguments) -> Result<bool, String> {
         match part {
             BenchPart::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
             BenchPart::Spike => {
-                spike::measure_spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
+                spike::measure_spike(arguments, &programs, &scratch, pod, &mut limits)?;
             }
             BenchPart::Memory => {
                 memory::measure_memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
@@ -75,13 +75,13 @@ fn under_load(
                 "allow-all",
                 &nothing,
                 Reviews::of_pod(pod, "shop", true),
-                arguments.connections,
+                (arguments.connections, 1),
             )?,
             MeasuredServer::new(
                 "kubewright",
                 &ours,
                 Reviews::of_pod(pod, "shop", is_allowed),
-                arguments.connections,
+                (arguments.connections, 1),
             )?,
         ];
         for subject in &subjects {

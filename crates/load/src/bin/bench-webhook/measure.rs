@@ -42,15 +42,16 @@ pub(crate) struct Figures {
 }
 
 impl<'a> MeasuredServer<'a> {
+    /// Returns `running` with so many connections, each of which is used for so many requests in turn.
     pub(crate) fn new(
         name: &'a str,
         running: &'a RunningServer,
         reviews: Reviews,
-        connections: usize,
+        (connections, burst): (usize, usize),
     ) -> Result<Self, String> {
         let client =
             LoadClient::new(running.target.clone(), connections).map_err(|error| error.to_string())?;
-        Ok(Self { name, running, reviews, client: Arc::new(client) })
+        Ok(Self { name, running, reviews, client: Arc::new(client.in_bursts(burst)) })
     }
 
     /// Waits until it answers as it should, which also makes the connections.

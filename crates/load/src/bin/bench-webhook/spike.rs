@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kubewright_load::{BenchLimits, Reviews, SeparateProcessors};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::BenchArguments;
 use crate::measure::{Load, MeasuredServer};
@@ -16,18 +16,21 @@ const RECOVERY_TIME: Duration = Duration::from_secs(4);
 /// When everything should be as before.
 const CALM_AFTER_DELAY: Duration = Duration::from_secs(2);
 const USUAL_RATE: f64 = 2_000.0;
+/// Many connections, so that it is the server that sets the limit and not the streams of a few of them, and as many requests
+/// in turn on one as are due in half a millisecond, so that the generator has time for all of them.
+const CONNECTIONS: (usize, usize) = (32, 10);
 
 pub(crate) fn measure_spike(
     arguments: &BenchArguments,
-    runtime: &Runtime,
     programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
     limits: &mut BenchLimits,
 ) -> Result<(), String> {
     let ours = programs.serve(scratch, "spike", &arguments.policies)?;
-    // More connections, so that it is the server that sets the limit and not the streams of a few of them.
-    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
+    // One thread for all requests: the generator has one processor, on which two would take turns.
+    let runtime = &one_thread()?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), CONNECTIONS)?;
     subject.await_answer(runtime)?;
     let processors = SeparateProcessors::separate(ours.server.id());
     let usual = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
@@ -79,4 +82,8 @@ pub(crate) fn measure_spike(
     let is_calm = after < before * 2 + Duration::from_millis(1);
     limits.add("a spike: p99 2 s after it", "as before", format!("{before:.2?}, then {after:.2?}"), is_calm);
     Ok(())
+}
+
+fn one_thread() -> Result<Runtime, String> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(|error| error.to_string())
 }
