@@ -18,6 +18,7 @@ use super::{check, diagnostics as code};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Params, Wording,
+    WorkloadChecks,
 };
 use kubewright_dialect_kit::description::policy_text;
 use kubewright_dialect_kit::fields::{Located, child_path};
@@ -176,10 +177,7 @@ impl PolicyDraft {
             document: Arc::clone(&self.document),
             matcher,
             binding: parts.binding,
-            checks: match parts.workload {
-                None | Some(PodTemplatePath::Pod) => Arc::clone(checks),
-                Some(workload) => Arc::new(checks.rebased(workload)),
-            },
+            checks: WorkloadChecks::new(checks, parts.workload.unwrap_or(PodTemplatePath::Pod)),
             params: parts.params,
             exceptions: parts.exceptions,
             actions: parts.actions,

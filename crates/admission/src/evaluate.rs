@@ -15,8 +15,8 @@ use super::source::ValidationActions;
 use super::vpol::exceptions::{CompiledPolicyException, ExceptionEffect, ExceptionReport, apply_exceptions};
 use super::vpol::{EvaluationTarget, extract};
 use kubewright_cel_rules::{
-    CelChecks, CheckResponseValue, CheckResult, ExpressionSubject, Leniency, ObjectForm, Params, SpentCost,
-    Violation,
+    CheckResponseValue, CheckResult, ExpressionSubject, Leniency, ObjectForm, Params, SpentCost, Violation,
+    WorkloadChecks,
 };
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
@@ -33,7 +33,7 @@ pub(super) struct PolicyProgram {
     /// The further constraints of the binding.
     pub(super) binding: Option<ConstraintsMatcher>,
     /// Bindings share them.
-    pub(super) checks: Arc<CelChecks>,
+    pub(super) checks: WorkloadChecks,
     pub(super) params: Option<Params>,
     pub(super) exceptions: Vec<CompiledPolicyException>,
     pub(super) actions: ValidationActions,

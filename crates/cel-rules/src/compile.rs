@@ -1,6 +1,7 @@
 //! Compiles the CEL expressions of a policy and collects their problems.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use kubewright_cel::{
     CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
@@ -150,7 +151,7 @@ impl<'k> ExpressionCompiler<'k> {
                     .map(|text| text.value.to_string())
                     .unwrap_or_default(),
                 message_expression,
-                about: Vec::new(),
+                about: OnceLock::new(),
             });
         }
         for text in message.into_iter().chain(list.iter().filter_map(|one| one.message.as_ref())) {
@@ -169,7 +170,7 @@ impl<'k> ExpressionCompiler<'k> {
         let mut responses = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.expression(&one.expression, environment, &[kind, CelKind::Null]) {
-                let (message, message_expression, about) = (String::new(), None, Vec::new());
+                let (message, message_expression, about) = (String::new(), None, OnceLock::new());
                 responses.push(CelAssertion { expression, message, message_expression, about });
             }
         }

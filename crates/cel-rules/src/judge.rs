@@ -362,7 +362,7 @@ impl CelAssertion {
         let violation = |message: String| Violation {
             message,
             template: self.message.trim().into(),
-            path: self.about.clone(),
+            path: self.about().to_vec(),
             at: self.expression.path.clone(),
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {

@@ -27,7 +27,8 @@ pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use generate::{GenerateResult, GenerateStep, GeneratedObject};
 pub use host::VerifiedImages;
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
@@ -130,8 +131,35 @@ pub struct CelAssertion {
     /// May be empty.
     message: String,
     message_expression: Option<CelExpression>,
-    /// The part of the object that the expression reads, as far as it can be derived; empty for all of it.
-    about: Vec<Step>,
+    /// See [`CelAssertion::about`].
+    about: OnceLock<Vec<Step>>,
+}
+
+/// The checks of a rule for one kind of workload. They are made from those for Pods when they are first asked for: many
+/// rules for controllers never see an object.
+pub struct WorkloadChecks {
+    written: Arc<CelChecks>,
+    workload: PodTemplatePath,
+    rebased: OnceLock<CelChecks>,
+}
+
+impl WorkloadChecks {
+    /// Returns the checks `written` for Pods, as they are for `workload`.
+    #[must_use]
+    pub fn new(written: &Arc<CelChecks>, workload: PodTemplatePath) -> Self {
+        Self { written: Arc::clone(written), workload, rebased: OnceLock::new() }
+    }
+}
+
+impl Deref for WorkloadChecks {
+    type Target = CelChecks;
+
+    fn deref(&self) -> &CelChecks {
+        match self.workload {
+            PodTemplatePath::Pod => &self.written,
+            workload => self.rebased.get_or_init(|| self.written.rebased(workload)),
+        }
+    }
 }
 
 impl CelChecks {
@@ -207,13 +235,17 @@ impl NamedCondition {
 
 impl CelAssertion {
     fn rebased(&self, to: PodTemplatePath) -> Self {
-        let expression = self.expression.rebased(to);
         Self {
-            about: paths::common_object_path(&expression.program),
+            expression: self.expression.rebased(to),
             message: paths::rebase_text(&self.message, to),
             message_expression: self.message_expression.as_ref().map(|one| one.rebased(to)),
-            expression,
+            about: OnceLock::new(),
         }
+    }
+
+    /// Returns the part of the object that the expression reads, as far as it can be derived; empty for all of it.
+    fn about(&self) -> &[Step] {
+        self.about.get_or_init(|| paths::common_object_path(&self.expression.program))
     }
 }
 

@@ -54,7 +54,7 @@ pub struct CelProgram {
     source: Arc<str>,
     root: Arc<ast::CelExpr>,
     environment: CelEnvironment,
-    planned: plan::PlannedProgram,
+    planned: Arc<plan::PlannedProgram>,
 }
 
 impl CelProgram {
@@ -64,7 +64,7 @@ impl CelProgram {
     /// With all errors found, at least one.
     pub fn compile(text: &str, environment: &CelEnvironment) -> Result<Self, Vec<CelCompileError>> {
         let root = parse::parse_cel(text).map_err(|bad| vec![bad.located(text)])?;
-        let planned = plan::plan_program(&root, text, environment)?;
+        let planned = Arc::new(plan::plan_program(&root, text, environment, Vec::new())?);
         Ok(Self { source: text.into(), root: Arc::new(root), environment: environment.clone(), planned })
     }
 

@@ -192,17 +192,21 @@ pub(super) struct PlannedProgram {
     pub(super) result: CelType,
     pub(super) variables: Vec<Text>,
     pub(super) slots: u32,
+    /// The regular expressions in it, each once.
+    pub(super) regexes: Vec<Regex>,
 }
 
-/// Plans `expr`, which was parsed from `text`.
+/// Plans `expr`, which was parsed from `text`. Regular expressions that are among `regexes` are not compiled again.
 pub(super) fn plan_program(
     expr: &CelExpr,
     text: &str,
     environment: &CelEnvironment,
+    regexes: Vec<Regex>,
 ) -> Result<PlannedProgram, Vec<CelCompileError>> {
     let mut planner = Planner {
         environment,
         text,
+        regexes,
         errors: Vec::new(),
         scope: Vec::new(),
         variables: Vec::new(),
@@ -213,7 +217,8 @@ pub(super) fn plan_program(
     };
     let (plan, result) = planner.expr(expr);
     if planner.errors.is_empty() {
-        return Ok(PlannedProgram { plan, result, variables: planner.variables, slots: planner.slots });
+        let Planner { variables, slots, regexes, .. } = planner;
+        return Ok(PlannedProgram { plan, result, variables, slots, regexes });
     }
     Err(planner.errors)
 }
@@ -221,6 +226,8 @@ pub(super) fn plan_program(
 struct Planner<'e> {
     environment: &'e CelEnvironment,
     text: &'e str,
+    /// The regular expressions that were compiled so far.
+    regexes: Vec<Regex>,
     errors: Vec<CelCompileError>,
     /// The macro variables in scope, the innermost last.
     scope: Vec<MacroVariable>,

@@ -25,8 +25,9 @@ impl CelProgram {
         if !rewriter.has_changed.get() || root.is_too_high() {
             return None;
         }
-        let planned = plan::plan_program(&root, &self.source, &self.environment).ok()?;
-        Some(Self { root: Arc::new(root), planned, ..self.clone() })
+        let regexes = self.planned.regexes.clone();
+        let planned = plan::plan_program(&root, &self.source, &self.environment, regexes).ok()?;
+        Some(Self { root: Arc::new(root), planned: Arc::new(planned), ..self.clone() })
     }
 }
 

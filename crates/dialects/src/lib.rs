@@ -10,11 +10,12 @@ mod typos;
 pub use exceptions::{AdmittedExceptions, admitted_exceptions};
 pub use kubewright_admission::is_missing_binding;
 pub use kubewright_dialect_kit::bounded::compile_within_budget;
+pub use kubewright_golib::compile_budget::SharedRegexes;
 pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use kubewright_traits::{is_trait_resource, lint_together as lint_traits_together};
 pub use load::{
     DocumentRole, LoadedRules, compile_document, document_role, duplicate_rules, list_documents,
-    load_documents, load_documents_within, rule_file_codes, run_in_given_order,
+    load_documents, load_documents_sharing, load_documents_within, rule_file_codes, run_in_given_order,
 };
 
 use kubewright_admission::{MutatingAdmissionPolicies, ValidatingAdmissionPolicies, policy_dialects};

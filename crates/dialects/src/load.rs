@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kubewright_dialect_kit::bounded;
 use kubewright_engine::{Code, Diagnostic, Dialect, Rule, RuleAction, RuleId, SetProgram, reading_codes};
-use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
+use kubewright_golib::compile_budget::{CompileBudget, CompileLimits, SharedRegexes};
 use kubewright_value::{Document, Location, Text, Value};
 
 use crate::{DialectOptions, all_dialects, typos};
@@ -46,8 +46,25 @@ pub fn load_documents_within(
     documents: &[Document],
     limits: CompileLimits,
 ) -> LoadedRules {
+    load_with_budget(dialects, documents, CompileBudget::new(limits))
+}
+
+/// Does what [`load_documents`] does, without compiling regular expressions that are among `regexes`.
+#[must_use]
+pub fn load_documents_sharing(
+    dialects: &[Box<dyn Dialect>],
+    documents: &[Document],
+    regexes: &SharedRegexes,
+) -> LoadedRules {
+    load_with_budget(dialects, documents, CompileBudget::default().sharing(regexes))
+}
+
+fn load_with_budget(
+    dialects: &[Box<dyn Dialect>],
+    documents: &[Document],
+    mut budget: CompileBudget,
+) -> LoadedRules {
     let mut loaded = LoadedRules::default();
-    let mut budget = CompileBudget::new(limits);
     let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
         match list_documents(document) {

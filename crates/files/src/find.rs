@@ -1,7 +1,8 @@
 //! Finds input files: a file, a folder, a glob or standard input.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl Input {
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => {
-                let text = path.to_string_lossy();
+                let text = shown_path(path);
                 text.strip_prefix("./").unwrap_or(&text).to_owned()
             }
             Self::Standard => "-".to_owned(),
@@ -125,7 +126,13 @@ pub fn relative_path(folder: &Path, path: &str) -> String {
             part => plain.push(part),
         }
     }
-    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
+    if plain.as_os_str().is_empty() { ".".to_owned() } else { shown_path(&plain).into_owned() }
+}
+
+/// Returns `path` as text. What is no UTF-8 in it is replaced.
+pub(crate) fn shown_path(path: &Path) -> Cow<'_, str> {
+    // Far quicker than looking for what must be replaced.
+    path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed)
 }
 
 /// Returns whether a file is called as YAML or JSON is.
@@ -313,7 +320,7 @@ struct FolderWalk {
     /// Whether links may only lead to files of the project, because a file named this folder.
     is_confined: bool,
     // Folders and files by their real path, so that links make neither circles nor doubles.
-    seen: HashSet<PathBuf>,
+    seen: HashSet<OsString>,
     /// How many folders outside of the root were entered.
     linked_folders: usize,
     /// Links that lead nowhere.
@@ -420,7 +427,7 @@ impl FolderWalk {
     /// Takes a file that is wanted, or keeps that it was left out. `real` returns its path without links.
     fn file(&mut self, path: PathBuf, is_wanted: bool, real: impl FnOnce(&Path) -> Option<PathBuf>) {
         if is_wanted && let Some(real) = real(&path).filter(|real| self.may_follow(real)) {
-            if self.seen.insert(real) {
+            if self.seen.insert(real.into_os_string()) {
                 self.found.files.push(path);
             }
         } else if is_document_name(&path) {
@@ -437,7 +444,7 @@ impl FolderWalk {
 
     /// Returns whether what is at `real`, a path without links, may be read and is seen for the first time.
     fn enters(&mut self, real: PathBuf) -> bool {
-        self.may_follow(&real) && self.seen.insert(real)
+        self.may_follow(&real) && self.seen.insert(real.into_os_string())
     }
 
     /// Returns whether `real` is inside the root, or something else that a link leads to. What contains the root is a circle.

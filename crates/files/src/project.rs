@@ -5,13 +5,14 @@
 //! folder that it is in. Links are followed before a path is compared. `--allow-outside` lifts all of this.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kubewright_engine::Diagnostic;
 
-use super::find::{is_address, relative_path};
+use super::find::{is_address, relative_path, shown_path};
 use super::glob;
 use super::memory;
 use crate::codes::{self, OUTSIDE_PROJECT};
@@ -46,7 +47,7 @@ pub fn set_project(path: &str) {
 /// Folders by their paths without links, each looked up once. For the time of one command.
 #[derive(Debug, Default)]
 pub struct RealFolders {
-    known: Mutex<HashMap<PathBuf, PathBuf>>,
+    known: Mutex<HashMap<OsString, PathBuf>>,
 }
 
 impl RealFolders {
@@ -60,11 +61,12 @@ impl RealFolders {
     }
 
     fn folder(&self, folder: &Path) -> PathBuf {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        let known =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder.as_os_str()).cloned();
         known.unwrap_or_else(|| {
             let real = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(folder.to_owned(), real.clone());
+            known.insert(folder.into(), real.clone());
             real
         })
     }
@@ -145,7 +147,7 @@ pub(super) fn may_read(folder: &Path, target: &Path) -> bool {
 
 fn may_read_among(known: &RealFolders, folder: &Path, target: &Path) -> bool {
     let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
-    is_allowed || is_inside_project(known, folder, &target.to_string_lossy())
+    is_allowed || is_inside_project(known, folder, &shown_path(target))
 }
 
 fn is_inside_project(known: &RealFolders, folder: &Path, resolved: &str) -> bool {

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
@@ -70,6 +71,38 @@ pub struct CompileBudget {
     exceeded: Option<CompileExceeded>,
     /// Expressions by their pattern: rules that are written alike share them, and pay once.
     shared: HashMap<Box<str>, Regex>,
+    /// Expressions that were compiled within other budgets.
+    known: Option<SharedRegexes>,
+}
+
+/// Expressions that several budgets share. Each is compiled once, and is charged to a budget as if it were compiled
+/// within it, so that a rule meets its limits whatever was compiled before.
+#[derive(Debug, Clone, Default)]
+pub struct SharedRegexes(Arc<Mutex<KnownRegexes>>);
+
+#[derive(Debug, Default)]
+struct KnownRegexes {
+    by_pattern: HashMap<Box<str>, Regex>,
+    bytes: usize,
+}
+
+/// The bytes of the automata that budgets share; what is compiled beyond that is not shared.
+const MAX_SHARED_BYTES: usize = 16 << 20;
+
+impl SharedRegexes {
+    fn find(&self, pattern: &str) -> Option<Regex> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_pattern.get(pattern).cloned()
+    }
+
+    fn add(&self, regex: &Regex) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = known.bytes.saturating_add(regex.heap_bytes());
+        if bytes <= MAX_SHARED_BYTES
+            && known.by_pattern.insert(regex.as_str().into(), regex.clone()).is_none()
+        {
+            known.bytes = bytes;
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,6 +120,12 @@ impl CompileBudget {
     #[must_use]
     pub fn new(limits: CompileLimits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Returns this budget, within which no expression is compiled that is among `known`.
+    #[must_use]
+    pub fn sharing(self, known: &SharedRegexes) -> Self {
+        Self { known: Some(known.clone()), ..self }
     }
 
     /// Compiles one document with `compile`. Returns what that gives, and the first limit that was reached.
@@ -147,6 +186,20 @@ pub fn with_rule_allowance<T>(compile: impl FnOnce() -> T) -> T {
 /// Returns the expression that was compiled from `pattern` before.
 pub(crate) fn cached_regex(pattern: &str) -> Option<Regex> {
     OPEN.with_borrow(|open| open.as_ref()?.shared.get(pattern).cloned())
+}
+
+/// Returns the expression that was compiled from `pattern` within another budget that shares its expressions.
+pub(crate) fn known_regex(pattern: &str) -> Option<Regex> {
+    OPEN.with_borrow(|open| open.as_ref()?.known.as_ref()?.find(pattern))
+}
+
+/// Shares `regex` with other budgets, if the open one does so.
+pub(crate) fn share_regex(regex: &Regex) {
+    OPEN.with_borrow(|open| {
+        if let Some(known) = open.as_ref().and_then(|budget| budget.known.as_ref()) {
+            known.add(regex);
+        }
+    });
 }
 
 /// Charges the open budget, if there is one, for compiling `regex`.
@@ -230,6 +283,22 @@ mod tests {
         let mut budget = CompileBudget::new(limits(each, each, each));
         assert_eq!(compiled(&mut budget, &["a{10}"; 20]), (20, None));
         assert_eq!(compiled(&mut budget, &["a{10}"]), (1, None));
+    }
+
+    #[test]
+    fn shared_expressions_are_compiled_once_and_paid_by_each_budget() {
+        let each = compile_regex("a{10}").unwrap().heap_bytes() + 64;
+        let known = SharedRegexes::default();
+        let patterns = ["a{10}", "b{10}"];
+        let mut first = CompileBudget::default().sharing(&known);
+        assert_eq!(compiled(&mut first, &patterns), (2, None));
+        assert!(patterns.iter().all(|pattern| known.find(pattern).is_some()));
+        let mut second = CompileBudget::default().sharing(&known);
+        assert_eq!(compiled(&mut second, &patterns), (2, None));
+        assert_eq!(first.total_bytes(), second.total_bytes());
+        let mut small = CompileBudget::new(limits(each, each, each)).sharing(&known);
+        let exceeded = Some(CompileExceeded::TotalBytes(each));
+        assert_eq!(compiled(&mut small, &patterns), (1, exceeded));
     }
 
     #[test]

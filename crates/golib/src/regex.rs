@@ -71,7 +71,7 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
     }
     let exceeded = |error: CompileExceeded| RegexError { message: error.to_string(), offset: 0 };
     compile_budget::charge_compile_steps(1 + pattern.len() as u64).map_err(exceeded)?;
-    let compiled = compile_bounded(pattern, MAX_REGEX_BYTES);
+    let compiled = compile_shared(pattern);
     match &compiled {
         Ok(regex) => compile_budget::charge_regex(regex).map_err(exceeded)?,
         // It was compiled up to its limit.
@@ -81,6 +81,15 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
         Err(RegexFailure::Refused(_)) => {}
     }
     compiled.map_err(RegexError::from)
+}
+
+fn compile_shared(pattern: &str) -> Result<Regex, RegexFailure> {
+    if let Some(known) = compile_budget::known_regex(pattern) {
+        return Ok(known);
+    }
+    let compiled = compile_bounded(pattern, MAX_REGEX_BYTES)?;
+    compile_budget::share_regex(&compiled);
+    Ok(compiled)
 }
 
 /// Compiles `pattern` into at most about `max_bytes`, for patterns that are made while a rule runs.

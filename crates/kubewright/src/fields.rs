@@ -29,6 +29,8 @@ pub(crate) struct InputFieldReader<'a> {
     document: &'a Document,
     codes: InputFieldCodes,
     path: Vec<Step>,
+    // INVARIANT: what is at `path`, if there is something.
+    value: Option<&'a Value>,
     problems: Vec<Diagnostic>,
     // Go's readers take `isMUtatingPolicy` for `isMutatingPolicy`, and people have files with it.
     ignores_case: bool,
@@ -42,7 +44,8 @@ impl<'a> InputFieldReader<'a> {
 
     /// Returns a reader at the root of `document` that reports with `codes`.
     pub(crate) fn of(codes: InputFieldCodes, document: &'a Document) -> Self {
-        Self { document, codes, path: Vec::new(), problems: Vec::new(), ignores_case: false }
+        let value = Some(&document.value);
+        Self { document, codes, path: Vec::new(), value, problems: Vec::new(), ignores_case: false }
     }
 
     /// Returns a reader with case-insensitive field names.
@@ -71,10 +74,12 @@ impl<'a> InputFieldReader<'a> {
 
     /// Reads at `steps` below this place.
     pub(crate) fn within<T>(&mut self, steps: &[Step], read: impl FnOnce(&mut Self) -> T) -> T {
-        let depth = self.path.len();
+        let (depth, value) = (self.path.len(), self.value);
         self.path.extend_from_slice(steps);
+        self.value = value.and_then(|value| value.follow(steps));
         let read = read(self);
         self.path.truncate(depth);
+        self.value = value;
         read
     }
 
@@ -208,7 +213,7 @@ impl<'a> InputFieldReader<'a> {
 
     /// Reports every field that is not in `known`, and whatever is no object.
     pub(crate) fn check_fields(&mut self, known: &[&str]) {
-        let Some(value) = self.document.value.follow(&self.path) else { return };
+        let Some(value) = self.value else { return };
         let Some(map) = value.as_object() else {
             let message = format!("expected an object with fields, found {}", value.kind());
             self.problems.push(Diagnostic::new(self.codes.value, message, self.location()));
@@ -268,14 +273,15 @@ impl<'a> InputFieldReader<'a> {
     }
 
     fn entry(&self, field: &str) -> Option<(&'a Text, &'a Value)> {
-        let map = self.document.value.follow(&self.path)?.as_object()?;
-        let place = map.position(field).or_else(|| {
-            map.keys().position(|key| self.is_called(field, key)).filter(|_| self.ignores_case)
-        })?;
+        let map = self.value?.as_object()?;
+        let in_other_case = || map.keys().position(|key| self.is_called(field, key));
+        let place = map.position(field).or_else(|| self.ignores_case.then(in_other_case).flatten())?;
         map.entry(place).filter(|(_, value)| !value.is_null())
     }
 
     fn is_called(&self, known: &str, field: &str) -> bool {
-        known == field || (self.ignores_case && known.eq_ignore_ascii_case(field))
+        // Most names differ in their lengths already.
+        known.len() == field.len()
+            && (known == field || (self.ignores_case && known.eq_ignore_ascii_case(field)))
     }
 }

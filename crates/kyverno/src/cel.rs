@@ -1,6 +1,7 @@
 //! Rules in CEL: expressions that must hold, with variables, preconditions and parameters.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
@@ -11,7 +12,7 @@ use kubewright_cel_rules::diagnostics::CONSTANT_CEL;
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, CheckResult, ConditionResult, Environments, ExpressionCompiler,
-    ExpressionProblem, ExpressionSubject, NamedCondition, ParamWords, Params,
+    ExpressionProblem, ExpressionSubject, NamedCondition, ParamWords, Params, WorkloadChecks,
 };
 use kubewright_cel_rules::{SpentCost, Violation, evaluate_match_conditions};
 use kubewright_dialect_kit::fields::Located;
@@ -27,7 +28,7 @@ const PARAM_WORDS: ParamWords =
 
 /// A rule in CEL.
 pub(super) struct CelCheck {
-    checks: CelChecks,
+    checks: WorkloadChecks,
     params: Option<Params>,
     /// Whether the API server checks it, through a ValidatingAdmissionPolicy.
     is_elsewhere: bool,
@@ -35,7 +36,7 @@ pub(super) struct CelCheck {
 
 /// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
 pub(super) struct CelParts {
-    checks: CelChecks,
+    checks: Arc<CelChecks>,
     params: Option<Params>,
     /// Whether it was written as a ValidatingAdmissionPolicy.
     pub(super) is_elsewhere: bool,
@@ -64,6 +65,7 @@ pub(super) fn compile_cel_rule(
         assertions: compiler.assertions(&cel.expressions, &environment, &for_messages, message),
         ..CelChecks::default()
     };
+    let checks = Arc::new(checks.finished());
     // These are not reported.
     compiler.annotations(&cel.audit_annotations, &environment);
     if cel.expressions.is_empty() {
@@ -90,7 +92,7 @@ impl CelParts {
     /// Returns the checks for `to`.
     pub(super) fn build(&self, to: PodTemplatePath) -> CelCheck {
         CelCheck {
-            checks: self.checks.rebased(to),
+            checks: WorkloadChecks::new(&self.checks, to),
             params: self.params.clone(),
             is_elsewhere: self.is_elsewhere,
         }

@@ -23,7 +23,7 @@ pub struct TestFileResult {
     pub file: String,
     /// The folder, or the file where it has a name of its own.
     pub title: String,
-    /// The arguments that run `trace` on its rules and resources.
+    /// The arguments that run `trace` on its rules and resources; may be empty if all cases hold.
     pub trace_arguments: String,
     /// The results of its cases.
     pub results: Vec<TestCaseResult>,

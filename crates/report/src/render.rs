@@ -78,14 +78,18 @@ pub struct Columns {
     pub objects: bool,
     /// The trace.
     pub trace: bool,
+    /// Where the objects of test cases that hold were read; those of cases that fail are always shown.
+    pub case_places: bool,
 }
 
 impl Columns {
     /// Only what is wrong or changed.
-    pub const REMARKABLE: Self = Self { all_outcomes: false, patch: false, objects: false, trace: false };
+    pub const REMARKABLE: Self =
+        Self { all_outcomes: false, patch: false, objects: false, trace: false, case_places: false };
     const ALL_OUTCOMES: Self = Self { all_outcomes: true, ..Self::REMARKABLE };
-    const OBJECTS: Self = Self { objects: true, ..Self::REMARKABLE };
-    const OUTCOMES_AND_PATCH: Self = Self { all_outcomes: true, patch: true, ..Self::REMARKABLE };
+    const OBJECTS: Self = Self { objects: true, case_places: true, ..Self::REMARKABLE };
+    const OUTCOMES_AND_PATCH: Self =
+        Self { all_outcomes: true, patch: true, case_places: true, ..Self::REMARKABLE };
 
     /// Returns what either of the two needs.
     #[must_use]
@@ -95,6 +99,7 @@ impl Columns {
             patch: self.patch || other.patch,
             objects: self.objects || other.objects,
             trace: self.trace || other.trace,
+            case_places: self.case_places || other.case_places,
         }
     }
 }

@@ -8,7 +8,6 @@ use kubewright_engine::{
     AdmissionPhase, CompiledPolicy, EvaluationModes, Recompile, Rule, RuleAction, RuleProgram, StatusFields,
     WebhookPlan,
 };
-use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::NAME;
@@ -43,7 +42,7 @@ pub(super) fn compile_image_policy(
     let given = AvailableVariables { namespace: true, ..AvailableVariables::default() };
     let checks = draft.checks(&environments, given, Wording::Policy);
     let selection = compile_selection(&mut draft, &environments, &settings);
-    let checks = Arc::new(checks.rebased(PodTemplatePath::Pod));
+    let checks = Arc::new(checks.finished());
     let kind = text_field(document, "kind");
     let excused: Vec<CompiledPolicyException> =
         exceptions.iter().filter(|one| one.is_about(&draft.policy.name.value, kind)).cloned().collect();

@@ -10,7 +10,6 @@ use kubewright_dialect_kit::description::policy_text;
 use kubewright_engine::{
     AdmissionPhase, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata, RuleScope,
 };
-use kubewright_k8s::PodTemplatePath;
 use kubewright_patch::structured::StructuredMergeOptions;
 use kubewright_value::{Text, Value};
 
@@ -98,7 +97,7 @@ impl PolicyDraft {
         };
         self.finish_expressions(compiler);
         self.report_no_mutations();
-        (Arc::new(checks.rebased(PodTemplatePath::Pod)), other)
+        (Arc::new(checks.finished()), other)
     }
 
     /// Those that cannot be read are reported already.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, Environments, Params, Wording};
 use kubewright_engine::CompiledPolicy;
-use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text};
 
 use super::{BOUND_KIND, source};
@@ -27,8 +26,7 @@ pub(super) fn compile_admission_policy(
     draft.diagnostics.extend(wrong);
     let given =
         AvailableVariables { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
-    let checks =
-        Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(PodTemplatePath::Pod));
+    let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).finished());
     let bindings = BOUND_KIND.of_policy(&mut draft, auxiliaries);
     if bindings.is_empty() {
         BOUND_KIND.report_unbound(&mut draft);

@@ -9,7 +9,6 @@ use kubewright_cel_rules::{
 };
 use kubewright_dialect_kit::fields::Located;
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes, StatusFields};
-use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text};
 
 use super::exceptions::CompiledPolicyException;
@@ -47,7 +46,7 @@ pub(super) fn compile_validating_policy(
         EvaluationTarget::Http => compile_responses(&mut draft, environments, HTTP_RESPONSE_TYPE),
         EvaluationTarget::Envoy => compile_responses(&mut draft, environments, ENVOY_RESPONSE_TYPE),
     };
-    let checks = Arc::new(checks.rebased(PodTemplatePath::Pod));
+    let checks = Arc::new(checks.finished());
     let kind = text_field(document, "kind");
     let excused: Vec<CompiledPolicyException> = exceptions
         .iter()

@@ -137,9 +137,14 @@ impl Planner<'_> {
     ) -> Result<Option<regex::Regex>, (CelPlan, CelType)> {
         let argument = overload.pattern_index().and_then(|index| plans.get(index));
         let Some(CelPlan::Constant(Val::String(pattern), _)) = argument else { return Ok(None) };
-        regex::compile_regex(pattern).map(Some).map_err(|error| {
+        if let Some(known) = self.regexes.iter().find(|regex| *regex.as_str() == **pattern) {
+            return Ok(Some(known.clone()));
+        }
+        let compiled = regex::compile_regex(pattern).map_err(|error| {
             self.unknown(format!("invalid regex `{pattern}`: {error}"), span, CelCompileErrorKind::Value)
-        })
+        })?;
+        self.regexes.push(compiled.clone());
+        Ok(Some(compiled))
     }
 
     fn unknown_function(&mut self, name: &Text, is_method: bool, span: CelSpan) -> (CelPlan, CelType) {

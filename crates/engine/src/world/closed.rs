@@ -1,7 +1,7 @@
 //! A world that is known completely.
 
 use std::collections::HashMap;
-use std::sync::RwLock;
+use std::sync::{OnceLock, RwLock};
 
 use kubewright_value::{Map, Text, Value};
 
@@ -13,29 +13,32 @@ use kubewright_k8s::resource_name;
 /// A world in which exactly the given objects exist, and in which calls have the given answers.
 #[derive(Debug, Default)]
 pub struct ClosedWorld {
-    // INVARIANT: `by_name` points to every object.
-    objects: Vec<Value>,
-    by_name: HashMap<ObjectName, usize>,
+    /// The objects that it was made with.
+    given: Vec<Value>,
+    /// All objects, made of `given` for the first question: most rules ask none.
+    indexed: OnceLock<IndexedObjects>,
     answers: HashMap<Query, Value>,
     /// Answers to calls, which rules repeat for every object.
     calls: RwLock<HashMap<ApiCall, QueryAnswer>>,
 }
 
-/// How many answers to calls are cached.
-const MAX_CACHED_CALLS: usize = 1000;
+/// Objects of which no two have one name.
+#[derive(Debug, Default)]
+struct IndexedObjects {
+    // INVARIANT: `by_name` points to every object.
+    objects: Vec<Value>,
+    by_name: HashMap<ObjectName, usize>,
+}
 
-impl ClosedWorld {
-    /// Returns a world with `objects` in it; of two with one name the later one stays.
-    #[must_use]
-    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
-        let mut world = Self::default();
-        objects.into_iter().for_each(|object| world.put(object));
-        world
+impl IndexedObjects {
+    fn new(objects: &[Value]) -> Self {
+        let mut indexed = Self::default();
+        objects.iter().for_each(|object| indexed.put(object.clone()));
+        indexed
     }
 
     /// Adds `object`, or replaces the one of its name.
-    pub fn put(&mut self, object: Value) {
-        self.calls = RwLock::default();
+    fn put(&mut self, object: Value) {
         let name = ObjectName::of(&object);
         match self.by_name.get(&name).and_then(|place| self.objects.get_mut(*place)) {
             Some(earlier) => *earlier = object,
@@ -45,13 +48,37 @@ impl ClosedWorld {
             }
         }
     }
+}
+
+/// How many answers to calls are cached.
+const MAX_CACHED_CALLS: usize = 1000;
+
+impl ClosedWorld {
+    /// Returns a world with `objects` in it; of two with one name the later one stays.
+    #[must_use]
+    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
+        Self { given: objects.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Adds `object`, or replaces the one of its name.
+    pub fn put(&mut self, object: Value) {
+        self.calls = RwLock::default();
+        self.indexed();
+        if let Some(indexed) = self.indexed.get_mut() {
+            indexed.put(object);
+        }
+    }
+
+    fn indexed(&self) -> &IndexedObjects {
+        self.indexed.get_or_init(|| IndexedObjects::new(&self.given))
+    }
 
     /// Returns whether there is any object, in whatever namespace, of the resource that `call` is about.
     #[must_use]
     pub fn has_any(&self, call: &ApiCall) -> bool {
         let Some(path) = ObjectPath::of(call) else { return false };
         let path = ObjectPath { namespace: None, name: None, labels: Vec::new(), ..path };
-        self.objects.iter().any(|object| path.selects(object))
+        self.indexed().objects.iter().any(|object| path.selects(object))
     }
 
     /// Sets the answer to `query`, whatever objects exist.
@@ -67,7 +94,8 @@ impl World for ClosedWorld {
         }
         match query {
             Query::Object(name) => {
-                let object = self.by_name.get(name).and_then(|place| self.objects.get(*place));
+                let indexed = self.indexed();
+                let object = indexed.by_name.get(name).and_then(|place| indexed.objects.get(*place));
                 object.cloned().map_or(QueryAnswer::Absent, QueryAnswer::Found)
             }
             Query::Api(call) => self.cached_call(call),
@@ -96,7 +124,7 @@ impl ClosedWorld {
         if call.method != "GET" {
             return QueryAnswer::Unknown;
         }
-        let mut found = self.objects.iter().filter(|object| path.selects(object)).cloned();
+        let mut found = self.indexed().objects.iter().filter(|object| path.selects(object)).cloned();
         match path.name {
             Some(_) => found.next().map_or(QueryAnswer::Absent, QueryAnswer::Found),
             None => QueryAnswer::Found(list_value(found.collect())),
@@ -174,5 +202,25 @@ mod tests {
         assert_eq!(count("/api/v1/namespaces/x/pods/zz"), 99);
         assert_eq!(count("/apis/networking.k8s.io/v1/namespaces/x/networkpolicies"), 1);
         assert_eq!(count("http://svc/x"), 99);
+    }
+
+    #[test]
+    fn of_two_objects_with_one_name_the_later_one_stays() {
+        let object = |data: &str| {
+            json::parse(&format!(r#"{{"kind":"ConfigMap","metadata":{{"name":"a"}},"data":"{data}"}}"#))
+                .expect("JSON")
+        };
+        let query = Query::Object(ObjectName::of(&object("")));
+        let data = |world: &ClosedWorld| match world.get(&query) {
+            QueryAnswer::Found(found) => found.str_at(&["data"]).to_owned(),
+            _ => String::new(),
+        };
+        let mut world = ClosedWorld::new([object("1"), object("2")]);
+        assert_eq!(data(&world), "2");
+        world.put(object("3"));
+        assert_eq!(data(&world), "3");
+        let mut unasked = ClosedWorld::new([object("1")]);
+        unasked.put(object("2"));
+        assert_eq!(data(&unasked), "2");
     }
 }

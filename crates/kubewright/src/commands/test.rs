@@ -71,6 +71,7 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
         library: FileCache::default(),
         dialects: kubewright_dialects::all_dialects(&options),
         options,
+        has_places: outputs.iter().any(|output| output.format.columns.case_places),
     };
     let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
     let mut coverage = Coverage::default();
@@ -121,7 +122,7 @@ pub(super) fn run_coverage(arguments: &TestArguments) -> Result<CoverageSummary,
     let found = files::find_tests(&arguments.paths, None);
     let options = rules::dialect_options(&arguments.options, None);
     let dialects = kubewright_dialects::all_dialects(&options);
-    let shared = SharedTestInputs { library: FileCache::default(), dialects, options };
+    let shared = SharedTestInputs { library: FileCache::default(), dialects, options, has_places: false };
     let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
     let mut coverage = Coverage::default();
     ran.into_iter().for_each(|part| coverage.merge(part.coverage));
@@ -179,6 +180,8 @@ struct SharedTestInputs {
     library: FileCache,
     options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
+    /// Whether the places of cases that hold are shown.
+    has_places: bool,
 }
 
 /// The result of running one test file.
@@ -246,6 +249,7 @@ fn run_kyverno_format(
         library: &shared.library,
         options: &shared.options,
         dialects: &shared.dialects,
+        has_places: shared.has_places,
         has_coverage: arguments.coverage,
     };
     let Some(outcome) = kyverno::run_kyverno_test(document, &setup, &mut ran.problems) else { return };

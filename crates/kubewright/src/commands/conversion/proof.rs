@@ -125,6 +125,7 @@ impl ConversionProver<'_> {
             library: &self.library,
             options: &self.options,
             dialects: &self.dialects,
+            has_places: false,
             has_coverage: false,
         };
         let documents = files::read_documents(std::slice::from_ref(input), &mut Vec::new());

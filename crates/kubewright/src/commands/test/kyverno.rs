@@ -30,7 +30,7 @@ use rows::KyvernoTestRun;
 /// The result of a Kyverno test file.
 pub(super) struct KyvernoTestOutcome {
     pub(super) name: Option<String>,
-    /// The arguments of `trace` for its policies and resources.
+    /// The arguments of `trace` for its policies and resources, if a case fails.
     pub(super) trace: String,
     pub(super) results: Vec<TestCaseResult>,
     pub(super) coverage: Coverage,
@@ -44,6 +44,8 @@ pub(in crate::commands) struct CaseSetup<'a> {
     pub(in crate::commands) options: &'a DialectOptions,
     /// The dialects without exceptions.
     pub(in crate::commands) dialects: &'a [Box<dyn Dialect>],
+    /// Whether the places of rows that hold are shown.
+    pub(in crate::commands) has_places: bool,
     /// Whether coverage is recorded.
     pub(in crate::commands) has_coverage: bool,
 }
@@ -67,7 +69,6 @@ pub(super) fn run_kyverno_test(
         }
     };
     let (folder, library) = (setup.folder, setup.library);
-    let trace = kyverno_trace_command(&file, folder, &document.source.name);
     let books = library.read_files(folder, &file.policies, problems);
     let exceptions = library.read_files(folder, &file.exceptions, problems);
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
@@ -80,7 +81,11 @@ pub(super) fn run_kyverno_test(
         })
     });
     let dialects = own.as_deref().unwrap_or(setup.dialects);
-    let policies = policies::load_policies(books.iter().filter_map(|loan| loan.get()), dialects, problems);
+    let policies = policies::load_policies(
+        books.iter().filter_map(|loan| loan.get()),
+        (dialects, &library.regexes),
+        problems,
+    );
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
     problems.extend(kubewright_dialects::check_all_exceptions(&exceptions, ids));
     let resources = library.read_files(folder, &file.resources, problems);
@@ -93,7 +98,7 @@ pub(super) fn run_kyverno_test(
     let objects = TestObjects::new(&resources, &payloads, &others, problems);
     let (world, user) = world::build_test_world(&mut file, setup, &objects, problems);
     let chain = DecisionChain::new(&policies, &world, user.as_ref());
-    let mut bench = KyvernoTestRun::new(&policies, &objects, chain, setup.has_coverage);
+    let mut bench = KyvernoTestRun::new(&policies, &objects, chain, document, setup);
     let mut results = Vec::new();
     for row in file.rows.iter().take_while(|_| !is_late()) {
         let expected = ExpectedObjects::read(&row.expected_files, setup, problems);
@@ -103,11 +108,22 @@ pub(super) fn run_kyverno_test(
     for policy in policies.iter().filter(|_| setup.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
+    let trace = match results.iter().all(|result| result.is_ok) {
+        true => String::new(),
+        // Parts of the file are used up.
+        false => file::read_kyverno_test(document)
+            .map_or_else(|_| String::new(), |file| kyverno_trace_command(&file, setup, document)),
+    };
     Some(KyvernoTestOutcome { trace, name: file.name, results, coverage })
 }
 
-/// Returns the `trace` arguments for the files that the test file called `name` names.
-fn kyverno_trace_command(file: &file::KyvernoTestDocument, folder: &Path, name: &str) -> String {
+/// Returns the `trace` arguments for the files that `file`, which was read from `document`, names.
+fn kyverno_trace_command(
+    file: &file::KyvernoTestDocument,
+    setup: &CaseSetup<'_>,
+    document: &Document,
+) -> String {
+    let (folder, name) = (setup.folder, &document.source.name);
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| relative_path(folder, path)).collect::<Vec<_>>().join(" ")
     };

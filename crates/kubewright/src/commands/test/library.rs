@@ -1,9 +1,10 @@
-//! A cache of files that several tests refer to.
+//! A cache of what several tests have in common: files, and the regular expressions of rules.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use kubewright_dialects::SharedRegexes;
 use kubewright_engine::Diagnostic;
 use kubewright_files::{self as files, Input, RealFolders};
 use kubewright_value::Document;
@@ -11,11 +12,12 @@ use kubewright_value::Document;
 /// The maximum number of cached files. Tests that share files are near each other, so older ones can be dropped.
 const MAX_UNUSED_FILES: usize = 128;
 
-/// The recently read files.
+/// The recently read files, and the expressions of their rules.
 #[derive(Default)]
 pub(in crate::commands) struct FileCache {
     shelf: Mutex<CachedFiles>,
     folders: RealFolders,
+    pub(super) regexes: SharedRegexes,
 }
 
 #[derive(Default)]

@@ -65,7 +65,8 @@ pub(super) fn judge_objects(
     Ok(Judged { objects, is_large, rows, diagnostics, summary, coverage })
 }
 
-const PLAIN: Columns = Columns { all_outcomes: true, patch: true, objects: true, trace: false };
+const PLAIN: Columns =
+    Columns { all_outcomes: true, patch: true, objects: true, trace: false, case_places: false };
 const TRACED: Columns = Columns { trace: true, ..PLAIN };
 
 /// An object that was judged.

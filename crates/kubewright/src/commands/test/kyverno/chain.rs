@@ -3,7 +3,7 @@
 //! Rules that change objects run first, policy by policy: those of ClusterPolicies, then those of
 //! MutatingAdmissionPolicies, then those of MutatingPolicies. A rule that judges sees what the stages before its own left.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kubewright_engine::{Decision, DecisionSettings, Engine};
@@ -24,7 +24,7 @@ pub(super) struct DecisionChain<'a> {
     /// The policies that change objects, in the order in which they do.
     changing: Vec<usize>,
     // By policy, object, operation, and whether it is about changes.
-    decisions: HashMap<(usize, usize, Operation, bool), Rc<Decision>>,
+    decisions: BTreeMap<(usize, usize, Operation, bool), Rc<Decision>>,
 }
 
 impl<'a> DecisionChain<'a> {
@@ -32,7 +32,7 @@ impl<'a> DecisionChain<'a> {
         let mut changing: Vec<usize> = (0..policies.len()).collect();
         changing.retain(|place| policies.get(*place).is_some_and(|policy| policy.changing.is_some()));
         changing.compact_sort_by_key(|place| policies.get(*place).map(TestPolicy::stage));
-        Self { policies, world, user, changing, decisions: HashMap::new() }
+        Self { policies, world, user, changing, decisions: BTreeMap::new() }
     }
 
     /// Returns the decisions of the policy at `place` about `object`: about changes, and the judgement of the rest.
@@ -188,7 +188,9 @@ impl<'a> DecisionChain<'a> {
                 &empty
             }
         };
-        let decision = Rc::new(engine.decide(request, self.world, &DecisionSettings::default()));
+        // Rows show messages, and no reasons in plain words.
+        let settings = DecisionSettings { leaves_out_reasons: true, ..DecisionSettings::default() };
+        let decision = Rc::new(engine.decide(request, self.world, &settings));
         self.decisions.insert(key, Rc::clone(&decision));
         decision
     }

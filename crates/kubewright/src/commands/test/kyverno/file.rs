@@ -4,7 +4,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::Operation;
-use kubewright_value::{Document, Location, Value};
+use kubewright_value::{Document, Step, Value};
 
 use crate::fields::InputFieldReader;
 use crate::fixtures::{FixtureAnswers, FixtureValues, SharedEntryFixture, VALUE_FIELDS, read_shared};
@@ -127,7 +127,8 @@ pub(super) struct ResultRow {
     pub(super) operation: Option<Operation>,
     /// Files with the objects that are expected after the rules: changed ones and generated ones.
     pub(super) expected_files: Vec<String>,
-    pub(super) location: Location,
+    /// Its path in the test file.
+    pub(super) path: Vec<Step>,
 }
 
 /// A resource as a row names it.
@@ -226,7 +227,7 @@ fn read_result_row(reader: &mut InputFieldReader<'_>) -> ResultRow {
         kind: reader.text("kind").filter(|kind| !kind.is_empty()),
         resources,
         operation: reader.operation(),
-        location: reader.location(),
+        path: reader.path().to_vec(),
     }
 }
 

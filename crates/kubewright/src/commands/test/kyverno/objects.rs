@@ -1,10 +1,10 @@
 //! The objects of a test.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
-use kubewright_value::{Document, Value};
+use kubewright_value::{Document, Text, Value};
 
 use super::super::library::{CachedFile, SharedFile};
 use super::file::{PayloadFixture, WantedResource};
@@ -37,10 +37,10 @@ impl<'b> TestObjects<'b> {
         others: &'b [SharedFile],
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         let documents: Vec<&Document> = cached_documents(judged, problems);
         let judged = documents.into_iter().map(TestObject::new);
-        let judged = judged.filter(|object| seen.insert(ObjectName::of(&object.request.object)));
+        let judged = judged.filter(|object| seen.insert(unique_name(&object.request.object)));
         let payloads =
             payloads.iter().filter_map(|(payload, loans)| TestObject::payload(payload, loans, problems));
         Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
@@ -146,10 +146,10 @@ impl<'b> TestObject<'b> {
         if self.payload.is_some() {
             return [wanted.text.as_str(), wanted.name.as_str()].contains(&self.request.name.as_str());
         }
-        let version = self.document.value.get("apiVersion").and_then(Value::as_str);
+        let version = || self.document.value.get("apiVersion").and_then(Value::as_str);
         self.request.name == wanted.name
             && wanted.namespace.as_ref().is_none_or(|namespace| self.request.namespace == *namespace)
-            && wanted.api_version.as_deref().is_none_or(|wanted| version == Some(wanted))
+            && wanted.api_version.as_deref().is_none_or(|wanted| version() == Some(wanted))
     }
 
     fn name(&self, has_namespace: bool) -> String {
@@ -160,6 +160,12 @@ impl<'b> TestObject<'b> {
             _ => self.request.name.to_string(),
         }
     }
+}
+
+/// Returns what no two objects have in common, and first that in which most of them differ.
+fn unique_name(object: &Value) -> [Text; 4] {
+    let ObjectName { group, kind, namespace, name } = ObjectName::of(object);
+    [name, kind, namespace, group]
 }
 
 fn cached_documents<'b>(loans: &'b [SharedFile], problems: &mut Vec<Diagnostic>) -> Vec<&'b Document> {

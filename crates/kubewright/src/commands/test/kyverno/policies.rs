@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_dialects::SharedRegexes;
 use kubewright_engine::{Diagnostic, Dialect, Engine, Rule, RuleAction, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
@@ -87,7 +88,7 @@ impl Default for TestPolicyRule {
 /// Returns the policies of `books`, in document order.
 pub(super) fn load_policies<'b>(
     books: impl Iterator<Item = &'b CachedFile>,
-    dialects: &[Box<dyn Dialect>],
+    (dialects, regexes): (&[Box<dyn Dialect>], &SharedRegexes),
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<TestPolicy> {
     let mut policies = Vec::new();
@@ -95,7 +96,7 @@ pub(super) fn load_policies<'b>(
     let documents: Vec<&Document> = books.flat_map(|book| &book.documents).collect();
     let auxiliaries: Vec<Document> = documents.iter().copied().filter(is_auxiliary).cloned().collect();
     for document in documents.into_iter().filter(|document| is_testable_policy(document)) {
-        let policy = TestPolicy::new(document, &auxiliaries, dialects);
+        let policy = TestPolicy::new(document, &auxiliaries, dialects, regexes);
         problems.extend(policy.untold());
         policies.push(policy);
     }
@@ -103,14 +104,22 @@ pub(super) fn load_policies<'b>(
 }
 
 impl TestPolicy {
-    fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
+    fn new(
+        document: &Document,
+        auxiliaries: &[Document],
+        dialects: &[Box<dyn Dialect>],
+        regexes: &SharedRegexes,
+    ) -> Self {
         let text = |path: &[&str]| document.value.str_at(path);
         let kind = text(&["kind"]);
         let mut parts =
             if kind_has_rules(kind) { document_rules(document) } else { vec![policy_as_one_rule(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
-            true => kubewright_dialects::load_documents(dialects, &with_auxiliaries(document, auxiliaries)),
+            true => {
+                let documents = with_auxiliaries(document, auxiliaries);
+                kubewright_dialects::load_documents_sharing(dialects, &documents, regexes)
+            }
             false => kubewright_dialects::LoadedRules::default(),
         };
         if let Some(rule) = loaded.rules.first() {

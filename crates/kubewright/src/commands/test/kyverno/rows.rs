@@ -3,14 +3,17 @@
 //! A row holds if every selected outcome is the expected one. A rule without an outcome for an object, because it does not
 //! match or has nothing to check, counts as `skip`; a row about something that does not exist fails.
 
+use std::sync::Arc;
+
 use kubewright_engine::{
     ObjectWrite, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, WriteVerb, nearest_word,
 };
 use kubewright_k8s::Operation;
 use kubewright_report::{CaseRule, TestCaseResult, path_text};
-use kubewright_value::{Location, Value};
+use kubewright_value::{Document, Step, Text, Value};
 
 use super::super::coverage::ExercisedRules;
+use super::CaseSetup;
 use super::chain::DecisionChain;
 use super::comparison::ExpectedObjects;
 use super::file::{ResultRow, WantedResource};
@@ -23,6 +26,10 @@ pub(super) struct KyvernoTestRun<'a> {
     pub(super) policies: &'a [TestPolicy],
     pub(super) objects: &'a TestObjects<'a>,
     chain: DecisionChain<'a>,
+    /// The test file.
+    document: &'a Document,
+    /// Whether the places of rows that hold are shown.
+    has_places: bool,
     pub(super) has_coverage: bool,
     pub(super) exercised: ExercisedRules,
 }
@@ -30,10 +37,10 @@ pub(super) struct KyvernoTestRun<'a> {
 /// The outcome of a rule for an object, or why there is none.
 struct RuleVerdict {
     status: RuleStatus,
-    message: String,
-    rule: Option<RuleId>,
-    /// `file:line` and the path.
-    place: String,
+    message: Text,
+    rule: Option<Arc<RuleId>>,
+    /// The part of the object that it is about.
+    path: Vec<Step>,
     operation: Operation,
 }
 
@@ -62,9 +69,12 @@ impl<'a> KyvernoTestRun<'a> {
         policies: &'a [TestPolicy],
         objects: &'a TestObjects<'a>,
         chain: DecisionChain<'a>,
-        has_coverage: bool,
+        document: &'a Document,
+        setup: &CaseSetup<'_>,
     ) -> Self {
-        Self { policies, objects, chain, has_coverage, exercised: ExercisedRules::default() }
+        let CaseSetup { has_places, has_coverage, .. } = *setup;
+        let exercised = ExercisedRules::default();
+        Self { policies, objects, chain, document, has_places, has_coverage, exercised }
     }
 
     /// Runs one row, which may expect objects; returns a result for each of its resources.
@@ -82,8 +92,8 @@ impl<'a> KyvernoTestRun<'a> {
             results.push(match self.objects.find(wanted, row.kind.as_deref()) {
                 Ok(objects) => self.judge(row, (place, &part), &objects, expected),
                 Err(message) => match self.target(row, place, wanted) {
-                    Some(target) => target_result(row, &part, wanted, &target, expected),
-                    None => failed_row(row, &part, wanted, &message),
+                    Some(target) => self.target_result(row, &part, wanted, &target, expected),
+                    None => self.failed_row(row, &part, wanted, message),
                 },
             });
         }
@@ -173,7 +183,7 @@ impl<'a> KyvernoTestRun<'a> {
         let nothing = [WantedResource::default()];
         let wanted = if row.resources.is_empty() { nothing.as_slice() } else { &row.resources };
         let refuse = |wanted: &WantedResource| {
-            let result = failed_row(row, part, wanted, message);
+            let result = self.failed_row(row, part, wanted, message.to_owned());
             let result = TestCaseResult { is_unsupported: part.unsupported.is_some(), ..result };
             match self.objects.find(wanted, row.kind.as_deref()).ok().and_then(|found| found.first().copied())
             {
@@ -203,8 +213,8 @@ impl<'a> KyvernoTestRun<'a> {
             }
         }
         if results.is_empty() {
-            let message = "the policy matches no resource of the test";
-            let result = failed_row(row, part, &WantedResource::default(), message);
+            let message = "the policy matches no resource of the test".to_owned();
+            let result = self.failed_row(row, part, &WantedResource::default(), message);
             let is_ok = row.result == RuleStatus::Skip.name();
             results.push(TestCaseResult { actual: RuleStatus::Skip.to_string(), is_ok, ..result });
         }
@@ -237,7 +247,8 @@ impl<'a> KyvernoTestRun<'a> {
         let is_ok = wrong.is_none() && mismatch.is_none();
         let is_expected_status = wrong.is_none();
         let Some((said, object)) = wrong.or(said.first()) else {
-            return failed_row(row, part, &WantedResource::default(), "there are no resources to evaluate");
+            let message = "there are no resources to evaluate".to_owned();
+            return self.failed_row(row, part, &WantedResource::default(), message);
         };
         let mut message = mismatch.unwrap_or_default();
         if !is_expected_status {
@@ -246,7 +257,7 @@ impl<'a> KyvernoTestRun<'a> {
                 message.push_str(&format!(": {}", said.message));
             }
         }
-        let mut result = failed_row(row, part, &WantedResource::default(), &message);
+        let mut result = row_result(row, part, message);
         if let (Some(rule), Some(name)) = (&said.rule, &mut result.rule) {
             name.traced = rule.short();
         }
@@ -254,10 +265,10 @@ impl<'a> KyvernoTestRun<'a> {
             actual: said.status.to_string(),
             is_ok,
             operation: Some(said.operation),
-            place: said.place.clone(),
+            place: if is_ok && !self.has_places { String::new() } else { said.place(object) },
             ..result
         };
-        TestCaseResult { place: said.place.clone(), ..result_about_object(result, object) }
+        result_about_object(result, object)
     }
 
     /// Returns the combined outcome of the selected rules for `object`.
@@ -281,15 +292,12 @@ impl<'a> KyvernoTestRun<'a> {
             outcomes
                 .extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, request.operation)));
         }
-        let said = |(outcome, operation): &(&RuleOutcome, Operation)| {
-            let location = object.document.locate(&outcome.path);
-            RuleVerdict {
-                status: outcome.status,
-                message: outcome.message.to_string(),
-                rule: Some(RuleId::clone(&outcome.rule)),
-                place: location_text(&location, &path_text(&outcome.path)),
-                operation: *operation,
-            }
+        let said = |(outcome, operation): &(&RuleOutcome, Operation)| RuleVerdict {
+            status: outcome.status,
+            message: outcome.message.clone(),
+            rule: Some(Arc::clone(&outcome.rule)),
+            path: outcome.path.clone(),
+            operation: *operation,
         };
         match policy.is_one_rule() {
             // A single-rule policy may be compiled to several rules, but has one result.
@@ -328,9 +336,9 @@ impl<'a> KyvernoTestRun<'a> {
         }
         RuleVerdict {
             status: RuleStatus::Skip,
-            message: format!("the rule does not match: {reason}"),
+            message: format!("the rule does not match: {reason}").into(),
             rule: None,
-            place: location_text(&object.document.locate(&[]), ""),
+            path: Vec::new(),
             operation,
         }
     }
@@ -355,6 +363,60 @@ impl<'a> KyvernoTestRun<'a> {
         match policy.changing.is_some() {
             true => expected.mismatch(&self.chain.changed_object(row, place, object)?),
             false => None,
+        }
+    }
+
+    /// Returns the result of a row that fails with `message`.
+    fn failed_row(
+        &self,
+        row: &ResultRow,
+        part: &TestPolicyRule,
+        wanted: &WantedResource,
+        message: String,
+    ) -> TestCaseResult {
+        let result = row_result(row, part, message);
+        let case = match wanted.text.as_str() {
+            "" => result.rule_text.clone(),
+            text => format!("{} on {text}", result.rule_text),
+        };
+        TestCaseResult {
+            case,
+            kind: wanted.kind.as_deref().or(row.kind.as_deref()).unwrap_or_default().into(),
+            namespace: wanted.namespace.as_deref().unwrap_or_default().into(),
+            resource: wanted.name.as_str().into(),
+            place: self.document.locate(&row.path).to_string(),
+            ..result
+        }
+    }
+
+    /// Returns the result of a row about a target.
+    fn target_result(
+        &self,
+        row: &ResultRow,
+        part: &TestPolicyRule,
+        wanted: &WantedResource,
+        target: &TargetOutcome,
+        expected: Option<&ExpectedObjects>,
+    ) -> TestCaseResult {
+        let mut message = expected.and_then(|expected| expected.mismatch(&target.object)).unwrap_or_default();
+        if target.status.name() != row.result {
+            message = format!("expected {}, got {}", row.result, target.status);
+        }
+        let is_ok = message.is_empty();
+        let actual = target.status.to_string();
+        let operation = Some(target.operation);
+        TestCaseResult { actual, is_ok, operation, ..self.failed_row(row, part, wanted, message) }
+    }
+}
+
+impl RuleVerdict {
+    /// Returns `file:line` of the part of `object` that it is about, and the path.
+    fn place(&self, object: &TestObject<'_>) -> String {
+        let location = object.document.locate(&self.path);
+        let place = format!("{}:{}", location.source.name, location.position.line);
+        match path_text(&self.path) {
+            path if path.is_empty() => place,
+            path => format!("{place}  {path}"),
         }
     }
 }
@@ -384,25 +446,12 @@ fn status_rank(status: RuleStatus) -> u8 {
     }
 }
 
-/// Returns `file:line` and the path of a location.
-fn location_text(location: &Location, path: &str) -> String {
-    let place = format!("{}:{}", location.source.name, location.position.line);
-    if path.is_empty() { place } else { format!("{place}  {path}") }
-}
-
-/// Returns the result of a row that fails with `message`.
-fn failed_row(
-    row: &ResultRow,
-    part: &TestPolicyRule,
-    wanted: &WantedResource,
-    message: &str,
-) -> TestCaseResult {
+/// Returns the result of a row, with `message` where it fails. What it is about is left out.
+fn row_result(row: &ResultRow, part: &TestPolicyRule, message: String) -> TestCaseResult {
     let rule_text = match &row.rule {
         Some(rule) => format!("{}/{rule}", row.policy),
         None => row.policy.clone(),
     };
-    let case =
-        if wanted.text.is_empty() { rule_text.clone() } else { format!("{rule_text} on {}", wanted.text) };
     let rule = CaseRule {
         dialect: part.dialect,
         policy: row.policy.as_str().into(),
@@ -413,36 +462,8 @@ fn failed_row(
         severity: part.severity.clone(),
         category: part.category.clone(),
     };
-    TestCaseResult {
-        case,
-        rule_text,
-        rule: Some(rule),
-        kind: wanted.kind.as_deref().or(row.kind.as_deref()).unwrap_or_default().into(),
-        namespace: wanted.namespace.as_deref().unwrap_or_default().into(),
-        resource: wanted.name.as_str().into(),
-        expected: row.result.clone(),
-        place: row.location.to_string(),
-        message: message.to_owned(),
-        ..TestCaseResult::default()
-    }
-}
-
-/// Returns the result of a row about a target.
-fn target_result(
-    row: &ResultRow,
-    part: &TestPolicyRule,
-    wanted: &WantedResource,
-    target: &TargetOutcome,
-    expected: Option<&ExpectedObjects>,
-) -> TestCaseResult {
-    let mut message = expected.and_then(|expected| expected.mismatch(&target.object)).unwrap_or_default();
-    if target.status.name() != row.result {
-        message = format!("expected {}, got {}", row.result, target.status);
-    }
-    let is_ok = message.is_empty();
-    let actual = target.status.to_string();
-    let operation = Some(target.operation);
-    TestCaseResult { actual, is_ok, operation, ..failed_row(row, part, wanted, &message) }
+    let expected = row.result.clone();
+    TestCaseResult { rule_text, rule: Some(rule), expected, message, ..TestCaseResult::default() }
 }
 
 /// Returns `result`, about `object`.

@@ -36,6 +36,7 @@ impl ClusterPage {
                 // A Secret with changes would be shown with its values.
                 patch: !is_secret(&object),
                 objects: !is_secret(&object),
+                ..Columns::default()
             },
             is_lenient: false,
             is_traced: true,
