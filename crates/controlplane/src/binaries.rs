@@ -22,6 +22,12 @@ pub fn built_programs(names: &[&str]) -> Option<PathBuf> {
     assets(names).or_else(|| missing_programs(&folder, names).is_empty().then_some(folder))
 }
 
+/// The programs of a control plane.
+pub const CONTROL_PLANE_PROGRAMS: &[&str] =
+    &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+/// The programs of nodes.
+pub(crate) const NODE_PROGRAMS: &[&str] = &["kubelet", "kube-proxy", "pause"];
+
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
 /// # Errors

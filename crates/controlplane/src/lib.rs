@@ -36,7 +36,7 @@ mod skip;
 mod worker_node;
 
 pub use balancer::Balancer;
-pub use binaries::{built_programs, programs};
+pub use binaries::{CONTROL_PLANE_PROGRAMS, built_programs, programs};
 pub use builder::Builder;
 pub use cluster::TestCluster;
 pub use component::ControlPlaneComponent;

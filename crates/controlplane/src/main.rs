@@ -4,7 +4,9 @@ use std::env;
 use std::io::{Read, stdin};
 use std::process::ExitCode;
 
-use kubewright_controlplane::{ClusterError, NodeNetwork, TestCluster, enter_node_namespaces, programs};
+use kubewright_controlplane::{
+    CONTROL_PLANE_PROGRAMS, ClusterError, NodeNetwork, TestCluster, enter_node_namespaces, programs,
+};
 
 const PROGRAM_USAGE: &str = "usage: kubewright-controlplane build|run|run-nodes
   build     builds what is missing and prints the folders
@@ -32,8 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), ClusterError> {
-    let control_plane = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
-    println!("{}", programs(&control_plane)?.display());
+    println!("{}", programs(CONTROL_PLANE_PROGRAMS)?.display());
     println!("{}", programs(&["helm"])?.display());
     Ok(())
 }

@@ -15,6 +15,7 @@ pub use image::ContainerImage;
 pub(crate) use namespaces::NODE_ADDRESS;
 pub use namespaces::{enter_node_namespaces, node_namespaces_process};
 
+use crate::binaries::NODE_PROGRAMS;
 use crate::output::run_command;
 use crate::process::kept_environment;
 use crate::{
@@ -66,7 +67,7 @@ impl<'c> NodeNetwork<'c> {
     /// If a program cannot be built or started, or this process is not in namespaces of its own.
     pub fn start(cluster: &'c TestCluster) -> Result<Self, ClusterError> {
         let namespaces = NodeNamespaces::current()?;
-        let programs = binaries::programs(&["kubelet", "kube-proxy", "pause"])?;
+        let programs = binaries::programs(NODE_PROGRAMS)?;
         let file = namespaces.folder.join("kube-proxy.yaml");
         write(&file, &configuration::kube_proxy(&cluster.kubeconfig()))?;
         let mut command = Command::new(programs.join("kube-proxy"));

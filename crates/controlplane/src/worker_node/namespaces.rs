@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
+use crate::binaries::{self, CONTROL_PLANE_PROGRAMS, NODE_PROGRAMS};
 use crate::{ClusterError, skip};
 
 const NAMESPACES_SCRIPT: &str = include_str!("namespaces.sh");
@@ -54,6 +55,10 @@ pub fn enter_node_namespaces() -> Result<(), ClusterError> {
         return Ok(());
     }
     check_machine()?;
+    // Nothing can be downloaded in a network of its own.
+    for names in [CONTROL_PLANE_PROGRAMS, &["helm"], NODE_PROGRAMS] {
+        binaries::programs(names)?;
+    }
     let this = env::current_exe().map_err(|error| ClusterError::failed(error.to_string()))?;
     let mut command = unshare();
     command.args(["sh", "-c", NAMESPACES_SCRIPT, "namespaces"]).arg(this).args(env::args_os().skip(1));
