@@ -42,6 +42,12 @@ impl ValueInterner {
         Value::object(Map::of_entries(map.iter().map(part).collect()))
     }
 
+    /// Returns `object`, as it is kept for another that is equal if there is one.
+    pub(crate) fn share_whole(&mut self, object: &Value) -> Value {
+        self.sweep_if_due();
+        self.share(object)
+    }
+
     fn share(&mut self, value: &Value) -> Value {
         let shared = match value {
             Value::Array(items) => Value::array(items.iter().map(|item| self.share(item)).collect()),
