@@ -62,7 +62,7 @@ impl<'p> ObjectTrimmer<'p> {
         let mut interner = ValueInterner::default();
         self.graph.clone().never_changed().filled_and_reduced(objects, &mut |node| {
             let fields = self.fields(node.group().into(), node.kind.clone());
-            Some(interner.share_whole(&fields.searched.kept(node.object.as_ref()?)?))
+            Some(interner.share_whole(fields.searched.kept(node.object.as_ref()?)?))
         })
     }
 
@@ -116,6 +116,6 @@ impl SharedObjects {
     /// Returns `object` with its parts shared with those of earlier objects, or as a whole if one is equal.
     #[must_use]
     pub fn share(&mut self, object: NamedObject) -> NamedObject {
-        object.map_object(|object| self.interner.share_whole(&object))
+        object.map_object(|object| self.interner.share_whole(object))
     }
 }
