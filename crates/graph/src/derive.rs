@@ -27,7 +27,7 @@ use crate::node::{ObjectIdentity, api_group_of};
 use crate::selector::GraphSelector;
 use crate::{EdgeType, Id, Strength};
 pub(crate) use draft::{Drafted, EdgeDraft};
-pub(crate) use fields::edge_fields;
+pub(crate) use fields::{edge_fields, identity_fields};
 pub(crate) use guessed::{MAX_GUESS_DEPTH, MAX_GUESSED_FIELDS, is_foreign};
 
 /// The contributions of an object: edges, selections, and dependencies on other objects.
@@ -262,7 +262,7 @@ impl Deriving<'_, '_> {
 
     /// Returns whether an object is in the input, and records the dependency on it.
     fn is_present(&mut self, identity: ObjectIdentity) -> bool {
-        self.draft.questions.push(EdgeDependency::Name(identity));
+        self.draft.ask(EdgeDependency::Name(identity));
         let id = self.graph.node_with(&identity);
         id.is_some_and(|id| self.graph.is_object(id))
     }

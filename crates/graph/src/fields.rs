@@ -97,6 +97,23 @@ impl FieldTree {
         }
     }
 
+    /// Returns whether the field `inner` of the object `outer` is read, by itself or as a part of what is around it.
+    #[must_use]
+    pub fn reads_field(&self, outer: &str, inner: &str) -> bool {
+        let is_named = |tree: &Self| tree.names.iter().any(|(name, _)| name == inner);
+        self.reads_around(outer) || self.names.iter().any(|(name, tree)| name == outer && is_named(tree))
+    }
+
+    /// Returns whether all fields of the object `outer` are read, or which it has.
+    #[must_use]
+    pub fn reads_around(&self, outer: &str) -> bool {
+        let is_read = |tree: &Self| tree.read.is_some() || tree.each.is_some();
+        self.each.is_some()
+            // That there is an object says nothing about its fields.
+            || self.read.is_some_and(|read| read != FieldExtent::Presence)
+            || self.names.iter().any(|(name, tree)| name == outer && is_read(tree))
+    }
+
     /// Returns `value` without what is not read; none where nothing of it is.
     #[must_use]
     pub fn kept(&self, value: &Value) -> Option<Value> {

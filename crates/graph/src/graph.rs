@@ -17,14 +17,14 @@ pub use walk::SelectionKey;
 use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges, edge_fields};
+use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges, edge_fields, identity_fields};
 use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
 use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::ObjectIdentity;
-use crate::{EdgeType, EdgeTypeSet, FieldTree, GraphNode, Id, References, Sort};
-use index::ObjectHeader;
+use crate::{EdgeType, EdgeTypeSet, FieldTree, GraphNode, Id, NamedObject, References, Sort};
 pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
+use index::{ObjectDetails, ObjectHeader};
 use selections::Selections;
 pub(crate) use selections::{Only, Selection, SelectionScope};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
@@ -132,6 +132,10 @@ impl Graph {
         self
     }
 
+    pub(crate) fn is_never_changed(&self) -> bool {
+        self.is_final
+    }
+
     /// Returns whether edges of a type are derived.
     #[must_use]
     pub fn has_edges_of(&self, kind: EdgeType) -> bool {
@@ -141,6 +145,14 @@ impl Graph {
     /// Returns the fields of objects of a kind that identify them, and that edges are derived from.
     #[must_use]
     pub fn fields_of_kind(&self, group: &str, kind: &str) -> FieldTree {
+        let mut fields = identity_fields();
+        fields.merge(&self.edge_fields_of_kind(group, kind));
+        fields
+    }
+
+    /// Returns the fields of objects of a kind that edges are derived from, without those that only identify the objects.
+    #[must_use]
+    pub fn edge_fields_of_kind(&self, group: &str, kind: &str) -> FieldTree {
         edge_fields(self, group, kind)
     }
 
@@ -157,35 +169,67 @@ impl Graph {
         objects: impl IntoIterator<Item = Value>,
         references: &References,
     ) -> Self {
-        Self::new(references).filled_on(threads, objects)
+        Self::new(references).filled_on(threads, objects, &mut |_| None).0
     }
 
     /// Returns this graph, which must be empty, with `objects`: what [`Graph::build`] makes of them.
     #[must_use]
-    pub fn filled(self, objects: impl IntoIterator<Item = Value>) -> Self {
-        self.filled_on(threads, objects)
+    pub fn filled(self, objects: impl IntoIterator<Item = impl Into<NamedObject>>) -> Self {
+        self.filled_on(threads, objects, &mut |_| None).0
     }
 
-    fn filled_on(self, threads: impl Fn(usize) -> usize, objects: impl IntoIterator<Item = Value>) -> Self {
+    /// Returns this graph, which must be empty, with `objects`, and the nodes with an object: each with the place of that object
+    /// among `objects`.
+    #[must_use]
+    pub fn filled_and_placed(
+        self,
+        objects: impl IntoIterator<Item = impl Into<NamedObject>>,
+    ) -> (Self, Vec<(Id, u32)>) {
+        self.filled_on(threads, objects, &mut |_| None)
+    }
+
+    /// Does as [`Graph::filled_and_placed`]. Once the edges of an object are derived, it is replaced by what `reduced` returns of
+    /// it, if anything.
+    #[must_use]
+    pub fn filled_and_reduced(
+        self,
+        objects: impl IntoIterator<Item = impl Into<NamedObject>>,
+        reduced: &mut dyn FnMut(&GraphNode) -> Option<Value>,
+    ) -> (Self, Vec<(Id, u32)>) {
+        self.filled_on(threads, objects, reduced)
+    }
+
+    fn filled_on(
+        self,
+        threads: impl Fn(usize) -> usize,
+        objects: impl IntoIterator<Item = impl Into<NamedObject>>,
+        reduced: &mut dyn FnMut(&GraphNode) -> Option<Value>,
+    ) -> (Self, Vec<(Id, u32)>) {
         let mut graph = self;
         graph.is_settled = false;
-        let ids = graph.place_all(objects);
+        let placed = graph.place_all(objects);
+        let ids: Vec<Id> = placed.iter().map(|(id, _)| *id).collect();
         for id in &ids {
             graph.index(*id);
         }
         let mut batch = EdgeBatch::default();
-        for drafted in graph.draft_all(&ids, threads(ids.len())) {
-            let (derived, ends) = drafted.adopted(&mut graph);
-            graph.defer(derived, &ends, &mut batch);
+        for some in ids.chunks(OBJECTS_DERIVED_AT_ONCE) {
+            for drafted in graph.draft_all(some, threads(some.len())) {
+                let (derived, ends) = drafted.adopted(&mut graph);
+                graph.defer(derived, &ends, &mut batch);
+            }
+            some.iter().for_each(|id| graph.reduce(*id, reduced));
         }
         graph.settle(batch);
-        graph
+        (graph, placed)
     }
 
     /// Puts `object` into the graph, in place of the one with the same identity. Returns its node.
     pub fn insert(&mut self, object: Value) -> Id {
+        let object = NamedObject::from(object);
         let header = ObjectHeader::of(&object, self);
-        if let Some(twin) = self.twin(&header) {
+        let details = ObjectDetails::of(&object, &header, self);
+        if let Some(twin) = self.twin(&header, &details.uid) {
             self.remove(twin);
         }
         let id = self.node_of(header.identity);
@@ -197,7 +241,7 @@ impl Graph {
         }
         let was_present = self.is_object(id);
         let uid_before = self.uid_of(id);
-        self.fill(id, header, object);
+        self.fill(id, details, object.into_object().0);
         self.index(id);
         self.show(id);
         self.questions_about(id, &mut questions);
@@ -214,8 +258,10 @@ impl Graph {
     /// Returns the node that [`Graph::insert`] would remove for `object`: the same object, read from another group.
     #[must_use]
     pub fn twin_of(&mut self, object: &Value) -> Option<Id> {
-        let header = ObjectHeader::of(object, self);
-        self.twin(&header)
+        let object = NamedObject::from(object.clone());
+        let header = ObjectHeader::of(&object, self);
+        let uid = object.identifier("uid").cloned().unwrap_or_default();
+        self.twin(&header, &uid)
     }
 
     /// Takes the object of `id` out of the graph. Where others name it, an absent node remains. Does nothing to a node
@@ -387,6 +433,8 @@ impl Graph {
     }
 }
 
+/// How many objects are held as they are given, with their edges before these are stored.
+const OBJECTS_DERIVED_AT_ONCE: usize = 65_536;
 /// How many objects are worth a thread.
 const MIN_OBJECTS_PER_THREAD: usize = 2_000;
 /// How many threads a graph is built on at most.

@@ -20,7 +20,7 @@ mod selector;
 pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSet, EdgeTypeSpec, KindSet, Strength};
 pub use fields::{FieldExtent, FieldStep, FieldTree};
 pub use graph::{Graph, GraphChanges, SelectionKey};
-pub use node::{GraphNode, Id, Sort};
+pub use node::{GraphNode, Id, NamedObject, Sort};
 pub use references::{References, codes};
 
 // The example of the README is a test.

@@ -1,8 +1,9 @@
 //! Nodes: objects, and ends of edges that are not objects of the input.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{Map, Text, Value};
 
 use crate::names::Symbol;
 
@@ -33,8 +34,10 @@ pub struct GraphNode {
     pub name: Text,
     /// The uid; empty if it is not known.
     pub uid: Text,
-    /// The object; none unless `sort` is [`Sort::Object`].
+    /// The object; none unless `sort` is [`Sort::Object`]. Its name and uid may have been taken out of it, see [`NamedObject`].
     pub object: Option<Value>,
+    /// Whether they were.
+    pub(crate) is_name_apart: bool,
     /// Whether the node is an object of the input.
     pub sort: Sort,
 }
@@ -44,6 +47,96 @@ impl GraphNode {
     #[must_use]
     pub fn group(&self) -> &str {
         api_group_of(&self.api_version)
+    }
+
+    /// Returns the object with its name and uid, also where they were taken out of it.
+    #[must_use]
+    pub fn whole_object(&self) -> Option<Cow<'_, Value>> {
+        let object = self.object.as_ref()?;
+        if !self.is_name_apart {
+            return Some(Cow::Borrowed(object));
+        }
+        let mut whole = object.clone();
+        let metadata = whole.as_object_mut()?.get_or_insert(&Text::new_static("metadata"))?;
+        if metadata.is_null() {
+            *metadata = Value::object(Map::new());
+        }
+        for (field, text) in [("name", &self.name), ("uid", &self.uid)] {
+            let is_missing = !text.is_empty() && metadata.get(field).is_none();
+            if let Some(fields) = metadata.as_object_mut().filter(|_| is_missing) {
+                fields.insert(Text::new_static(field), Value::String(text.clone()));
+            }
+        }
+        Some(Cow::Owned(whole))
+    }
+}
+
+/// An object, of which the name and the uid may have been taken out: without them objects of one kind are often equal, and
+/// equal ones can be shared.
+#[derive(Debug, Clone)]
+pub struct NamedObject {
+    object: Value,
+    /// None where the object has its own.
+    name: Option<Text>,
+    uid: Option<Text>,
+}
+
+impl NamedObject {
+    /// Takes those of the fields `name` and `uid` of the metadata out of `object` that are in `fields`. Nothing is taken out of
+    /// an object without a name, which is known by its `generateName`.
+    #[must_use]
+    pub fn without_fields(object: Value, fields: &[&str]) -> Self {
+        let mut object = object;
+        let metadata = object.as_object_mut().and_then(|fields| fields.get_mut("metadata")?.as_object_mut());
+        let (mut name, mut uid) = (None, None);
+        if let Some(metadata) = metadata.filter(|metadata| has_text(metadata, "name")) {
+            for (field, taken) in [("name", &mut name), ("uid", &mut uid)] {
+                if fields.contains(&field) && has_text(metadata, field) {
+                    *taken = metadata.remove(field).and_then(|text| text.as_str().map(Text::new));
+                }
+            }
+        }
+        Self { object, name, uid }
+    }
+
+    /// Returns what `change` makes of the object, which must have the same fields.
+    #[must_use]
+    pub fn map_object(self, change: impl FnOnce(Value) -> Value) -> Self {
+        Self { object: change(self.object), ..self }
+    }
+
+    /// Returns the object as it is kept.
+    pub(crate) fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// Returns the object, and whether its name or uid were taken out of it.
+    pub(crate) fn into_object(self) -> (Value, bool) {
+        (self.object, self.name.is_some() || self.uid.is_some())
+    }
+
+    /// Returns a field of the metadata by which the object is found, if it has a text.
+    pub(crate) fn identifier(&self, field: &str) -> Option<&Text> {
+        let apart = match field {
+            "name" => self.name.as_ref(),
+            "uid" => self.uid.as_ref(),
+            _ => None,
+        };
+        apart.or_else(|| match self.object.at(&["metadata", field]) {
+            Some(Value::String(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Returns the version as it is written; empty if it is not a text.
+    pub(crate) fn api_version(&self) -> &str {
+        self.object.str_at(&["apiVersion"])
+    }
+}
+
+impl From<Value> for NamedObject {
+    fn from(object: Value) -> Self {
+        Self { object, name: None, uid: None }
     }
 }
 
@@ -99,6 +192,10 @@ impl Hash for ObjectIdentity {
         state.write_u64(pair(self.namespace, self.name));
         state.write_u32(self.uid.0);
     }
+}
+
+fn has_text(fields: &Map, name: &str) -> bool {
+    fields.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty())
 }
 
 /// Returns the group of an `apiVersion`.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, FoundFiles, Input, ObjectFilter};
-use kubewright_graph::{Graph, Id, References};
+use kubewright_graph::{Graph, Id, NamedObject, References};
 use kubewright_patterns::{self as patterns, ObjectTrimmer, Pattern, SharedObjects};
 use kubewright_report::suppression::matches_name;
 use kubewright_report::text::{listed_paths, plural};
@@ -126,7 +126,7 @@ impl PatternInputs {
             || {
                 build_graph(objects, |objects| match &trimmer {
                     Some(trimmer) => trimmer.graph(objects),
-                    None => Graph::build(objects, &known),
+                    None => Graph::new(&known).filled_and_placed(objects),
                 })
             },
         );
@@ -150,8 +150,9 @@ impl PatternInputs {
             .collect();
         let mut is_replaced = is_replaced.into_iter();
         patterns.retain(|_| !is_replaced.next().unwrap_or_default());
-        let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
-        let (graph, positions) = build_graph(objects, |objects| Graph::build(objects, &known));
+        let objects = objects.iter().map(|object| (object.value.clone().into(), FilePosition::of(object)));
+        let build = |objects| Graph::new(&known).filled_and_placed(objects);
+        let (graph, positions) = build_graph(objects.collect(), build);
         Self { patterns, graph, objects: positions.len(), positions, diagnostics }
     }
 
@@ -263,16 +264,16 @@ fn read_objects(
     found: FoundFiles,
     trimmer: Option<&ObjectTrimmer<'_>>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Vec<(Value, FilePosition)>, CommandFailure> {
+) -> Result<Vec<(NamedObject, FilePosition)>, CommandFailure> {
     diagnostics.extend(found.problems);
-    let mut objects: Vec<(Value, FilePosition)> = Vec::new();
+    let mut objects: Vec<(NamedObject, FilePosition)> = Vec::new();
     let (names, mut hashes, mut shared) = (SameNames::default(), Vec::new(), SharedObjects::default());
     let mut bar = ProgressBar::new();
     let problems = files::stream_objects(
         &found.inputs,
         ObjectFilter::Objects,
         |document| match trimmer {
-            None => (document.value.clone(), FilePosition::of(document), 0),
+            None => (document.value.clone().into(), FilePosition::of(document), 0),
             Some(trimmer) => {
                 let name = names.hash(&document.value);
                 (trimmer.trimmed(&document.value), FilePosition::of(document), name)
@@ -305,27 +306,15 @@ fn read_objects(
 
 /// Builds the graph of `objects`, and returns where each object in it was read.
 fn build_graph(
-    mut objects: Vec<(Value, FilePosition)>,
-    build: impl FnOnce(Vec<Value>) -> Graph,
+    mut objects: Vec<(NamedObject, FilePosition)>,
+    build: impl FnOnce(Vec<NamedObject>) -> (Graph, Vec<(Id, u32)>),
 ) -> (Graph, ObjectPositions) {
     // Of two that are the same the first one by name of the file counts, whichever was read first.
     objects.compact_sort_by(|(_, one), (_, other)| one.cmp(other));
-    let mut places: Vec<(usize, FilePosition)> = Vec::with_capacity(objects.len());
-    let mut values = Vec::with_capacity(objects.len());
-    for (object, place) in objects {
-        places.extend(object_address(&object).map(|address| (address, place)));
-        values.push(object);
-    }
-    let graph = build(values);
-    // An object that was given twice has the later place.
-    places.sort_by_key(|(address, _)| *address);
-    let place = |id: Id| {
-        let address = object_address(graph.node(id)?.object.as_ref()?)?;
-        let end = places.partition_point(|(other, _)| *other <= address);
-        let (_, place) = places.get(end.checked_sub(1)?).filter(|(other, _)| *other == address)?;
-        Some((id, place))
-    };
-    let positions = graph.ids().filter_map(place).collect();
+    let (values, places): (Vec<NamedObject>, Vec<FilePosition>) = objects.into_iter().unzip();
+    let (graph, placed) = build(values);
+    let place = |(id, number): (Id, u32)| Some((id, places.get(usize::try_from(number).ok()?)?));
+    let positions = placed.into_iter().filter_map(place).collect();
     (graph, positions)
 }
 
@@ -338,9 +327,4 @@ fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
     );
     let help = "select by labels that few objects have, or look at fewer objects at once";
     (count > 0).then(|| codes::about_path(&TOO_MUCH_SELECTED, &paths.join(" "), message).help(help))
-}
-
-/// Returns the identity of an object, which equal objects do not share.
-fn object_address(object: &Value) -> Option<usize> {
-    object.as_object().map(|map| std::ptr::from_ref(map).addr())
 }

@@ -56,12 +56,12 @@ pub fn candidacies_of(
 ) -> Result<Vec<Candidacy>, Exhausted> {
     let mut all = Vec::new();
     let Some(node) = graph.node(id) else { return Ok(all) };
-    let Some(object) = node.object.as_ref().filter(|_| node.sort == Sort::Object) else { return Ok(all) };
+    let Some(object) = node.whole_object().filter(|_| node.sort == Sort::Object) else { return Ok(all) };
     for (at, role) in pattern.roles.iter().enumerate() {
         if !is_of_role(role, node, graph, settings) {
             continue;
         }
-        let (passes, conditions) = check_filter(&role.filter, object, budget)?;
+        let (passes, conditions) = check_filter(&role.filter, &object, budget)?;
         all.push(Candidacy { role: role.id.clone(), is_leader: at == pattern.leader, passes, conditions });
     }
     Ok(all)
@@ -82,10 +82,10 @@ pub fn count_filtered_leaders(
     for id in graph.ids() {
         budget.step(1)?;
         let Some(node) = graph.node(id).filter(|node| node.sort == Sort::Object) else { continue };
-        let Some(object) = node.object.as_ref().filter(|_| is_of_role(role, node, graph, settings)) else {
+        let Some(object) = role.object_of(node).filter(|_| is_of_role(role, node, graph, settings)) else {
             continue;
         };
-        if !passes_filter(&role.filter, object, budget)? {
+        if !passes_filter(&role.filter, &object, budget)? {
             *counts.entry(node.kind.clone()).or_default() += 1;
         }
     }

@@ -130,7 +130,9 @@ impl PatternCompiler<'_> {
         filter.collect_anchors(&mut anchors);
         let (quick, rest) = filter.split();
         let if_listed = resource.if_listed.clone();
-        Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
+        let mut conditions = filter.all.iter().chain(&filter.any).chain(&filter.none);
+        let reads_name = conditions.any(FilterCondition::reads_name);
+        Role { id, kinds, presence, if_listed, reads_name, filter, quick, rest, anchors, location }
     }
 
     fn condition(&mut self, condition: &source::WrittenCondition) -> Option<FilterCondition> {

@@ -123,6 +123,14 @@ impl Criteria {
         })
     }
 
+    /// Returns whether they may be about the name or the uid of an object.
+    pub(crate) fn read_name(&self) -> bool {
+        let is_selector =
+            matches!(&self.basis, Basis::Selects(key) | Basis::SelectedBy(key) if key.reads_name());
+        let mut sides = self.all.iter().flat_map(|criterion| [&criterion.target, &criterion.dependency]);
+        is_selector || sides.any(CriterionSide::reads_name)
+    }
+
     /// Returns whether all criteria and the selector hold; who owns whom is for the graph to say.
     pub(crate) fn hold(
         &self,
@@ -158,6 +166,14 @@ impl ValueCriterion {
 }
 
 impl CriterionSide {
+    /// Returns whether it may be about the name or the uid of the object.
+    fn reads_name(&self) -> bool {
+        std::iter::once(&self.origin).chain(&self.default).any(|origin| match origin {
+            CriterionOrigin::Paths(keys) => keys.iter().any(FieldKey::reads_name),
+            CriterionOrigin::Value(_) => false,
+        })
+    }
+
     /// Returns whether its value is the namespace of the object as it is.
     fn is_namespace(&self) -> bool {
         let is_path = |key: &FieldKey| matches!(key.steps.as_slice(), [KeyStep::Name(a), KeyStep::Name(b)] if a == "metadata" && b == "namespace");

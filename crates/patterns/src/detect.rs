@@ -38,6 +38,7 @@ pub(super) use on_demand::OnDemandRole;
 pub(super) use plan::{binding_joins, is_local};
 pub(super) use some::{LeaderFindings, contain_panic, detect_leaders};
 
+use super::criteria::Criteria;
 use super::diagnostics as code;
 use super::finding::{LeaderTrace, PatternFindings};
 use super::key::ElementFrame;
@@ -136,6 +137,8 @@ struct PatternSearch<'s> {
     /// For each role.
     candidates: Vec<Candidates<'s>>,
     plan: BindingPlan,
+    /// Whether the pattern may compare names or uids of objects.
+    reads_name: bool,
     /// For each entry, the types of edges that count.
     types: Vec<Rc<[EdgeType]>>,
     /// The elements of the leader that are meant.
@@ -164,6 +167,8 @@ impl<'s> PatternSearch<'s> {
             settings,
             candidates,
             plan: BindingPlan::of(pattern),
+            reads_name: pattern.roles.iter().any(|role| role.reads_name)
+                || pattern.entries.iter().filter_map(|entry| entry.link.criteria()).any(Criteria::read_name),
             types: pattern.entries.iter().map(|entry| edge_types_of(&entry.link, graph)).collect(),
             frame: ElementFrame::default(),
             buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
@@ -209,11 +214,16 @@ impl<'s> PatternSearch<'s> {
     fn object(&self, id: Id) -> Option<Cow<'s, Value>> {
         let node = self.graph.node(id)?;
         if let Some(object) = &node.object {
-            return Some(Cow::Borrowed(object));
+            return if self.reads_name { node.whole_object() } else { Some(Cow::Borrowed(object)) };
         }
         let mut roles = self.pattern.roles.iter().zip(&self.candidates);
         let is_known = roles.any(|(role, found)| role.presence == Presence::Absent && found.contains(id));
         is_known.then(|| Cow::Owned(absent::absent_object(node)))
+    }
+
+    /// Returns an object as [`PatternSearch::object`] does, and with its name and uid where only the node has them.
+    fn whole_object(&self, id: Id) -> Option<Cow<'s, Value>> {
+        self.graph.node(id)?.whole_object().or_else(|| self.object(id))
     }
 
     fn trace(&mut self, trace: impl FnOnce() -> LeaderTrace) {

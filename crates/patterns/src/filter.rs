@@ -148,6 +148,16 @@ impl RoleFilter {
 }
 
 impl FilterCondition {
+    /// Returns whether it may be about the name or the uid of the object.
+    pub(crate) fn reads_name(&self) -> bool {
+        let operand = match &self.operands {
+            Operands::From(key) => Some(key),
+            Operands::Written(_) => None,
+        };
+        let elements = self.each.as_ref().map(|each| &each.elements);
+        std::iter::once(&self.key).chain(operand).chain(elements).any(FieldKey::reads_name)
+    }
+
     /// Returns whether it means one element of an array.
     fn has_anchors(&self) -> bool {
         let mut anchors = Vec::new();

@@ -65,6 +65,22 @@ impl FieldKey {
         Ok(Self { text: text.into(), steps })
     }
 
+    /// Returns whether its values may be, or be parts of, or have in them the name or the uid of the object.
+    pub(crate) fn reads_name(&self) -> bool {
+        let steps = match self.steps.as_slice() {
+            // A Pod is its own template.
+            [KeyStep::PodTemplate, rest @ ..] => rest,
+            steps => steps,
+        };
+        match steps {
+            [KeyStep::Name(first), KeyStep::Name(second), ..] if first == "metadata" => {
+                matches!(second.as_str(), "name" | "uid")
+            }
+            [KeyStep::Name(first), ..] => first == "metadata",
+            _ => true,
+        }
+    }
+
     /// Returns whether a name in it has a slash, which most likely is the end of a key with dots.
     pub(crate) fn has_unquoted_slash(&self) -> bool {
         let named = |step: &KeyStep| match step {

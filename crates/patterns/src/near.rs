@@ -295,8 +295,8 @@ impl NearMissSearch<'_> {
     }
 
     fn is_left_out(&self, node: &GraphNode, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let Some(object) = &node.object else { return Ok(true) };
-        Ok(!self.role.filter.passes(object, &ElementFrame::default(), budget, &mut false)?)
+        let Some(object) = self.role.object_of(node) else { return Ok(true) };
+        Ok(!self.role.filter.passes(&object, &ElementFrame::default(), budget, &mut false)?)
     }
 
     /// Returns what the selector of an object asks for, where the relationship is one of selecting.

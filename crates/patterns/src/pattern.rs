@@ -1,6 +1,9 @@
 //! The compiled form of a pattern, the same for both dialects.
 
-use kubewright_value::{Location, Text};
+use std::borrow::Cow;
+
+use kubewright_graph::GraphNode;
+use kubewright_value::{Location, Text, Value};
 
 use super::criteria::Criteria;
 use super::filter::{FilterCondition, RoleFilter};
@@ -107,6 +110,8 @@ pub(crate) struct Role {
     pub(crate) presence: Presence,
     /// Kinds whose absence counts only if the input has other objects of the kind.
     pub(crate) if_listed: Vec<Text>,
+    /// Whether the filter may be about the name or the uid of the object.
+    pub(crate) reads_name: bool,
     pub(crate) filter: RoleFilter,
     /// The conditions of the filter about the whole object, each with whether it must hold.
     pub(crate) quick: Vec<(FilterCondition, bool)>,
@@ -115,6 +120,16 @@ pub(crate) struct Role {
     /// The arrays of which the filter means one element.
     pub(crate) anchors: Vec<ArrayAnchor>,
     pub(crate) location: Location,
+}
+
+impl Role {
+    /// Returns the object of `node` with what the filter reads of it.
+    pub(crate) fn object_of<'n>(&self, node: &'n GraphNode) -> Option<Cow<'n, Value>> {
+        match self.reads_name {
+            true => node.whole_object(),
+            false => node.object.as_ref().map(Cow::Borrowed),
+        }
+    }
 }
 
 /// Whether the objects of a role are in the input.

@@ -5,8 +5,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use kubewright_graph::{EdgeTypeSet, FieldExtent, FieldStep, FieldTree, Graph, References};
-use kubewright_k8s::GroupVersionKind;
+use kubewright_graph::{
+    EDGE_TYPES, EdgeTypeSet, FieldExtent, FieldStep, FieldTree, Graph, Id, NamedObject, References,
+};
+use kubewright_k8s::{GroupVersionKind, PodTemplatePath};
 use kubewright_value::{Text, Value};
 
 use super::live::{ValueInterner, pattern_edge_types, pattern_fields};
@@ -18,7 +20,18 @@ pub struct ObjectTrimmer<'p> {
     patterns: &'p [Pattern],
     /// Without objects, and with the types of edges that the patterns follow.
     graph: Graph,
-    kinds: RwLock<HashMap<(Text, Text), Arc<FieldTree>>>,
+    kinds: RwLock<HashMap<(Text, Text), Arc<TrimmedFields>>>,
+}
+
+/// What is left of the objects of one kind.
+#[derive(Debug)]
+struct TrimmedFields {
+    /// What edges and patterns read.
+    kept: FieldTree,
+    /// What patterns read, and what findings show.
+    searched: FieldTree,
+    /// The fields of the metadata that only the node has.
+    apart: Vec<&'static str>,
 }
 
 impl<'p> ObjectTrimmer<'p> {
@@ -36,31 +49,61 @@ impl<'p> ObjectTrimmer<'p> {
 
     /// Returns `object` with the fields that are read.
     #[must_use]
-    pub fn trimmed(&self, object: &Value) -> Value {
+    pub fn trimmed(&self, object: &Value) -> NamedObject {
         let kind = GroupVersionKind::of(object);
-        self.fields(kind.group, kind.kind).kept(object).unwrap_or_default()
+        let fields = self.fields(kind.group, kind.kind);
+        NamedObject::without_fields(fields.kept.kept(object).unwrap_or_default(), &fields.apart)
     }
 
-    /// Returns the graph of `objects`, which are trimmed, with the edges that the patterns follow.
+    /// Returns the graph of `objects`, which are trimmed, with the edges that the patterns follow, and the nodes with an
+    /// object: each with the place of that object among `objects`.
     #[must_use]
-    pub fn graph(&self, objects: impl IntoIterator<Item = Value>) -> Graph {
-        self.graph.clone().never_changed().filled(objects)
+    pub fn graph(&self, objects: impl IntoIterator<Item = NamedObject>) -> (Graph, Vec<(Id, u32)>) {
+        let mut interner = ValueInterner::default();
+        self.graph.clone().never_changed().filled_and_reduced(objects, &mut |node| {
+            let fields = self.fields(node.group().into(), node.kind.clone());
+            Some(interner.share_whole(fields.searched.kept(node.object.as_ref()?)?))
+        })
     }
 
-    fn fields(&self, group: Text, kind: Text) -> Arc<FieldTree> {
+    fn fields(&self, group: Text, kind: Text) -> Arc<TrimmedFields> {
         let key = (group, kind);
         let known = self.kinds.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         known.unwrap_or_else(|| {
-            let mut fields = self.graph.fields_of_kind(&key.0, &key.1);
-            let read = self.patterns.iter().filter_map(|pattern| pattern_fields(pattern, &key.0, &key.1));
-            read.for_each(|read| fields.merge(&read));
-            // Near misses are told by labels.
-            fields.add(&["metadata", "labels"].map(FieldStep::Name), FieldExtent::Whole);
-            let fields = Arc::new(fields);
+            let fields = Arc::new(self.fields_of_kind(&key.0, &key.1));
             self.kinds.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&fields));
             fields
         })
     }
+
+    fn fields_of_kind(&self, group: &str, kind: &str) -> TrimmedFields {
+        let mut searched = shown_fields(kind);
+        let read = self.patterns.iter().filter_map(|pattern| pattern_fields(pattern, group, kind));
+        read.for_each(|read| searched.merge(&read));
+        let mut kept = self.graph.fields_of_kind(group, kind);
+        kept.merge(&searched);
+        let edges = self.graph.edge_fields_of_kind(group, kind);
+        let is_apart = |field: &&str| !edges.reads_field("metadata", field) && !kept.reads_around("metadata");
+        let apart = ["name", "uid"].into_iter().filter(is_apart).collect();
+        TrimmedFields { kept, searched, apart }
+    }
+}
+
+/// Returns the fields of objects of a kind that findings show beside those that patterns name: the namespace, and for near
+/// misses selectors and the labels that they are about.
+fn shown_fields(kind: &str) -> FieldTree {
+    let mut fields = FieldTree::default();
+    let mut add = |path: &[&str], field: &str| {
+        let steps = path.iter().copied().chain(field.split('.')).map(FieldStep::Name);
+        fields.add(&steps.collect::<Vec<_>>(), FieldExtent::Whole);
+    };
+    // Every object has a kind, so that something is left of each.
+    ["kind", "metadata.namespace"].into_iter().for_each(|field| add(&[], field));
+    for path in [PodTemplatePath::Template, PodTemplatePath::JobTemplate, PodTemplatePath::Pod] {
+        add(path.keys(), "metadata.labels");
+    }
+    EDGE_TYPES.iter().filter_map(|spec| spec.selector_field(kind)).for_each(|field| add(&["spec"], field));
+    fields
 }
 
 /// Trimmed objects that share their equal parts.
@@ -70,9 +113,9 @@ pub struct SharedObjects {
 }
 
 impl SharedObjects {
-    /// Returns `object` with its parts shared with those of earlier objects. Its own top level and metadata are not shared.
+    /// Returns `object` with its parts shared with those of earlier objects, or as a whole if one is equal.
     #[must_use]
-    pub fn share(&mut self, object: Value) -> Value {
-        self.interner.share_parts(object)
+    pub fn share(&mut self, object: NamedObject) -> NamedObject {
+        object.map_object(|object| self.interner.share_whole(object))
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct EdgeDraft<'g> {
     ids: SymbolMap<ObjectIdentity, Id>,
     pub(super) wires: Vec<Wire>,
     pub(super) links: Vec<WantedSelection>,
-    pub(super) questions: Vec<EdgeDependency>,
+    questions: Vec<EdgeDependency>,
     // Each object with the ends of its parts of the three lists.
     ends: Vec<(Id, [usize; 3])>,
 }
@@ -80,6 +80,13 @@ impl<'g> EdgeDraft<'g> {
             // Four billion objects do not fit into memory.
             Id(u32::try_from(first + nodes.len() - 1).unwrap_or(u32::MAX))
         })
+    }
+
+    /// Records that edges depend on the answer to `question`, unless nothing is ever changed.
+    pub(super) fn ask(&mut self, question: EdgeDependency) {
+        if !self.graph.is_never_changed() {
+            self.questions.push(question);
+        }
     }
 
     /// Says that everything since the last object was contributed by that of `id`.

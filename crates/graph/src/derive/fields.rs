@@ -14,10 +14,10 @@ use crate::{EdgeType, References};
 const TEMPLATE_PATHS: [PodTemplatePath; 3] =
     [PodTemplatePath::Template, PodTemplatePath::JobTemplate, PodTemplatePath::Bare];
 
-/// Returns the fields of objects of a kind that identify them and that edges of `graph` are derived from.
+/// Returns the fields of objects of a kind that edges of `graph` are derived from, without those that identify the objects.
 pub(crate) fn edge_fields(graph: &Graph, group: &str, kind: &str) -> FieldTree {
     let mut fields = KindFields { graph, tree: FieldTree::default() };
-    fields.identity(group, kind);
+    fields.ownership_and_labels(group, kind);
     match (group, kind) {
         ("", "Pod") => fields.pod_template(PodTemplatePath::Pod),
         _ => TEMPLATE_PATHS.into_iter().for_each(|path| fields.pod_template(path)),
@@ -30,6 +30,17 @@ pub(crate) fn edge_fields(graph: &Graph, group: &str, kind: &str) -> FieldTree {
     }
     fields.declared(group, kind);
     fields.tree
+}
+
+/// Returns the fields that identify an object.
+pub(crate) fn identity_fields() -> FieldTree {
+    let mut tree = FieldTree::default();
+    for path in
+        ["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.generateName"]
+    {
+        tree.add_path(&[], path, FieldExtent::Whole);
+    }
+    tree
 }
 
 struct KindFields<'g> {
@@ -47,11 +58,7 @@ impl KindFields<'_> {
         self.tree.add(&steps, FieldExtent::Whole);
     }
 
-    fn identity(&mut self, group: &str, kind: &str) {
-        for path in ["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid"] {
-            self.whole(path);
-        }
-        self.tree.add_path(&["metadata"], "generateName", FieldExtent::Whole);
+    fn ownership_and_labels(&mut self, group: &str, kind: &str) {
         if self.graph.has_edges_of(EdgeType::OWNS) {
             for field in ["apiVersion", "kind", "name", "uid", "controller"] {
                 self.whole(&format!("metadata.ownerReferences[*].{field}"));

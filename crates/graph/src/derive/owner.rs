@@ -45,7 +45,7 @@ impl Deriving<'_, '_> {
         if self.kind != "Deployment" || self.group != "apps" || !self.derives(EdgeType::OWNS) {
             return;
         }
-        self.draft.questions.push(EdgeDependency::AnyUid);
+        self.draft.ask(EdgeDependency::AnyUid);
         let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(GraphSelector::of_map);
         if let Some(selector) = labels.filter(|labels| !labels.is_empty() && !self.graph.has_uids()) {
             let class = self.draft.intern("ReplicaSet.apps");
@@ -73,7 +73,7 @@ impl Deriving<'_, '_> {
             return self.owner_by_name(beside);
         }
         let uid = self.draft.intern(uid);
-        self.draft.questions.push(EdgeDependency::Uid(uid));
+        self.draft.ask(EdgeDependency::Uid(uid));
         let known = self.graph.with_uid(uid);
         if known.len() > MAX_SAME_UID {
             return self.owner_by_name(beside);
@@ -88,7 +88,7 @@ impl Deriving<'_, '_> {
                 several => several.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied(),
             };
         }
-        self.draft.questions.push(EdgeDependency::AnyUid);
+        self.draft.ask(EdgeDependency::AnyUid);
         if !self.graph.has_uids() {
             return self.owner_by_name(beside);
         }

@@ -26,7 +26,7 @@ impl Deriving<'_, '_> {
     }
 
     fn listed(&mut self, item: &Value, name: &str, plural: &str, via: &str) {
-        self.draft.questions.push(EdgeDependency::Definitions);
+        self.draft.ask(EdgeDependency::Definitions);
         let own = self.namespace.clone();
         let namespace = or(text_at(item, &["namespace"]), &own);
         let group = item.get("apiVersion").and_then(Value::as_str).map(api_group_of);
@@ -73,7 +73,7 @@ impl Deriving<'_, '_> {
 
     fn widgets_called(&mut self, name: &str, is_meant: impl Fn(&crate::GraphNode) -> bool) -> Vec<Id> {
         let name = self.draft.intern(name);
-        self.draft.questions.push(EdgeDependency::Widget(name));
+        self.draft.ask(EdgeDependency::Widget(name));
         let ids = self.graph.widgets(name).iter().copied();
         ids.filter(|id| self.graph.node(*id).is_some_and(&is_meant)).collect()
     }

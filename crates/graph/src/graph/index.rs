@@ -12,14 +12,19 @@ use crate::derive::{PodTemplateView, is_foreign, pod_template_location};
 use crate::ids::{insert_id, under, withdraw};
 use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::{ObjectIdentity, api_group_of, usual_version};
-use crate::{Id, Sort};
+use crate::{Id, NamedObject, Sort};
 use kubewright_value::CompactSort as _;
 
-/// The fields of an object that identify it.
-#[derive(Debug, Clone)]
+/// What identifies an object.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct ObjectHeader {
     pub(super) identity: ObjectIdentity,
     pub(super) kind: KindNumber,
+}
+
+/// What a node says of its object beside what identifies it.
+#[derive(Debug)]
+pub(super) struct ObjectDetails {
     pub(super) api_version: Text,
     pub(super) uid: Text,
     pub(super) shape: Option<PodTemplatePath>,
@@ -27,6 +32,14 @@ pub(super) struct ObjectHeader {
     /// Whether it names an owner.
     pub(super) is_owned: bool,
     pub(super) taints: Taints,
+}
+
+/// An object that is given to the graph with many others.
+struct GivenObject {
+    header: ObjectHeader,
+    /// Its place among all that are given.
+    number: u32,
+    object: NamedObject,
 }
 
 /// The labels by which selectors know an object, sorted by key.
@@ -64,42 +77,30 @@ fn symbols(labels: Option<&Map>, names: &mut NameTable) -> Box<[(Symbol, Symbol)
 }
 
 impl ObjectHeader {
-    pub(super) fn of(object: &Value, graph: &mut Graph) -> Self {
-        let [mut api_version, mut kind] = [None; 2];
-        let mut metadata = None;
-        for (key, value) in object.as_object().into_iter().flat_map(Map::iter) {
-            match key.as_str() {
-                "apiVersion" => api_version = Some(value),
-                "kind" => kind = Some(value),
-                "metadata" => metadata = value.as_object(),
-                _ => {}
-            }
-        }
-        let [mut name, mut namespace, mut uid, mut generated, mut labels] = [None; 5];
-        let mut is_owned = false;
-        for (key, value) in metadata.into_iter().flat_map(Map::iter) {
-            match key.as_str() {
-                "name" => name = Some(value),
-                "namespace" => namespace = Some(value),
-                "uid" => uid = Some(value),
-                "generateName" => generated = Some(value),
-                "labels" => labels = Some(value),
-                "ownerReferences" => is_owned = value.as_array().is_some_and(|owners| !owners.is_empty()),
-                _ => {}
-            }
-        }
-        let api_version = non_empty_text(api_version).unwrap_or_default();
-        let group = graph.names.intern(api_group_of(&api_version));
-        let kind = non_empty_text(kind).map_or(Symbol::EMPTY, |kind| graph.names.intern_text(&kind));
+    pub(super) fn of(named: &NamedObject, graph: &mut Graph) -> Self {
+        let object = named.object();
+        let group = graph.names.intern(api_group_of(named.api_version()));
+        let kind =
+            non_empty_text(object.get("kind")).map_or(Symbol::EMPTY, |kind| graph.names.intern_text(&kind));
         let number = graph.kind_number(group, kind);
         let has_namespace = graph.kind_facts(number).is_none_or(|facts| !facts.has_no_namespace);
         let mut symbol =
-            |text: Option<Text>| text.map_or(Symbol::EMPTY, |text| graph.names.intern_text(&text));
-        let namespace = symbol(non_empty_text(namespace).filter(|_| has_namespace));
-        let name = symbol(non_empty_text(name).or_else(|| non_empty_text(generated)));
+            |text: Option<&Text>| text.map_or(Symbol::EMPTY, |text| graph.names.intern_text(text));
+        let namespace = symbol(named.identifier("namespace").filter(|_| has_namespace));
+        let name = symbol(named.identifier("name").or_else(|| named.identifier("generateName")));
         let identity = ObjectIdentity { group, kind, namespace, name, uid: Symbol::EMPTY };
-        let is_selected = graph.kind_facts(number).is_some_and(|facts| facts.is_selected);
-        let own = labels.and_then(Value::as_object);
+        Self { identity, kind: number }
+    }
+}
+
+impl ObjectDetails {
+    pub(super) fn of(named: &NamedObject, header: &ObjectHeader, graph: &mut Graph) -> Self {
+        let ObjectIdentity { group, kind, .. } = header.identity;
+        let object = named.object();
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        let own = metadata.and_then(|metadata| metadata.get("labels")?.as_object());
+        let owners = metadata.and_then(|metadata| metadata.get("ownerReferences")?.as_array());
+        let is_selected = graph.kind_facts(header.kind).is_some_and(|facts| facts.is_selected);
         let shape = pod_template_location(object);
         let pods = match shape {
             Some(PodTemplatePath::Pod) => own,
@@ -119,11 +120,9 @@ impl ObjectHeader {
             taints,
             shape,
             labels,
-            is_owned,
-            identity,
-            kind: number,
-            api_version,
-            uid: non_empty_text(uid).unwrap_or_default(),
+            is_owned: owners.is_some_and(|owners| !owners.is_empty()),
+            api_version: non_empty_text(object.get("apiVersion")).unwrap_or_default(),
+            uid: named.identifier("uid").cloned().unwrap_or_default(),
         }
     }
 }
@@ -142,32 +141,41 @@ pub(crate) fn has_no_namespace(group: &str, kind: &str) -> bool {
 }
 
 impl Graph {
-    /// Gives every object its node, in canonical order.
-    pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
+    /// Gives every object its node, in canonical order. Of each node the place of its object among `objects` is returned.
+    pub(super) fn place_all(
+        &mut self,
+        objects: impl IntoIterator<Item = impl Into<NamedObject>>,
+    ) -> Vec<(Id, u32)> {
         let objects = objects.into_iter();
         self.names.reserve(objects.size_hint().0);
-        let given: Vec<(ObjectHeader, Value)> =
-            objects.map(|object| (ObjectHeader::of(&object, self), object)).collect();
-        let mut chosen = self.in_canonical_order(given);
-        chosen.dedup_by(|later, kept| {
-            let is_same = later.0.identity == kept.0.identity;
-            if is_same && preference((&later.0, &later.1), (&kept.0, &kept.1)).is_gt() {
+        let mut given: Vec<GivenObject> = Vec::with_capacity(objects.size_hint().0);
+        for (object, number) in objects.zip(0..) {
+            let object: NamedObject = object.into();
+            given.push(GivenObject { header: ObjectHeader::of(&object, self), number, object });
+        }
+        self.put_in_canonical_order(&mut given);
+        given.dedup_by(|later, kept| {
+            let is_same = later.header.identity == kept.header.identity;
+            // An object that was given twice has the later place.
+            if is_same
+                && (later.preference(kept).is_gt() || later.object.object().is_same(kept.object.object()))
+            {
                 std::mem::swap(later, kept);
             }
             is_same
         });
-        let chosen = without_twins(chosen);
+        let chosen = without_twins(given);
         self.slots.reserve(chosen.len() + chosen.len() / 4);
         self.ranks.reserve(chosen.len() + chosen.len() / 4);
         self.identities.reserve(chosen.len() + chosen.len() / 4);
-        let ids = chosen.into_iter().map(|(header, object)| self.node_with_object(header, object));
-        ids.collect()
+        let node = |GivenObject { header, number, object }| (self.node_with_object(header, object), number);
+        chosen.into_iter().map(node).collect()
     }
 
     /// Sorts by namespace and kind as numbers first: there are few of them, and many names.
-    fn in_canonical_order(&self, objects: Vec<(ObjectHeader, Value)>) -> Vec<(ObjectHeader, Value)> {
+    fn put_in_canonical_order(&self, objects: &mut [GivenObject]) {
         let places = |symbol: fn(&ObjectIdentity) -> Symbol| {
-            let mut all: Vec<Symbol> = objects.iter().map(|(header, _)| symbol(&header.identity)).collect();
+            let mut all: Vec<Symbol> = objects.iter().map(|given| symbol(&given.header.identity)).collect();
             all.sort_unstable();
             all.dedup();
             all.compact_sort_by(|a, b| self.names.text(*a).cmp(self.names.text(*b)));
@@ -176,17 +184,12 @@ impl Graph {
         let (namespaces, kinds) = (places(|identity| identity.namespace), places(|identity| identity.kind));
         let place =
             |places: &SymbolMap<Symbol, u64>, symbol: Symbol| places.get(&symbol).copied().unwrap_or(0);
-        let key = |header: &ObjectHeader| {
-            let ObjectIdentity { namespace, kind, name, .. } = header.identity;
+        objects.compact_sort_by_cached_key(|given| {
+            let ObjectIdentity { namespace, kind, name, group, .. } = given.header.identity;
             let first = (place(&namespaces, namespace) << 32) | place(&kinds, kind);
-            (first, beginning(self.names.text(name)), header.identity)
-        };
-        let mut keys: Vec<_> = objects.iter().map(|(header, _)| key(header)).zip(0_usize..).collect();
-        keys.compact_sort_by(|(a, _), (b, _)| {
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2))
+            let name = self.names.text(name);
+            (first, beginning(name), name, self.names.text(group))
         });
-        let mut objects: Vec<Option<(ObjectHeader, Value)>> = objects.into_iter().map(Some).collect();
-        keys.iter().filter_map(|(_, at)| objects.get_mut(*at)?.take()).collect()
     }
 
     /// Compares in canonical order.
@@ -203,8 +206,8 @@ impl Graph {
     }
 
     /// Returns another node that holds the same object, read from another group.
-    pub(super) fn twin(&self, header: &ObjectHeader) -> Option<Id> {
-        let uid = self.names.find(&header.uid).filter(|uid| *uid != Symbol::EMPTY)?;
+    pub(super) fn twin(&self, header: &ObjectHeader, uid: &str) -> Option<Id> {
+        let uid = self.names.find(uid).filter(|uid| *uid != Symbol::EMPTY)?;
         under(&self.uids, &uid).iter().copied().find(|id| {
             self.slots.get(id.index()).is_some_and(|slot| are_twins(&slot.identity, &header.identity))
         })
@@ -430,48 +433,62 @@ fn are_twins(a: &ObjectIdentity, b: &ObjectIdentity) -> bool {
 }
 
 /// Leaves out all but the preferred of each object that was read from several groups. Such objects are adjacent.
-fn without_twins(objects: Vec<(ObjectHeader, Value)>) -> Vec<(ObjectHeader, Value)> {
-    let mut kept: Vec<(ObjectHeader, Value)> = Vec::with_capacity(objects.len());
+fn without_twins(objects: Vec<GivenObject>) -> Vec<GivenObject> {
+    let is_pair = |pair: &[GivenObject]| match pair {
+        [one, other] => are_twins(&one.header.identity, &other.header.identity),
+        _ => false,
+    };
+    // Most sets have none, and are large.
+    if !objects.windows(2).any(is_pair) {
+        return objects;
+    }
+    let mut kept: Vec<GivenObject> = Vec::with_capacity(objects.len());
     // Positions in `kept` of objects of this kind and name, by uid.
     let mut alike: HashMap<Text, usize> = HashMap::new();
-    for (header, object) in objects {
-        let last = kept.last().filter(|(last, _)| are_twins(&last.identity, &header.identity));
+    for object in objects {
+        let last = kept.last().filter(|last| are_twins(&last.header.identity, &object.header.identity));
         match last {
             None => alike.clear(),
             // Most objects are single and need no list.
-            Some((last, _)) if alike.is_empty() => {
-                alike.insert(last.uid.clone(), kept.len() - 1);
+            Some(last) if alike.is_empty() => {
+                alike.insert(last.uid(), kept.len() - 1);
             }
             Some(_) => {}
         }
-        let is_alone = last.is_none();
-        let known = alike.get(&header.uid).and_then(|place| kept.get_mut(*place));
-        match known.filter(|_| !header.uid.is_empty()) {
-            Some(twin) if preference((&twin.0, &twin.1), (&header, &object)).is_ge() => {}
-            Some(twin) => *twin = (header, object),
+        let (is_alone, uid) = (last.is_none(), object.uid());
+        let known = alike.get(&uid).and_then(|place| kept.get_mut(*place));
+        match known.filter(|_| !uid.is_empty()) {
+            Some(twin) if twin.preference(&object).is_ge() => {}
+            Some(twin) => *twin = object,
             None => {
                 if !is_alone {
-                    alike.insert(header.uid.clone(), kept.len());
+                    alike.insert(uid, kept.len());
                 }
-                kept.push((header, object));
+                kept.push(object);
             }
         }
     }
     kept
 }
 
-/// Compares two readings of one object: which is to be kept.
-fn preference(a: (&ObjectHeader, &Value), b: (&ObjectHeader, &Value)) -> Ordering {
-    let stability = |header: &ObjectHeader| {
-        let group = api_group_of(&header.api_version);
-        let version = header.api_version.rsplit('/').next().unwrap_or_default();
-        let is_stable = !version.contains("alpha") && !version.contains("beta");
-        (group != "extensions", is_stable, !version.contains("alpha"))
-    };
-    stability(a.0)
-        .cmp(&stability(b.0))
-        .then_with(|| a.0.api_version.cmp(&b.0.api_version))
-        .then_with(|| a.1.cmp(b.1))
+impl GivenObject {
+    fn uid(&self) -> Text {
+        self.object.identifier("uid").cloned().unwrap_or_default()
+    }
+
+    /// Compares two readings of one object: which is to be kept.
+    fn preference(&self, other: &Self) -> Ordering {
+        let stability = |api_version: &str| {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let is_stable = !version.contains("alpha") && !version.contains("beta");
+            (api_group_of(api_version) != "extensions", is_stable, !version.contains("alpha"))
+        };
+        let (own, others) = (self.object.api_version(), other.object.api_version());
+        stability(own)
+            .cmp(&stability(others))
+            .then_with(|| own.cmp(others))
+            .then_with(|| self.object.object().cmp(other.object.object()))
+    }
 }
 
 /// Returns the first eight bytes, in the order of texts.

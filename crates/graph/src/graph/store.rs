@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::Value;
 
-use super::index::{KindNumber, Labels, ObjectHeader};
+use super::index::{KindNumber, Labels, ObjectDetails, ObjectHeader};
 use super::selections::SelectionLink;
 use super::taints::Taints;
 use super::{EdgeDependency, Graph};
@@ -16,7 +16,7 @@ use crate::derive::{Derived, WantedSelection};
 use crate::ids::{insert_id, withdraw};
 use crate::names::{Symbol, SymbolMap};
 use crate::node::ObjectIdentity;
-use crate::{EdgeType, GraphNode, Id, Sort, Strength};
+use crate::{EdgeType, GraphNode, Id, NamedObject, Sort, Strength};
 
 /// One node and what is stored with it.
 #[derive(Debug, Clone)]
@@ -63,7 +63,8 @@ impl NodeSlot {
 /// The contributions of all objects of a graph that is built at once.
 #[derive(Debug, Default)]
 pub(super) struct EdgeBatch {
-    wires: Vec<Wire>,
+    // A list for each part that was derived at once.
+    wires: Vec<Vec<Wire>>,
     links: Vec<(Id, WantedSelection)>,
 }
 
@@ -154,8 +155,11 @@ impl Graph {
     }
 
     /// Returns a new node for `object`, of whose identity there is none.
-    pub(super) fn node_with_object(&mut self, header: ObjectHeader, object: Value) -> Id {
-        let ObjectHeader { identity, kind, api_version, uid, shape, labels, is_owned, taints } = header;
+    pub(super) fn node_with_object(&mut self, header: ObjectHeader, object: NamedObject) -> Id {
+        let ObjectHeader { identity, kind } = header;
+        let ObjectDetails { api_version, uid, shape, labels, is_owned, taints } =
+            ObjectDetails::of(&object, &header, self);
+        let (object, is_name_apart) = object.into_object();
         let node = GraphNode {
             api_version,
             kind: self.names.shared(identity.kind),
@@ -163,6 +167,7 @@ impl Graph {
             name: self.names.shared(identity.name),
             uid,
             object: Some(object),
+            is_name_apart,
             sort: Sort::Object,
         };
         self.add_node(NodeSlot { shape, labels, is_owned, taints, ..NodeSlot::of(node, identity, kind) })
@@ -194,16 +199,28 @@ impl Graph {
     }
 
     /// Makes `id` the node of `object`.
-    pub(super) fn fill(&mut self, id: Id, header: ObjectHeader, object: Value) {
+    pub(super) fn fill(&mut self, id: Id, details: ObjectDetails, object: Value) {
         if let Some(slot) = self.slots.get_mut(id.index()) {
-            slot.node.api_version = header.api_version;
-            slot.node.uid = header.uid;
-            slot.shape = header.shape;
-            slot.labels = header.labels;
-            slot.is_owned = header.is_owned;
-            slot.taints = header.taints;
+            slot.node.api_version = details.api_version;
+            slot.node.uid = details.uid;
+            slot.shape = details.shape;
+            slot.labels = details.labels;
+            slot.is_owned = details.is_owned;
+            slot.taints = details.taints;
             slot.node.object = Some(object);
+            slot.node.is_name_apart = false;
             slot.node.sort = Sort::Object;
+        }
+    }
+
+    /// Replaces the object of `id` by what `reduced` returns of it, if anything. Definitions stay as they are: they are read for
+    /// the edges of others.
+    pub(super) fn reduce(&mut self, id: Id, reduced: &mut dyn FnMut(&GraphNode) -> Option<Value>) {
+        if let Some(slot) = self.slots.get_mut(id.index())
+            && slot.node.kind != "CustomResourceDefinition"
+            && let Some(object) = reduced(&slot.node)
+        {
+            slot.node.object = Some(object);
         }
     }
 
@@ -308,22 +325,18 @@ impl Graph {
             }
             batch.links.extend(links.by_ref().take(links_end - of_links).map(|link| (*id, link)));
             let own = questions.get(of_questions..questions_end).unwrap_or_default();
-            if !own.is_empty() && !self.is_final {
+            if !own.is_empty() {
                 self.ask(*id, sorted_dependencies(own.to_vec()));
             }
             start = *end;
         }
-        match batch.wires.is_empty() {
-            true => batch.wires = wires,
-            false => batch.wires.extend(wires),
-        }
+        batch.wires.push(wires);
     }
 
     /// Brings everything into order that was put in without.
     pub(super) fn settle(&mut self, batch: EdgeBatch) {
         self.put_all_in_order();
-        self.connect_all(&batch.wires);
-        drop(batch.wires);
+        self.connect_all(batch.wires);
         let ranks = &self.ranks;
         let rank = |id: Id| ranks.get(id.index()).copied().unwrap_or(0);
         self.kinds.values_mut().for_each(|kinds| {
@@ -410,17 +423,17 @@ impl Graph {
     }
 
     /// Stores `wires` at both ends, in order.
-    fn connect_all(&mut self, wires: &[Wire]) {
-        let mut counts = vec![(0_usize, 0_usize); self.slots.len()];
-        for wire in wires {
+    fn connect_all(&mut self, wires: Vec<Vec<Wire>>) {
+        let mut counts = vec![(0_u32, 0_u32); self.slots.len()];
+        for wire in wires.iter().flatten() {
             counts.get_mut(wire.from.index()).into_iter().for_each(|count| count.0 += 1);
             counts.get_mut(wire.to.index()).into_iter().for_each(|count| count.1 += 1);
         }
         for (slot, (out, incoming)) in self.slots.iter_mut().zip(counts) {
-            slot.out.reserve_exact(out);
-            slot.incoming.reserve_exact(incoming);
+            slot.out.reserve_exact(out as usize);
+            slot.incoming.reserve_exact(incoming as usize);
         }
-        for wire in wires {
+        for wire in wires.into_iter().flatten() {
             self.slots.get_mut(wire.from.index()).into_iter().for_each(|slot| slot.out.push(wire.at_start()));
             self.slots
                 .get_mut(wire.to.index())
@@ -440,6 +453,7 @@ impl Graph {
             name: self.names.shared(identity.name),
             uid: self.names.shared(identity.uid),
             object: None,
+            is_name_apart: false,
             sort: facts.map_or(Sort::Absent, |facts| facts.without_object),
         }
     }

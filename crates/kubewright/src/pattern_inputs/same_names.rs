@@ -7,6 +7,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 
 use kubewright_files::{self as files, Input, ObjectFilter};
+use kubewright_graph::NamedObject;
 use kubewright_k8s::{GroupVersionKind, is_cluster_scoped};
 use kubewright_report::FilePosition;
 use kubewright_value::Value;
@@ -28,7 +29,7 @@ impl SameNames {
     pub(super) fn leave_out_others(
         &self,
         hashes: Vec<u64>,
-        objects: &mut Vec<(Value, FilePosition)>,
+        objects: &mut Vec<(NamedObject, FilePosition)>,
         inputs: &[Input],
     ) -> io::Result<()> {
         let repeated = repeated_hashes(hashes);

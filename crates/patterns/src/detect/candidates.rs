@@ -185,8 +185,8 @@ impl<'s> Candidates<'s> {
                 self.push(*id);
                 continue;
             }
-            let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
-            if passes_role_filter(role, quick.iter().copied(), object, budget, incomparable)? {
+            let Some(object) = graph.node(*id).and_then(|node| role.object_of(node)) else { continue };
+            if passes_role_filter(role, quick.iter().copied(), &object, budget, incomparable)? {
                 self.push(*id);
             }
         }
@@ -206,10 +206,10 @@ impl<'s> Candidates<'s> {
         else {
             return Ok(());
         };
-        let Some(object) = &node.object else { return Ok(()) };
+        let Some(object) = role.object_of(node) else { return Ok(()) };
         self.has_kind = true;
         let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
-        if passes_role_filter(role, quick, object, budget, incomparable)? {
+        if passes_role_filter(role, quick, &object, budget, incomparable)? {
             self.push(id);
         }
         Ok(())

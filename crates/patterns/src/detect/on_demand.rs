@@ -1,5 +1,6 @@
 //! Candidates of which only a few are asked about: whether an object fills a role is found out when it is asked.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -85,17 +86,13 @@ impl<'s> OnDemandRole<'s> {
         if node.sort != wanted || !is_of_role(self.role, node, self.graph, self.settings) {
             return Ok(false);
         }
-        let absent;
-        let object = match &node.object {
+        let object = match self.role.object_of(node) {
             Some(object) => object,
             None if !means_something(self.role, self.graph, node) => return Ok(false),
-            None => {
-                absent = absent_object(node);
-                &absent
-            }
+            None => Cow::Owned(absent_object(node)),
         };
         let quick = self.role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
-        passes_role_filter(self.role, quick, object, &mut self.budget.borrow_mut(), &mut false)
+        passes_role_filter(self.role, quick, &object, &mut self.budget.borrow_mut(), &mut false)
     }
 
     /// Returns the nodes of the kinds of the role, in `namespace` or anywhere, in canonical order.

@@ -147,7 +147,7 @@ impl PatternSearch<'_> {
         }
         let pattern = self.pattern;
         let objects: Vec<Option<Cow<'_, Value>>> =
-            bound.iter().map(|id| id.and_then(|id| self.object(id))).collect();
+            bound.iter().map(|id| id.and_then(|id| self.whole_object(id))).collect();
         let objects: Vec<Option<&Value>> = objects.iter().map(Option::as_deref).collect();
         let shown =
             MessageValues { pattern, objects, counts, score: total.to_string(), frame: self.frame.clone() };

@@ -1,5 +1,6 @@
 //! Conditions that several patterns share: which objects of a kind meet them is computed once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -75,10 +76,17 @@ impl<'p> SharedAnswers<'p> {
                 ..Limits::default()
             });
             let mut bits = vec![0_u64; ids.len().div_ceil(64)];
+            let reads_name = asked.condition.reads_name();
             for (at, id) in ids.iter().enumerate() {
-                let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
+                let node = graph.node(*id);
+                let Some(object) = node.and_then(|node| match reads_name {
+                    true => node.whole_object(),
+                    false => node.object.as_ref().map(Cow::Borrowed),
+                }) else {
+                    continue;
+                };
                 let holds =
-                    asked.condition.holds(object, &ElementFrame::default(), budget, &mut false).ok()?;
+                    asked.condition.holds(&object, &ElementFrame::default(), budget, &mut false).ok()?;
                 if let (Some(word), true) = (bits.get_mut(at / 64), holds) {
                     *word |= 1 << (at % 64);
                 }

@@ -9,7 +9,7 @@ mod tuples;
 use kubewright_graph::{Graph, Id, References};
 use kubewright_value::{Budget, Limits, Source, Value, yaml};
 
-use super::super::{Pattern, PatternFindings, compile_pattern_document};
+use super::super::{ObjectTrimmer, Pattern, PatternFindings, compile_pattern_document};
 use super::*;
 
 /// Compiles a pattern of the contract from the fields of its `spec`.
@@ -68,7 +68,22 @@ fn shown(found: &PatternFindings, graph: &Graph) -> Vec<String> {
 #[track_caller]
 fn check(spec: &str, text: &str, want: &[&str]) {
     let graph = graph(text);
-    assert_eq!(shown(&run(&pattern(spec), &graph, &DetectionSettings::default()), &graph), want);
+    let pattern = pattern(spec);
+    assert_eq!(shown(&run(&pattern, &graph, &DetectionSettings::default()), &graph), want);
+    assert_same_when_trimmed(&pattern, text);
+}
+
+/// Asserts that the same is found in objects that have only what `pattern` reads.
+#[track_caller]
+fn assert_same_when_trimmed(pattern: &Pattern, text: &str) {
+    let trimmer = ObjectTrimmer::new(std::slice::from_ref(pattern), &References::default());
+    let (trimmed, _) = trimmer.graph(objects(text).iter().map(|object| trimmer.trimmed(object)));
+    let found = |graph: &Graph| {
+        let found = run(pattern, graph, &DetectionSettings::default());
+        let messages: Vec<String> = found.findings.iter().map(|finding| finding.message.clone()).collect();
+        (shown(&found, graph), messages, found.diagnostics.len())
+    };
+    assert_eq!(found(&trimmed), found(&graph(text)));
 }
 
 /// A Pod in namespace `n` with a label `app` and further fields of its `spec`.

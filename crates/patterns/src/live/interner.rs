@@ -32,31 +32,36 @@ impl ValueInterner {
         let part = |(key, value): (&Text, &Value)| {
             let shared = match value {
                 Value::Object(metadata) if key == "metadata" => {
-                    let fields = metadata.iter().map(|(key, value)| (key.clone(), self.share(value)));
+                    let fields = metadata.iter().map(|(key, value)| (key.clone(), self.share(value.clone())));
                     Value::object(Map::of_entries(fields.collect()))
                 }
-                value => self.share(value),
+                value => self.share(value.clone()),
             };
             (key.clone(), shared)
         };
         Value::object(Map::of_entries(map.iter().map(part).collect()))
     }
 
-    fn share(&mut self, value: &Value) -> Value {
-        let shared = match value {
-            Value::Array(items) => Value::array(items.iter().map(|item| self.share(item)).collect()),
-            Value::Object(map) => {
-                let fields = map.iter().map(|(key, value)| (key.clone(), self.share(value)));
-                Value::object(Map::of_entries(fields.collect()))
-            }
-            scalar => return scalar.clone(),
-        };
-        let shared = InternedValue(shared);
+    /// Returns `object`, as it is kept for another that is equal if there is one.
+    pub(crate) fn share_whole(&mut self, object: Value) -> Value {
+        self.sweep_if_due();
+        self.share(object)
+    }
+
+    fn share(&mut self, mut value: Value) -> Value {
+        if let Some(items) = value.as_array_mut() {
+            items.iter_mut().for_each(|item| *item = self.share(std::mem::take(item)));
+        } else if let Some(map) = value.as_object_mut() {
+            map.iter_mut().for_each(|(_, field)| *field = self.share(std::mem::take(field)));
+        } else {
+            return value;
+        }
+        let shared = InternedValue(value);
         if let Some(known) = self.known.get(&shared) {
             return known.0.clone();
         }
-        let value = shared.0.clone();
-        self.known.insert(shared);
+        let value = without_spare_room(&shared.0);
+        self.known.insert(InternedValue(value.clone()));
         value
     }
 
@@ -124,6 +129,18 @@ impl Hash for InternedValue {
             }),
             scalar => hash_part(scalar, state),
         }
+    }
+}
+
+/// Returns a list or an object with the same parts and no room for more.
+fn without_spare_room(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::array(items.to_vec()),
+        Value::Object(map) => {
+            let fields = map.iter().map(|(key, value)| (key.clone(), value.clone()));
+            Value::object(Map::of_entries(fields.collect()))
+        }
+        scalar => scalar.clone(),
     }
 }
 

@@ -83,12 +83,15 @@ fn found_in<'o>(
     patterns: &[Pattern],
     objects: impl Iterator<Item = &'o Value>,
 ) -> BTreeMap<(Text, Vec<FindingObject>), String> {
-    let graph = Graph::build(objects.cloned(), &References::default());
+    found_in_graph(patterns, &Graph::build(objects.cloned(), &References::default()))
+}
+
+fn found_in_graph(patterns: &[Pattern], graph: &Graph) -> BTreeMap<(Text, Vec<FindingObject>), String> {
     let mut all = BTreeMap::new();
-    for found in super::super::detect_all(patterns, &graph, &DetectionSettings::default(), 1) {
+    for found in super::super::detect_all(patterns, graph, &DetectionSettings::default(), 1) {
         for finding in found.expect("enough budget").findings {
             let actors = finding.roles.iter().filter_map(|(_, id)| graph.node(*id)).map(FindingObject::of);
-            all.insert((finding.pattern.clone(), actors.collect()), finding_text(&finding, &graph));
+            all.insert((finding.pattern.clone(), actors.collect()), finding_text(&finding, graph));
         }
     }
     all

@@ -41,8 +41,9 @@ fn pod_and(other: &str, entry: &str) -> String {
 
 /// Returns the messages of the findings.
 fn messages(spec: &str, text: &str) -> Vec<String> {
-    let graph = graph(text);
-    let found = run(&pattern(spec), &graph, &DetectionSettings::default());
+    let (graph, pattern) = (graph(text), pattern(spec));
+    let found = run(&pattern, &graph, &DetectionSettings::default());
+    assert_same_when_trimmed(&pattern, text);
     found.findings.into_iter().map(|finding| finding.message).collect()
 }
 

@@ -11,6 +11,7 @@ fn check(spec: &str, text: &str, want: &[&str]) {
     let found = run(&pattern, &graph, &DetectionSettings::default());
     let messages: Vec<&str> = found.findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages, want);
+    assert_same_when_trimmed(&pattern, text);
 }
 
 fn thing(kind: &str, name: &str, rest: &str) -> String {

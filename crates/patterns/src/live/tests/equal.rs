@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::super::{ObjectTrimmer, SharedObjects};
 use super::*;
 
 /// The same seed gives the same numbers every time.
@@ -50,6 +51,18 @@ fn the_cases_of_the_shipped_patterns_find_the_same() {
         let changes = live.refresh(0);
         known.take(&live, changes);
         assert_same(&known, &found_in(&patterns, kept.values()), || format!("case {at}: {kept:#?}"));
+    }
+}
+
+#[test]
+fn the_cases_of_the_shipped_patterns_find_the_same_in_trimmed_objects() {
+    let patterns = shipped();
+    let trimmer = ObjectTrimmer::new(&patterns, &References::default());
+    for (at, case) in cases().into_iter().enumerate() {
+        let mut shared = SharedObjects::default();
+        let trimmed = case.iter().map(|object| shared.share(trimmer.trimmed(object)));
+        let (graph, _) = trimmer.graph(trimmed);
+        assert_eq!(found_in_graph(&patterns, &graph), found_in(&patterns, case.iter()), "case {at}");
     }
 }
 
