@@ -79,10 +79,10 @@ impl LoadRun {
     }
 }
 
-/// Above this rate, requests that are due within [`TICK`] leave together: going to sleep before each of them would cost the
+/// Above this rate, requests that are due within [`TICK_INTERVAL`] leave together: going to sleep before each of them would cost the
 /// generator more than sending it.
 const MAX_SINGLE_RATE: f64 = 5_000.0;
-const TICK: Duration = Duration::from_millis(1);
+const TICK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Sends a request every `1 / rate` seconds until `while_true` says no, and waits for the answers. `request` is told how
 /// many were sent before.
@@ -99,7 +99,7 @@ where
 {
     let samples: Arc<Mutex<Vec<LoadSample>>> = Arc::default();
     let start = Instant::now();
-    let shortest_sleep = if rate > MAX_SINGLE_RATE { TICK } else { Duration::ZERO };
+    let shortest_sleep = if rate > MAX_SINGLE_RATE { TICK_INTERVAL } else { Duration::ZERO };
     let mut pending = Vec::new();
     for number in 0_usize.. {
         let due = Duration::from_secs_f64(number as f64 / rate);
