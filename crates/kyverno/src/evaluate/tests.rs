@@ -6,15 +6,19 @@ use kubewright_value::{Source, yaml};
 
 use crate::Kyverno;
 
-/// Returns the outcome of a rule about a Widget called `w`: `found` is a context entry, `more` are further fields of the rule.
-fn outcome(found: &str, more: &str) -> RuleOutcome {
+/// Returns the engine with one rule about Widgets, which has the fields `rule` besides.
+fn engine(rule: &str) -> Engine {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{background: false, rules: \
-         [{{name: r, match: {{any: [{{resources: {{kinds: [Widget]}}}}]}}, context: [{{name: found, variable: {{jmesPath: \
-         {found}}}}}], {more}}}]}}}}"
+         [{{name: r, match: {{any: [{{resources: {{kinds: [Widget]}}}}]}}, {rule}}}]}}}}"
     );
     let document = yaml::read(&Source::new("policy.yaml", policy.as_str())).documents.remove(0);
-    let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
+    Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules)
+}
+
+/// Returns the outcome of a rule about a Widget called `w`: `found` is a context entry, `more` are further fields of the rule.
+fn outcome(found: &str, more: &str) -> RuleOutcome {
+    let engine = engine(&format!("context: [{{name: found, variable: {{jmesPath: {found}}}}}], {more}"));
     let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, labels: {path: request}}}";
     let widget = yaml::parse(widget).expect("YAML");
     let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
@@ -63,12 +67,7 @@ fn expressions_that_are_made_of_values_are_not_taken_for_each_other() {
 
 /// Returns how a Widget called `w` with two parts is judged where passes are left out: `pass`, or the status of its outcome.
 fn verdict_without_passes(rule: &str) -> String {
-    let policy = format!(
-        "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{background: false, rules: \
-         [{{name: r, match: {{any: [{{resources: {{kinds: [Widget]}}}}]}}, {rule}}}]}}}}"
-    );
-    let document = yaml::read(&Source::new("policy.yaml", policy.as_str())).documents.remove(0);
-    let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
+    let engine = engine(rule);
     let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {parts: [{size: 1}, {size: 2}]}}";
     let request =
         AdmissionRequest::for_object(yaml::parse(widget).expect("YAML"), Operation::Create, "default");
