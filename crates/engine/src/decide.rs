@@ -8,8 +8,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kubewright_value::{Budget, Deadline, Limits, Location, Text, Value, bounded};
+use kubewright_value::{Budget, Deadline, FieldSet, Limits, Location, Text, Value, bounded};
 
+use crate::read_fields::ReadFieldsByKind;
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
     Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode,
@@ -37,6 +38,7 @@ const CLOCK_CHECK_STEPS: u64 = 256;
 #[derive(Debug, Default)]
 pub struct Engine {
     index: RuleIndex,
+    read_fields: ReadFieldsByKind,
 }
 
 /// The settings of one decision.
@@ -98,7 +100,14 @@ impl Engine {
     /// Returns an engine that decides with `rules`, which other engines may have too.
     #[must_use]
     pub fn sharing(rules: Vec<Arc<Rule>>) -> Self {
-        Self { index: RuleIndex::new(rules) }
+        Self { index: RuleIndex::new(rules), read_fields: ReadFieldsByKind::default() }
+    }
+
+    /// Returns the fields of objects of `kind` that the rules may read; nothing where that may be all of them, or where no
+    /// rule is about them. What else an object has makes no difference to a decision that is not traced.
+    #[must_use]
+    pub fn read_fields(&self, kind: &Text) -> Option<Arc<FieldSet>> {
+        self.read_fields.get_or_add(kind, || self.index.about_kind(kind))
     }
 
     /// Returns the rules in the order in which they run.

@@ -90,6 +90,19 @@ impl RuleIndex {
     }
 }
 
+impl RuleIndex {
+    /// Returns the rules that may apply to an object of `kind`, whatever is done with it and wherever it is.
+    pub(crate) fn about_kind(&self, kind: &Text) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().map(Arc::as_ref).filter(move |rule| {
+            let is_listed = match &rule.scope.kinds {
+                KindScope::Any => true,
+                KindScope::Named(kinds) => kinds.iter().any(|listed| listed == kind),
+            };
+            is_listed && rule.scope.admits_kind(kind)
+        })
+    }
+}
+
 impl NamespaceIndex {
     fn put(&mut self, position: u32, rule: &Rule) {
         match &rule.scope.namespaces {

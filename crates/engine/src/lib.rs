@@ -15,6 +15,7 @@ mod dialect;
 mod fault;
 mod index;
 mod outcome;
+mod read_fields;
 mod rule;
 mod scope;
 mod secrets;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_patch as patch;
-use kubewright_value::{Budget, Location, Step, Text, Value};
+use kubewright_value::{Budget, FieldSet, Location, Step, Text, Value};
 
 use crate::{
     AdmissionPhase, DerivedCache, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope, Tracer, WorldView,
@@ -213,6 +213,12 @@ pub trait RuleProgram: Send + Sync {
     /// Returns the denial message for the requester, where the dialect does not send `message` itself.
     fn denial(&self, _message: &str, _request: &AdmissionRequest) -> Option<String> {
         None
+    }
+
+    /// Adds the fields of objects that evaluating the rule may read, besides those that identify an object. Unless the rule
+    /// knows better, these are all: a field that is missing here is missing for the rule.
+    fn add_read_fields(&self, fields: &mut FieldSet) {
+        *fields = FieldSet::All;
     }
 
     /// Returns the parts of the rule that tests can leave out.

@@ -14,6 +14,7 @@ mod function;
 mod kubernetes;
 mod lex;
 mod parser;
+mod reads;
 mod rewrite;
 mod slots;
 mod standard;
@@ -28,6 +29,7 @@ pub use function::{
 
 pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
+pub use reads::{ExpressionReads, ReadPath};
 pub use rewrite::{JmesPathChange, PathRoots};
 use thiserror::Error;
 

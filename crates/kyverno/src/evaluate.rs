@@ -5,6 +5,7 @@ mod images;
 mod loops;
 mod mutation;
 pub(super) mod patterns;
+mod read_fields;
 
 pub(super) use images::ImageMutation;
 pub(super) use loops::ForeachLoop;
@@ -15,7 +16,7 @@ use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, OutcomeReason, RuleBranch, RuleId, RuleProgram,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Budget, Document, Exhausted, Location, Step, Text, Value};
+use kubewright_value::{Budget, Document, Exhausted, FieldSet, Location, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
 use super::conditions::ConditionSet;
@@ -220,6 +221,10 @@ impl RuleProgram for ValidateRule {
             ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
         };
         effect.map_err(|error| self.tolerated(error, evaluation))
+    }
+
+    fn add_read_fields(&self, fields: &mut FieldSet) {
+        self.add_fields(fields);
     }
 
     fn branches(&self) -> Vec<RuleBranch> {

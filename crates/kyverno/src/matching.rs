@@ -13,7 +13,7 @@ use kubewright_engine::{
     EvalError, Evaluation, KindScope, NamespaceScope, RuleScope, ScopePlaces, TraceVerdict,
 };
 use kubewright_k8s::{Operation, Operations};
-use kubewright_value::{Document, Step, Text, Value};
+use kubewright_value::{Document, FieldSet, Step, Text, Value};
 
 use super::source::{self, Match};
 use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
@@ -119,6 +119,25 @@ impl MatchExclude {
             Fit::Yes(entry) => Some(entry.excluded.clone()),
             Fit::No(_) => None,
         })
+    }
+
+    /// Adds the fields of an object that decide whether it matches, besides its name.
+    pub(super) fn add_fields(&self, fields: &mut FieldSet) {
+        let blocks = std::iter::once(&self.matching).chain(&self.exclude);
+        for clause in blocks.flat_map(|block| &block.entries).flat_map(|entry| &entry.clauses) {
+            match clause.test {
+                ClauseTest::Annotations(_) => fields.add(&["metadata", "annotations"]),
+                ClauseTest::Labels(_) => fields.add(&["metadata", "labels"]),
+                ClauseTest::Operations(_)
+                | ClauseTest::Kinds(_)
+                | ClauseTest::Names(_)
+                | ClauseTest::Namespaces(_)
+                | ClauseTest::Roles(_)
+                | ClauseTest::ClusterRoles(_)
+                | ClauseTest::Subjects(_)
+                | ClauseTest::NamespaceLabels(_) => {}
+            }
+        }
     }
 
     /// Returns the index scope of the rule; it may be wider than the rule.

@@ -57,6 +57,11 @@ impl RuleMessage {
         Self { rule, passed, written, template }
     }
 
+    /// Returns the message with its variables.
+    pub(super) fn template(&self) -> &VariableTemplate {
+        &self.template
+    }
+
     /// Returns the message as its author wrote it.
     pub(super) fn text(&self) -> &str {
         &self.written

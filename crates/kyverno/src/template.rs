@@ -216,6 +216,11 @@ impl VariableQuery {
         self.variable.find_in(value, context)
     }
 
+    /// Returns what it was compiled to, if no variables are in it.
+    pub(super) fn fixed_query(&self) -> Option<&CompiledQuery> {
+        self.variable.fixed_query()
+    }
+
     /// Returns all variables: those in the expression, and the expression itself as the last one.
     pub(super) fn variables(&self) -> Vec<&TemplateVariable> {
         let mut all = Vec::new();

@@ -49,7 +49,9 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
     }
     // The body is freed before the rules are evaluated, because large reviews take memory twice otherwise.
     let bytes = std::mem::take(&mut call.bytes);
-    let mut review = match AdmissionReview::read(&bytes) {
+    let hook = call.hook.as_str();
+    let snapshot = state.snapshot.load_full();
+    let mut review = match snapshot.read_review(hook, &bytes) {
         Ok(review) => review,
         Err(BadReview(message)) => {
             state.metrics.count(MetricId::BadRequests);
@@ -57,8 +59,6 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
         }
     };
     drop(bytes);
-    let hook = call.hook.as_str();
-    let snapshot = state.snapshot.load_full();
     if snapshot.needs.role_bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
             return undecided_response(
@@ -153,7 +153,7 @@ fn may_patch(review: &AdmissionReview, decision: &Decision) -> bool {
 /// # Errors
 /// When it is not an AdmissionReview.
 pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
-    let review = AdmissionReview::read(bytes)?;
+    let review = snapshot.read_review(hook, bytes)?;
     let world = kubewright_engine::ClosedWorld::default();
     let Some(decision) = decide::decide_without_lookups(snapshot, hook, &review.request, &world) else {
         return Ok(None);
@@ -161,3 +161,6 @@ pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<O
     let response = AdmissionResponse::of(snapshot, &review, &decision);
     Ok(Some(response.to_review(&review.request.uid)))
 }
+
+#[cfg(test)]
+mod tests;

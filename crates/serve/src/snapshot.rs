@@ -16,6 +16,7 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::admission_policies::GenerationProgress;
 use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK};
+use crate::review::{AdmissionReview, BadReview};
 use kubewright_value::CompactSort as _;
 
 /// All compiled rules of a server.
@@ -139,6 +140,17 @@ impl Snapshot {
             "validate" => Some(&self.validating),
             path => self.hooks.iter().find(|hook| hook.path == path).map(|hook| &hook.engine),
         }
+    }
+
+    /// Reads `bytes`, an AdmissionReview for `path`. Of its objects, only what the rules behind `path` may read is kept; where
+    /// there are none, all is.
+    pub(crate) fn read_review(&self, path: &str, bytes: &[u8]) -> Result<AdmissionReview, BadReview> {
+        let engine = self.engine(path);
+        AdmissionReview::read_fields(bytes, |kind| match kind.as_str() {
+            // Decisions about Secrets are made again with other contents.
+            "Secret" => None,
+            _ => engine.and_then(|engine| engine.read_fields(kind)),
+        })
     }
 
     /// Returns the webhooks that these rules want, each with its path.

@@ -8,7 +8,7 @@
 mod reader;
 pub(crate) mod writer;
 
-pub use reader::{JsonError, parse, parse_within, read, read_with_warnings};
+pub use reader::{JsonError, MemberReader, parse, parse_members, parse_within, read, read_with_warnings};
 pub use writer::{quote, to_pretty, to_shown_pretty, to_shown_string, to_string, write, write_text};
 
 /// The maximum nesting depth of arrays and objects, in every reader.

@@ -8,6 +8,7 @@ mod budget;
 mod compact_sort;
 pub mod display;
 pub mod duration;
+mod fields;
 pub mod json;
 mod map;
 mod meter;
@@ -25,6 +26,7 @@ pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
 pub use compact_sort::CompactSort;
+pub use fields::FieldSet;
 pub use map::{Map, PositionHint};
 pub use meter::{StepCounter, StepMeter};
 pub use number::Number;

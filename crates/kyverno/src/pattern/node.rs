@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_golib::glob::WildcardPattern;
-use kubewright_value::{PositionHint, Text};
+use kubewright_value::{FieldSet, PositionHint, Text};
 
 use super::leaf::Leaf;
 use super::written::TaintedText;
@@ -63,6 +63,31 @@ pub struct PatternEntry {
     pub is_added: bool,
     /// The value of the key.
     pub value: PatternNode,
+}
+
+impl PatternNode {
+    /// Adds the fields of an object that comparing it with the pattern reads. Where it is compared with a scalar, all of it is.
+    pub fn add_fields(&self, fields: &mut FieldSet) {
+        match self {
+            Self::Map(map) if !map.has_wild_keys => {
+                for entry in map.anchors.iter().chain(&map.rest) {
+                    fields.change_below(&entry.key, |below| entry.value.add_fields(below));
+                }
+            }
+            Self::Each(node) => node.add_fields(fields),
+            Self::Shared(node) => node.add_fields(fields),
+            Self::InOrder(nodes) | Self::Exists(Exists::AllOf(nodes) | Exists::AllOfThenInvalid(nodes)) => {
+                nodes.iter().for_each(|node| node.add_fields(fields));
+            }
+            Self::Map(_)
+            | Self::Leaf(_)
+            | Self::EachScalar(_)
+            | Self::EmptyList
+            | Self::Exists(Exists::NotList(_))
+            | Self::Ignored
+            | Self::TooDeep => *fields = FieldSet::All,
+        }
+    }
 }
 
 /// The requirement of `^( )` on a list.

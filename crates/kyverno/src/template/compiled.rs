@@ -17,7 +17,7 @@ use kubewright_k8s::PodTemplatePath;
 /// An expression and its inputs.
 #[derive(Debug)]
 pub(in super::super) struct CompiledQuery {
-    pub(super) usual: QueryAlternatives,
+    pub(in super::super) usual: QueryAlternatives,
     /// Its form on a deletion, where that differs: `request.object` is `request.oldObject`.
     on_deletion: Option<QueryAlternatives>,
     /// Its form on the object itself, if it reads nothing else than `request.object`.

@@ -96,6 +96,19 @@ impl TemplateVariable {
         &self.text
     }
 
+    /// Returns what it was compiled to, if no variables are in it.
+    pub(in super::super) fn fixed_query(&self) -> Option<&CompiledQuery> {
+        match &self.body {
+            VariableBody::Fixed(compiled) => Some(compiled),
+            VariableBody::Composed(_) | VariableBody::Broken(_) => None,
+        }
+    }
+
+    /// Returns whether it is no expression, and so reads nothing.
+    pub(in super::super) fn is_broken(&self) -> bool {
+        matches!(self.body, VariableBody::Broken(_))
+    }
+
     /// Returns its inputs; those that depend on variables in it are not known.
     pub(in super::super) fn roots(&self) -> Option<&PathRoots> {
         match &self.body {

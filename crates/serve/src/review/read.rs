@@ -1,7 +1,10 @@
 //! Reads an AdmissionReview into a request of the engine.
 
+use std::sync::Arc;
+
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, kind_of_resource};
-use kubewright_value::{Map, Text, Value, json};
+use kubewright_value::json::{JsonError, MemberReader};
+use kubewright_value::{FieldSet, Map, Text, Value, json};
 use thiserror::Error;
 
 /// How many values an AdmissionReview may consist of.
@@ -13,6 +16,9 @@ const MAX_UID_BYTES: usize = 128;
 /// How long what an API has names for may be: groups, versions, kinds, resources, namespaces. The API server takes none
 /// that is longer. Names of objects and users may be, and are shortened where they are shown.
 const MAX_API_NAME_BYTES: usize = 253;
+
+/// Members of a request that the engine does not ask about.
+const UNASKED_MEMBERS: [&str; 4] = ["requestKind", "requestResource", "requestSubResource", "options"];
 
 /// What the API server asks.
 #[derive(Debug, Clone)]
@@ -36,14 +42,37 @@ impl AdmissionReview {
     /// # Errors
     /// When it is none, or lacks what cannot be done without.
     pub fn read(bytes: &[u8]) -> Result<Self, BadReview> {
+        Self::read_fields(bytes, |_| None)
+    }
+
+    /// Reads an AdmissionReview as [`read`](Self::read) does, and of its objects only the fields that `fields_of` returns for
+    /// their kind, if it returns any. `raw` then lacks what the engine does not ask about.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read): also what is not kept must be JSON.
+    pub fn read_fields(
+        bytes: &[u8],
+        fields_of: impl Fn(&Text) -> Option<Arc<FieldSet>>,
+    ) -> Result<Self, BadReview> {
         let wrong = |message: &str| BadReview(message.to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("the body is not UTF-8"))?;
-        let mut review = json::parse_within(text, MAX_REVIEW_NODES)
+        let mut reader = ReviewReader {
+            fields_of,
+            fields: None,
+            is_kind_repeated: false,
+            top: Map::new(),
+            request: Map::new(),
+        };
+        json::parse_members(text, MAX_REVIEW_NODES, |member, key| reader.member(member, key))
             .map_err(|error| BadReview(format!("the body is not JSON: {error}")))?;
-        if review.get("kind").and_then(Value::as_str) != Some("AdmissionReview") {
+        if reader.is_kind_repeated {
+            return Self::read(bytes);
+        }
+        let ReviewReader { top, request, .. } = reader;
+        if top.str_at(&["kind"]) != "AdmissionReview" {
             return Err(wrong("the body is not an AdmissionReview"));
         }
-        match review.get("apiVersion").and_then(Value::as_str) {
+        match top.get("apiVersion").and_then(Value::as_str) {
             Some("admission.k8s.io/v1") => {}
             Some("admission.k8s.io/v1beta1") => {
                 return Err(wrong(
@@ -52,8 +81,7 @@ impl AdmissionReview {
             }
             _ => return Err(wrong("the AdmissionReview is not of `admission.k8s.io/v1`")),
         }
-        let request = review.as_object_mut().and_then(|review| review.remove("request"));
-        Self::of(request.filter(|request| request.as_object().is_some()).unwrap_or_default())
+        Self::of(Value::object(request))
     }
 
     pub(crate) fn of(raw: Value) -> Result<Self, BadReview> {
@@ -120,6 +148,51 @@ impl AdmissionReview {
             is_old_object_assumed: false,
         };
         Ok(Self { request, raw, has_object })
+    }
+}
+
+/// An AdmissionReview while it is read.
+struct ReviewReader<F> {
+    fields_of: F,
+    /// What is read of objects. It is known once their kind is, which the API server sends before them.
+    fields: Option<Arc<FieldSet>>,
+    /// Whether that was changed, after which objects may have been read as those of another kind.
+    is_kind_repeated: bool,
+    top: Map,
+    request: Map,
+}
+
+impl<F: Fn(&Text) -> Option<Arc<FieldSet>>> ReviewReader<F> {
+    /// Reads a member of the review.
+    fn member(&mut self, member: &mut MemberReader<'_, '_>, key: &str) -> Result<(), Box<JsonError>> {
+        match key {
+            "request" => {
+                // Of two requests the last one counts.
+                self.request = Map::new();
+                member.members(|member, key| self.request_member(member, key)).map(drop)
+            }
+            "kind" | "apiVersion" => {
+                self.top.insert(key.into(), member.value(&FieldSet::All)?);
+                Ok(())
+            }
+            _ => member.skip(),
+        }
+    }
+
+    fn request_member(&mut self, member: &mut MemberReader<'_, '_>, key: &str) -> Result<(), Box<JsonError>> {
+        let value = match (key, &self.fields) {
+            ("object" | "oldObject", Some(fields)) => member.value(fields)?,
+            (key, Some(_)) if UNASKED_MEMBERS.contains(&key) => return member.skip(),
+            _ => member.value(&FieldSet::All)?,
+        };
+        if key == "kind"
+            && let Some(Value::String(kind)) = value.get("kind")
+        {
+            self.is_kind_repeated |= self.fields.is_some();
+            self.fields = (self.fields_of)(kind);
+        }
+        self.request.insert(key.into(), value);
+        Ok(())
     }
 }
 

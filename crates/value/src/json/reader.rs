@@ -9,7 +9,8 @@ use thiserror::Error;
 use super::MAX_DEPTH;
 use crate::source::position_count;
 use crate::{
-    Document, Location, Map, Number, ParseProblem, ParseProblemKind, Position, Positions, Source, Text, Value,
+    Document, FieldSet, Location, Map, Number, ParseProblem, ParseProblemKind, Position, Positions, Source,
+    Text, Value,
 };
 
 /// The reason why a text is not JSON.
@@ -40,6 +41,65 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
 pub fn parse_within(text: &str, nodes: usize) -> Result<Value, JsonError> {
     let reader = JsonReader { nodes_left: nodes, ..JsonReader::new(text, NoPositions) };
     reader.whole().map(|(value, _)| value).map_err(|error| *error)
+}
+
+/// Reads a JSON object member by member, which consists of at most `nodes` values: `each` gets the key, and reads or skips the
+/// value. A text that is no object has no members.
+///
+/// # Errors
+/// As [`parse_within`], and those of `each`.
+pub fn parse_members<'a>(
+    text: &'a str,
+    nodes: usize,
+    each: impl FnMut(&mut MemberReader<'_, 'a>, &str) -> Result<(), Box<JsonError>>,
+) -> Result<(), JsonError> {
+    let mut reader = JsonReader { nodes_left: nodes, ..JsonReader::new(text, NoPositions) };
+    reader.space();
+    let read = MemberReader { reader: &mut reader }.members(each);
+    read.and_then(|_| reader.end()).map_err(|error| *error)
+}
+
+/// Reads the value of a member of an object.
+pub struct MemberReader<'r, 'a> {
+    reader: &'r mut JsonReader<'a, NoPositions>,
+}
+
+impl<'a> MemberReader<'_, 'a> {
+    /// Reads the value as far as it is in `fields`; the rest of it must be JSON too.
+    ///
+    /// # Errors
+    /// When it is not JSON.
+    pub fn value(&mut self, fields: &FieldSet) -> Result<Value, Box<JsonError>> {
+        let mut value = Value::Null;
+        self.reader.value(&mut value, fields)?;
+        Ok(value)
+    }
+
+    /// Steps over the value.
+    ///
+    /// # Errors
+    /// When it is not JSON.
+    pub fn skip(&mut self) -> Result<(), Box<JsonError>> {
+        self.reader.skip()
+    }
+
+    /// Calls `each` at the members of the value, if that is an object, and otherwise steps over it. Returns whether it is one.
+    ///
+    /// # Errors
+    /// When it is not JSON, and those of `each`.
+    pub fn members(
+        &mut self,
+        mut each: impl FnMut(&mut MemberReader<'_, 'a>, &str) -> Result<(), Box<JsonError>>,
+    ) -> Result<bool, Box<JsonError>> {
+        if self.reader.peek() != Some(b'{') {
+            return self.skip().map(|()| false);
+        }
+        self.reader.count_node()?;
+        self.reader.enter()?;
+        self.reader.members(|reader, (key, _)| each(&mut MemberReader { reader }, key))?;
+        self.reader.depth -= 1;
+        Ok(true)
+    }
 }
 
 /// Reads one JSON document with the position of every part.
@@ -170,38 +230,78 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
     fn whole(mut self) -> Result<(Value, S), JsonFailure> {
         self.space();
         let mut value = Value::Null;
-        self.value(&mut value)?;
+        self.value(&mut value, &FieldSet::All)?;
+        self.end()?;
+        Ok((value, self.sink))
+    }
+
+    /// Takes what may follow the whole text.
+    fn end(&mut self) -> Result<(), JsonFailure> {
         self.space();
         match self.peek() {
-            None => Ok((value, self.sink)),
+            None => Ok(()),
             Some(_) => Err(self.unexpected("the end")),
         }
     }
 
-    /// Reads a value into `slot`, where it stays.
-    fn value(&mut self, slot: &mut Value) -> Result<(), JsonFailure> {
+    /// Reads a value into `slot`, where it stays, as far as it is in `fields`.
+    fn value(&mut self, slot: &mut Value, fields: &FieldSet) -> Result<(), JsonFailure> {
         self.sink.node(self.text, self.at);
-        match self.nodes_left.checked_sub(1) {
-            Some(left) => self.nodes_left = left,
-            None => return Err(self.error(ParseProblemKind::Size, "too many values".to_owned())),
-        }
+        self.count_node()?;
         match self.peek() {
             Some(b'"') => *slot = Value::String(Text::new(self.string()?)),
             Some(b'{') => {
                 self.enter()?;
-                *slot = self.object()?;
+                *slot = self.object(fields)?;
                 self.depth -= 1;
             }
             Some(b'[') => {
                 self.enter()?;
-                *slot = self.array()?;
+                *slot = self.array(fields)?;
                 self.depth -= 1;
             }
-            Some(b'-' | b'0'..=b'9') => *slot = Value::Number(self.number()?),
-            Some(b't') => *slot = self.word("true", Value::Bool(true))?,
-            Some(b'f') => *slot = self.word("false", Value::Bool(false))?,
-            Some(b'n') => *slot = self.word("null", Value::Null)?,
-            _ => return Err(self.unexpected("a value")),
+            _ => *slot = self.scalar()?,
+        }
+        Ok(())
+    }
+
+    /// Reads a number or a word.
+    #[inline]
+    fn scalar(&mut self) -> Result<Value, JsonFailure> {
+        match self.peek() {
+            Some(b'-' | b'0'..=b'9') => self.number().map(Value::Number),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    #[inline]
+    fn count_node(&mut self) -> Result<(), JsonFailure> {
+        match self.nodes_left.checked_sub(1) {
+            Some(left) => self.nodes_left = left,
+            None => return Err(self.error(ParseProblemKind::Size, "too many values".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Steps over a value, which must be as right as one that is read.
+    fn skip(&mut self) -> Result<(), JsonFailure> {
+        self.count_node()?;
+        match self.peek() {
+            Some(b'"') => drop(self.string()?),
+            Some(b'{') => {
+                self.enter()?;
+                self.members(|reader, _| reader.skip())?;
+                self.depth -= 1;
+            }
+            Some(b'[') => {
+                self.enter()?;
+                self.items(Self::skip)?;
+                self.depth -= 1;
+            }
+            _ => drop(self.scalar()?),
         }
         Ok(())
     }
@@ -216,12 +316,32 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
         Ok(())
     }
 
-    fn object(&mut self) -> Result<Value, JsonFailure> {
+    fn object(&mut self, fields: &FieldSet) -> Result<Value, JsonFailure> {
         let start = self.sink.mark();
         let mut map = Map::new();
+        self.members(|reader, (key, mark)| {
+            let Some(fields) = fields.get(key) else { return reader.skip() };
+            match map.slot(key) {
+                Ok(slot) => reader.value(slot, fields),
+                Err(place) => {
+                    let mut value = Value::Null;
+                    reader.value(&mut value, fields)?;
+                    reader.replace(&mut map, place, (key, value), (start, mark))
+                }
+            }
+        })?;
+        Ok(Value::object(map))
+    }
+
+    /// Calls `each` at the values of an object whose opening bracket was taken, with the key and the mark before it.
+    #[inline]
+    fn members(
+        &mut self,
+        mut each: impl FnMut(&mut Self, (&str, usize)) -> Result<(), JsonFailure>,
+    ) -> Result<(), JsonFailure> {
         self.space();
         if self.eat(b'}') {
-            return Ok(Value::object(map));
+            return Ok(());
         }
         loop {
             if self.peek() != Some(b'"') {
@@ -235,17 +355,10 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
                 return Err(self.unexpected("`:`"));
             }
             self.space();
-            match map.slot(&key) {
-                Ok(slot) => self.value(slot)?,
-                Err(place) => {
-                    let mut value = Value::Null;
-                    self.value(&mut value)?;
-                    self.replace(&mut map, place, (&key, value), (start, mark))?;
-                }
-            }
+            each(self, (&key, mark))?;
             self.space();
             if self.eat(b'}') {
-                return Ok(Value::object(map));
+                return Ok(());
             }
             if !self.eat(b',') {
                 return Err(self.unexpected("`,` or `}`"));
@@ -282,20 +395,30 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
         Ok(())
     }
 
-    fn array(&mut self) -> Result<Value, JsonFailure> {
+    fn array(&mut self, fields: &FieldSet) -> Result<Value, JsonFailure> {
         let mut items = Vec::new();
+        self.items(|reader| {
+            items.push(Value::Null);
+            items.last_mut().map_or(Ok(()), |slot| reader.value(slot, fields))
+        })?;
+        Ok(Value::array(items))
+    }
+
+    /// Calls `each` at the items of a list whose opening bracket was taken.
+    #[inline]
+    fn items(
+        &mut self,
+        mut each: impl FnMut(&mut Self) -> Result<(), JsonFailure>,
+    ) -> Result<(), JsonFailure> {
         self.space();
         if self.eat(b']') {
-            return Ok(Value::array(items));
+            return Ok(());
         }
         loop {
-            items.push(Value::Null);
-            if let Some(slot) = items.last_mut() {
-                self.value(slot)?;
-            }
+            each(self)?;
             self.space();
             if self.eat(b']') {
-                return Ok(Value::array(items));
+                return Ok(());
             }
             if !self.eat(b',') {
                 return Err(self.unexpected("`,` or `]`"));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ParseProblemKind, Source, Value};
+use crate::{FieldSet, Map, ParseProblemKind, Source, Value};
 
 #[track_caller]
 fn same(text: &str) {
@@ -98,4 +98,53 @@ fn what_is_escaped_is_found_at_every_place() {
             }
         }
     }
+}
+
+/// Returns `text` as far as it is in `fields`, or what is wrong with it.
+fn chosen(text: &str, fields: &FieldSet) -> Result<String, String> {
+    let mut read = Map::new();
+    let members = parse_members(text, 1_000, |member, key| {
+        read.insert(key.into(), member.value(fields)?);
+        Ok(())
+    });
+    members.map(|()| to_string(&read.into())).map_err(|error| error.to_string())
+}
+
+#[test]
+fn only_named_fields_are_kept_and_lists_count_as_their_items() {
+    let mut fields = FieldSet::default();
+    fields.add(&["b", "c"]);
+    fields.add(&["d"]);
+    let text = r#"{"o": {"a": 1, "b": [{"c": [1, {"x": 2}], "y": {"z": "\u00e9"}}, 3, [{"c": 4, "e": 5}]], "d": {"f": 6}}, "p": "q"}"#;
+    let kept = r#"{"o":{"b":[{"c":[1,{"x":2}]},3,[{"c":4}]],"d":{"f":6}},"p":"q"}"#;
+    assert_eq!(chosen(text, &fields), Ok(kept.to_owned()));
+    assert_eq!(
+        chosen(r#"{"o": {"b": {"c": 1, "c": 2, "g": 3, "g": 4}}}"#, &fields),
+        Ok(r#"{"o":{"b":{"c":2}}}"#.to_owned())
+    );
+    assert_eq!(chosen(r#"{"o": {"a": 1}}"#, &FieldSet::default()), Ok(r#"{"o":{}}"#.to_owned()));
+    assert_eq!(chosen("[1, 2]", &fields), Ok("{}".to_owned()));
+}
+
+#[test]
+fn what_is_left_out_must_be_json_too() {
+    let fields = FieldSet::default();
+    let wrong = [
+        r#"{"o": {"a": [1,]}}"#,
+        r#"{"o": {"a": "\x"}}"#,
+        r#"{"o": {"a": 01}}"#,
+        r#"{"o": {"a": nul}}"#,
+        r#"{"o": {"a": {"b" 1}}}"#,
+        r#"{"o": {"a": {"b": 1}"#,
+        r#"{"o": {"a": "b"#,
+        r#"{"o": {}} 1"#,
+        r#"{"o": {},}"#,
+    ];
+    for text in wrong {
+        assert_eq!(chosen(text, &fields), Err(parse(text).unwrap_err().to_string()), "{text}");
+    }
+    let deep = format!(r#"{{"o": {{"a": {}1{}}}}}"#, "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    assert_eq!(chosen(&deep, &fields), Err(parse(&deep).unwrap_err().to_string()));
+    let many = format!(r#"{{"o": {{"a": [{}1]}}}}"#, "1,".repeat(1_000));
+    assert_eq!(chosen(&many, &fields), Err(parse_within(&many, 1_000).unwrap_err().to_string()));
 }
