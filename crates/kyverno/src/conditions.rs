@@ -4,12 +4,14 @@
 //! which each must hold. Without conditions the result is true, but that of an empty `any` is false.
 
 mod lint;
+mod quick;
 
 use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Looked};
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Text, Value};
 
 pub(super) use lint::{ConditionLint, ConditionLintKind};
+pub(super) use quick::QuickInput;
 
 use super::context::{Unresolved, VariableContext};
 use super::operator::{ComparedOperand, ConditionOperator};

@@ -276,9 +276,11 @@ impl<'a> VariableContext<'a> {
             && !self.is_deletion()
             && !self.given().has("request")
         {
-            return match compiled.shared_number.filter(|_| choice.is_costly && slots.is_empty()) {
-                Some(number) => self.search_object_once(choice, number),
-                None => search_tainted(choice, slots, (&self.object, true), self.budget),
+            return match slots.is_empty() {
+                true => {
+                    search_object(choice, compiled.shared_number, &self.object, self.derived, self.budget)
+                }
+                false => search_tainted(choice, slots, (&self.object, true), self.budget),
             };
         }
         let view = self.view();
@@ -308,16 +310,6 @@ impl<'a> VariableContext<'a> {
             Some(parts) => self.search_parts(choice, slots, (&root, is_foreign), &parts),
             None => search_tainted(choice, slots, (&root, is_foreign), self.budget),
         }
-    }
-
-    /// Evaluates an expression on the object, unless another rule of the decision has done it: rules about the same kind ask
-    /// for the same lists.
-    fn search_object_once(&mut self, choice: &QueryAlternatives, number: u64) -> Result<Sourced, Unresolved> {
-        let name = DerivedName { name: "query", expression: &Text::default(), number };
-        let found = self.derived.get_or_derive((name, &self.object), self.budget, |object, budget| {
-            search_tainted(choice, &[], (object, true), budget).map(|found| Some(found.value))
-        });
-        found.map(|value| Sourced::foreign(value.unwrap_or_default()))
     }
 
     /// Evaluates an expression on a value whose parts have known authors, which counts where it is a path into it.
@@ -492,8 +484,27 @@ pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> 
     root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
+/// Evaluates `choice` on `object`. If it is costly and has the `number` of a query that rules share, it is not evaluated again for
+/// another rule of the decision: rules about the same kind ask for the same lists.
+pub(super) fn search_object(
+    choice: &QueryAlternatives,
+    number: Option<u64>,
+    object: &Value,
+    derived: &DerivedCache,
+    budget: &mut Budget,
+) -> Result<Sourced, Unresolved> {
+    let Some(number) = number.filter(|_| choice.is_costly) else {
+        return search_tainted(choice, &[], (object, true), budget);
+    };
+    let name = DerivedName { name: "query", expression: &Text::default(), number };
+    let found = derived.get_or_derive((name, object), budget, |object, budget| {
+        search_tainted(choice, &[], (object, true), budget).map(|found| Some(found.value))
+    });
+    found.map(|value| Sourced::foreign(value.unwrap_or_default()))
+}
+
 /// Evaluates `choice` on `root`, from which it reads the origin of the values.
-fn search_tainted(
+pub(super) fn search_tainted(
     choice: &QueryAlternatives,
     slots: &[Value],
     (root, is_foreign): (&Value, bool),

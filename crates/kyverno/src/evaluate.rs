@@ -19,7 +19,7 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Document, Exhausted, FieldSet, Location, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
-use super::conditions::ConditionSet;
+use super::conditions::{ConditionSet, QuickInput};
 use super::context::{CompiledContextEntry, Unresolved, VariableContext, overlaid};
 use super::manifests::ManifestCheck;
 use super::matching::{MatchExclude, Overrides};
@@ -292,12 +292,21 @@ impl ValidateRule {
     fn surely_passes(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> bool {
         let is_plain = !evaluation.wants_pass_message
             && evaluation.request.operation != Operation::Delete
-            && self.body.preconditions.is_none()
             && self.body.entries.is_empty()
             && self.exceptions.is_empty()
             && self.properties.is_empty();
+        if !is_plain {
+            return false;
+        }
         // What takes too long is evaluated, which says so.
-        is_plain && self.body.check.surely_fits(object, evaluation.budget).unwrap_or_default()
+        if self.body.preconditions.is_none() && self.body.check.is_pattern() {
+            return self.body.check.surely_fits(object, evaluation.budget).unwrap_or_default();
+        }
+        // Variables may be those of the caller.
+        evaluation.world.overrides(&self.id, evaluation.request).is_empty() && {
+            let input = QuickInput { object, element: None, derived: evaluation.derived() };
+            self.body.surely_passes(input, evaluation.budget) == Some(true)
+        }
     }
 
     /// Returns whether the rule changes objects and so has nothing to do when one is deleted.
@@ -562,6 +571,29 @@ impl RuleBody {
         notes: &mut TraceNotes,
     ) -> Result<Option<Text>, EvalError> {
         evaluate_preconditions(self.preconditions.as_ref(), context, notes)
+    }
+
+    /// Returns whether what is in `input` surely passes, or that it is surely skipped; nothing where neither is sure.
+    fn surely_passes(&self, input: QuickInput<'_>, budget: &mut Budget) -> Option<bool> {
+        if !self.entries.is_empty() {
+            return None;
+        }
+        if let Some(preconditions) = &self.preconditions
+            && !preconditions.value.surely_hold(input, budget)?
+        {
+            return Some(false);
+        }
+        let passes = match &self.check {
+            ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_) if input.element.is_none() => {
+                self.check.surely_fits(input.object, budget).ok()?
+            }
+            ValidateCheck::Deny(Some(conditions)) => !conditions.value.surely_hold(input, budget)?,
+            ValidateCheck::Foreach(loops) if input.element.is_none() => {
+                loops::surely_pass(loops, input, budget)?
+            }
+            _ => false,
+        };
+        passes.then_some(true)
     }
 
     fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {

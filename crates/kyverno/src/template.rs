@@ -118,6 +118,14 @@ impl VariableTemplate {
         }
     }
 
+    /// Returns the query of a text that is one variable without others in it.
+    pub(super) fn sole_query(&self) -> Option<&CompiledQuery> {
+        match &self.root {
+            TemplateTree::Whole(variable) => variable.fixed_query(),
+            _ => None,
+        }
+    }
+
     /// Returns the pieces of a text, each with whether it is a variable; nothing for other values.
     #[must_use]
     pub fn pieces(&self) -> Option<Vec<(&str, bool)>> {

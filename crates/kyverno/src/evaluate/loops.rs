@@ -1,10 +1,11 @@
 //! `foreach`: the same check for every element of a list.
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Step, Value};
+use kubewright_value::{Budget, Step, Value};
 
 use super::{CheckVerdict, CheckedObject, PathOrigin, RuleBody, ValidateCheck, ValidateRule, step_error};
-use crate::context::{Sourced, Unresolved, VariableContext};
+use crate::conditions::QuickInput;
+use crate::context::{Sourced, Unresolved, VariableContext, search_object};
 use crate::gotext;
 use crate::template::VariableQuery;
 use crate::trace;
@@ -139,6 +140,32 @@ impl ValidateRule {
         }
         verdict
     }
+}
+
+/// Returns whether `loops` surely have elements to check in `input` and all of these pass, if that is sure.
+pub(super) fn surely_pass(loops: &[ForeachLoop], input: QuickInput<'_>, budget: &mut Budget) -> Option<bool> {
+    let mut has_applied = false;
+    for one in loops {
+        let query = one.list.fixed_query()?;
+        let found =
+            search_object(query.on_object()?, query.shared_number, input.object, input.derived, budget);
+        let list = match found {
+            Ok(found) => found,
+            Err(Unresolved::Missing(_)) => continue,
+            Err(Unresolved::Error(_)) => return None,
+        };
+        let items = list.value.as_array().unwrap_or(std::slice::from_ref(&list.value));
+        budget.step(items.len() as u64).ok()?;
+        for element in items.iter().filter(|element| !element.is_null()) {
+            if one.misfit(element).is_some() {
+                return None;
+            }
+            budget.step(STEPS_OF_AN_ELEMENT).ok()?;
+            let input = QuickInput { element: Some((element, list.is_foreign)), ..input };
+            has_applied |= one.body.surely_passes(input, budget)?;
+        }
+    }
+    Some(has_applied)
 }
 
 impl ForeachLoop {

@@ -86,6 +86,18 @@ fn verdict_without_passes(rule: &str) -> String {
     verdict
 }
 
+/// Returns a rule that denies under `condition`.
+fn denied_if(condition: &str) -> String {
+    format!("validate: {{message: m, deny: {{conditions: {{any: [{condition}]}}}}}}")
+}
+
+/// Returns a rule that denies a Widget if `condition` holds for one of its parts; `more` are further fields of the loop.
+fn each_denied_if(more: &str, condition: &str) -> String {
+    let each =
+        format!("{{list: 'request.object.spec.parts', {more}deny: {{conditions: {{all: [{condition}]}}}}}}");
+    format!("validate: {{message: m, foreach: [{each}]}}")
+}
+
 #[test]
 fn a_pass_that_is_left_out_is_the_pass_that_is_shown() {
     for (rule, verdict) in [
@@ -103,6 +115,31 @@ fn a_pass_that_is_left_out_is_the_pass_that_is_shown() {
         (
             "preconditions: {all: [{key: a, operator: Equals, value: b}]}, validate: {message: m, pattern: {metadata: {name: w}}}",
             "skip",
+        ),
+        (
+            "preconditions: {all: [{key: '{{ request.object.metadata.name }}', operator: Equals, value: w}]}, \
+             validate: {message: m, pattern: {metadata: {name: w}}}",
+            "pass",
+        ),
+        (
+            "preconditions: {all: [{key: '{{ request.object.metadata.title }}', operator: Equals, value: w}]}, \
+             validate: {message: m, pattern: {metadata: {name: w}}}",
+            "error",
+        ),
+        (&denied_if("{key: '{{ request.object.spec.parts[].size }}', operator: AnyIn, value: [7]}"), "pass"),
+        (&denied_if("{key: '{{ request.object.spec.parts[].size }}', operator: AnyIn, value: [2]}"), "fail"),
+        (&denied_if("{key: '{{ request.operation }}', operator: Equals, value: DELETE}"), "pass"),
+        (&denied_if("{key: '{{ request.object.spec.color }}', operator: Equals, value: red}"), "error"),
+        (&each_denied_if("", "{key: '{{ element.size }}', operator: GreaterThan, value: 2}"), "pass"),
+        (&each_denied_if("", "{key: '{{ element.size }}', operator: GreaterThan, value: 1}"), "fail"),
+        (&each_denied_if("", "{key: '{{ elementIndex }}', operator: GreaterThan, value: 1}"), "pass"),
+        (&each_denied_if("", "{key: '{{ element.color }}', operator: Equals, value: red}"), "error"),
+        (
+            &each_denied_if(
+                "preconditions: {all: [{key: '{{ element.size }}', operator: Equals, value: 1}]}, ",
+                "{key: '{{ element.size }}', operator: GreaterThan, value: 1}",
+            ),
+            "pass",
         ),
     ] {
         assert_eq!(verdict_without_passes(rule), verdict, "{rule}");
