@@ -24,6 +24,20 @@ pub struct RuleId {
 }
 
 impl RuleId {
+    /// Returns the whole name. Refusals name their rules, and formatting takes far longer.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(self.dialect.len() + self.policy.len() + self.rule.len() + 2);
+        text.push_str(self.dialect);
+        text.push('/');
+        text.push_str(&self.policy);
+        if !self.rule.is_empty() {
+            text.push('/');
+            text.push_str(&self.rule);
+        }
+        text
+    }
+
     /// Returns the name without the rule language: `policy/rule`, or `policy` for a document that is one rule.
     #[must_use]
     pub fn short(&self) -> String {
@@ -36,15 +50,7 @@ impl RuleId {
 
 impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Each text by itself, because refusals name their rules and `write!` takes far longer.
-        f.write_str(self.dialect)?;
-        f.write_str("/")?;
-        f.write_str(&self.policy)?;
-        if self.rule.is_empty() {
-            return Ok(());
-        }
-        f.write_str("/")?;
-        f.write_str(&self.rule)
+        f.write_str(&self.text())
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) use exposition::exposition;
 use histogram::Histogram;
 pub(crate) use requests::RequestKey;
 use requests::Requests;
+pub(crate) use rules::AddressHasher;
 use rules::RuleMeters;
 pub use table::{METRICS, MetricRow, MetricType, metrics_markdown};
 pub(crate) use table::{MetricId, OverloadReason, RuleErrorReason, UndecidedReason};

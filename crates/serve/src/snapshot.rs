@@ -2,13 +2,14 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
     AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, BackgroundProgram, ClusterSupport, CompiledPolicy,
-    Diagnostic, Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
+    Diagnostic, Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleAddress, RuleId, WebhookPlan,
 };
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::ObjectName;
@@ -16,6 +17,7 @@ use kubewright_value::{Document, Text, Value};
 
 use crate::admission_policies::GenerationProgress;
 use crate::handover::{HANDED_WEBHOOK, UNCHANGED_WEBHOOK};
+use crate::metrics::AddressHasher;
 use crate::review::{AdmissionReview, BadReview};
 use kubewright_value::CompactSort as _;
 
@@ -34,8 +36,11 @@ pub struct Snapshot {
     mutating: Engine,
     validating: Engine,
     dialects: Vec<Box<dyn Dialect>>,
-    documents: HashMap<Arc<RuleId>, usize>,
+    documents: RuleDocuments,
 }
+
+/// The rule object of each rule, by the address of its name, which is held as long as it is here.
+type RuleDocuments = HashMap<RuleAddress, (Arc<RuleId>, usize), BuildHasherDefault<AddressHasher>>;
 
 /// What became of a rule object.
 #[derive(Debug)]
@@ -160,8 +165,9 @@ impl Snapshot {
 
     /// Returns the rule object that `rule` was read from.
     #[must_use]
-    pub fn document_of(&self, rule: &RuleId) -> Option<&RuleState> {
-        self.states.get(*self.documents.get(rule)?)
+    pub fn document_of(&self, rule: &Arc<RuleId>) -> Option<&RuleState> {
+        let (_, state) = self.documents.get(&RuleAddress::of(rule))?;
+        self.states.get(*state)
     }
 
     /// Returns the cluster side of the dialect called `name`.
@@ -215,7 +221,7 @@ struct Building {
     validating: Vec<Arc<Rule>>,
     needs: Needs,
     recompile: Recompile,
-    documents: HashMap<Arc<RuleId>, usize>,
+    documents: RuleDocuments,
     /// What compiling all rules together may take.
     budget: CompileBudget,
 }
@@ -277,7 +283,8 @@ impl Building {
         // What rules write in the background is none of a review's business.
         let rules = rules.into_iter().filter(|rule| rule.action.is_at_admission());
         let rules: Vec<Arc<Rule>> = rules.map(Arc::new).collect();
-        self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), state)));
+        self.documents
+            .extend(rules.iter().map(|rule| (RuleAddress::of(&rule.id), (Arc::clone(&rule.id), state))));
         self.attach(webhooks, rules);
     }
 

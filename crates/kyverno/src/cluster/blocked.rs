@@ -124,8 +124,8 @@ fn write_folded_line(out: &mut String, text: &str) {
         return;
     }
     // Printable ASCII has no line breaks.
-    let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let is_one_line = is_ascii || !text.contains(is_break) && text.chars().all(is_printable_in_yaml);
+    let is_one_line =
+        is_printable_ascii(text) || !text.contains(is_break) && text.chars().all(is_printable_in_yaml);
     let is_plain = is_one_line && is_plain_yaml(text);
     if !is_one_line || has_other_meaning(text, is_plain) {
         write_double_quoted(out, text);
@@ -133,7 +133,10 @@ fn write_folded_line(out: &mut String, text: &str) {
         out.push_str(text);
     } else {
         out.push('\'');
-        out.push_str(&text.replace('\'', "''"));
+        match text.contains('\'') {
+            true => out.push_str(&text.replace('\'', "''")),
+            false => out.push_str(text),
+        }
         out.push('\'');
     }
 }
@@ -141,17 +144,21 @@ fn write_folded_line(out: &mut String, text: &str) {
 /// Returns whether `text` surely needs no quotes: printable ASCII that begins with a letter, is longer than any word with another
 /// meaning, does not end in a space or colon and has no `: ` and no ` #`.
 fn is_plain_word_text(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let mut before = b' ';
-    let has_only_plain_pairs = bytes.iter().all(|byte| {
-        let is_plain = matches!(byte, b' '..=b'~') && !matches!((before, byte), (b':', b' ') | (b' ', b'#'));
-        before = *byte;
-        is_plain
-    });
-    bytes.len() > LONGEST_YAML_WORD
-        && has_only_plain_pairs
-        && bytes.first().is_some_and(u8::is_ascii_alphabetic)
-        && !matches!(before, b' ' | b':')
+    text.len() > LONGEST_YAML_WORD
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !text.ends_with([' ', ':'])
+        && !has_yaml_pair(text)
+        && is_printable_ascii(text)
+}
+
+/// Returns whether `text` has nothing but printable ASCII. All of it is looked at, which takes less than to look for an end.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |is_all, byte| is_all & matches!(byte, b' '..=b'~'))
+}
+
+/// Returns whether `text` has a pair of characters that ends a text without quotes.
+fn has_yaml_pair(text: &str) -> bool {
+    text.contains(": ") || text.contains(" #")
 }
 
 /// The length of `false`: all longer texts that begin with a letter are texts.
@@ -204,7 +211,7 @@ fn is_plain_yaml(text: &str) -> bool {
     };
     starts_well
         && !text.ends_with([' ', ':'])
-        && !text.as_bytes().windows(2).any(|pair| matches!(pair, b": " | b" #"))
+        && !has_yaml_pair(text)
         && !text.starts_with("---")
         && !text.starts_with("...")
 }

@@ -51,7 +51,7 @@ pub(crate) struct Meters {
 
 /// Spreads addresses, which no one outside chooses, over a table: one multiplication for each rule of a review.
 #[derive(Debug, Default)]
-struct AddressHasher(u64);
+pub(crate) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn finish(&self) -> u64 {

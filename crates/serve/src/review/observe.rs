@@ -268,7 +268,7 @@ fn write_rules(text: &mut String, rules: &[&RuleOutcome]) {
             text.push(',');
         }
         text.push_str("{\"rule\":");
-        json::write_text(text, &outcome.rule.to_string());
+        json::write_text(text, &outcome.rule.text());
         text.push_str(",\"result\":");
         json::write_text(text, outcome.status.name());
         if !outcome.message.is_empty() {

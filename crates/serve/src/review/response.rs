@@ -4,7 +4,6 @@
 //! outside go through the JSON writer.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -93,7 +92,9 @@ impl AdmissionResponse {
     /// Returns the AdmissionReview that answers the request `uid`.
     #[must_use]
     pub fn to_review(&self, uid: &str) -> String {
-        let mut text = String::with_capacity(160 + self.message.len() + self.message.len() / 8);
+        let annotations =
+            self.annotations.iter().map(|(key, value)| key.len() + value.len() + 8).sum::<usize>();
+        let mut text = String::with_capacity(240 + self.message.len() + self.message.len() / 8 + annotations);
         text.push_str(
             "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":",
         );
@@ -113,8 +114,7 @@ impl AdmissionResponse {
         }
         if !self.annotations.is_empty() {
             text.push_str(",\"auditAnnotations\":");
-            let annotations = self.annotations.iter().map(|(key, value)| (key.clone(), value.clone().into()));
-            json::write(&mut text, &Value::object(annotations.collect()));
+            write_annotations(&mut text, &self.annotations);
         }
         text.push_str("}}");
         text
@@ -198,8 +198,7 @@ fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> Vec<(Te
         if !rules.is_empty() {
             rules.push(',');
         }
-        // Writing to a text cannot fail.
-        let _ = write!(rules, "{}", outcome.rule);
+        rules.push_str(&outcome.rule.text());
     }
     let AdmissionRequest { kind, namespace, name, .. } = &review.request;
     let parts = [kind.kind.as_str(), namespace, name];
@@ -211,6 +210,22 @@ fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> Vec<(Te
         annotations.push(("why".into(), why.into()));
     }
     annotations
+}
+
+/// Appends `annotations` as a JSON object. Of two with the same key the last one counts, in the place of the first.
+fn write_annotations(text: &mut String, annotations: &[(Text, Text)]) {
+    text.push('{');
+    for (place, (key, _)) in annotations.iter().enumerate() {
+        if annotations.iter().take(place).any(|(earlier, _)| earlier == key) {
+            continue;
+        }
+        let value = annotations.iter().rev().find(|(later, _)| later == key).map(|(_, value)| value);
+        text.push_str(if place > 0 { "," } else { "" });
+        json::write_text(text, key);
+        text.push(':');
+        json::write_text(text, value.map(Text::as_str).unwrap_or_default());
+    }
+    text.push('}');
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
