@@ -15,7 +15,7 @@ pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use kubewright_traits::{is_trait_resource, lint_together as lint_traits_together};
 pub use load::{
     DocumentRole, LoadedRules, compile_document, document_role, duplicate_rules, list_documents,
-    load_documents, load_documents_sharing, load_documents_within, rule_file_codes, run_in_given_order,
+    load_documents, load_documents_within, load_rules_sharing, rule_file_codes, run_in_given_order,
 };
 
 use kubewright_admission::{MutatingAdmissionPolicies, ValidatingAdmissionPolicies, policy_dialects};
@@ -37,6 +37,8 @@ pub struct DialectOptions {
     pub modrule: ModRuleOptions,
     /// The options of traits.
     pub traits: TraitOptions,
+    /// Whether only rules and errors are asked for. Warnings, and what policies need in a cluster, may then be left out.
+    pub rules_only: bool,
 }
 
 /// Returns the programs that [`ModRuleOptions::compatible_with`] can name.
@@ -68,9 +70,10 @@ pub fn check_all_exceptions<'r>(
 /// Returns every dialect.
 #[must_use]
 pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
-    let DialectOptions { inputs, exceptions, modrule, traits } = options;
-    let kyverno =
-        Kyverno::new(exceptions, *inputs).with_admission_policies(kubewright_convert::write_admission_policy);
+    let DialectOptions { inputs, exceptions, modrule, traits, rules_only } = options;
+    let kyverno = Kyverno::new(exceptions, *inputs)
+        .with_admission_policies(kubewright_convert::write_admission_policy)
+        .with_rules_only(*rules_only);
     let [validating, mutating, generating, deleting, image_validating] = policy_dialects(exceptions, *inputs);
     vec![
         Box::new(ModRule::new(modrule, *inputs)),

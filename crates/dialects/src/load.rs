@@ -46,24 +46,29 @@ pub fn load_documents_within(
     documents: &[Document],
     limits: CompileLimits,
 ) -> LoadedRules {
-    load_with_budget(dialects, documents, CompileBudget::new(limits))
+    load_with(dialects, documents, Loading { budget: CompileBudget::new(limits), has_warnings: true })
 }
 
-/// Does what [`load_documents`] does, without compiling regular expressions that are among `regexes`.
+/// Does what [`load_documents`] does, without compiling regular expressions that are among `regexes`, and without warnings
+/// about documents that no dialect finds alone.
 #[must_use]
-pub fn load_documents_sharing(
+pub fn load_rules_sharing(
     dialects: &[Box<dyn Dialect>],
     documents: &[Document],
     regexes: &SharedRegexes,
 ) -> LoadedRules {
-    load_with_budget(dialects, documents, CompileBudget::default().sharing(regexes))
+    let budget = CompileBudget::default().sharing(regexes);
+    load_with(dialects, documents, Loading { budget, has_warnings: false })
 }
 
-fn load_with_budget(
-    dialects: &[Box<dyn Dialect>],
-    documents: &[Document],
-    mut budget: CompileBudget,
-) -> LoadedRules {
+/// How documents are compiled.
+struct Loading {
+    budget: CompileBudget,
+    /// Whether warnings are given that no dialect finds alone.
+    has_warnings: bool,
+}
+
+fn load_with(dialects: &[Box<dyn Dialect>], documents: &[Document], mut loading: Loading) -> LoadedRules {
     let mut loaded = LoadedRules::default();
     let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
@@ -77,15 +82,17 @@ fn load_with_budget(
         }
     }
     for document in rules {
-        compile_one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
+        compile_one(dialects, &document, &auxiliaries, &mut loading, &mut loaded);
     }
     for (position, dialect) in dialects.iter().enumerate() {
         let Some(auxiliaries) = auxiliaries.get(&position) else { continue };
         let ids: Vec<Arc<RuleId>> = loaded.rules.iter().map(|rule| Arc::clone(&rule.id)).collect();
         loaded.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &ids));
     }
-    let rules = loaded.rules.iter().map(|rule| (&*rule.id, rule.action, &rule.location));
-    loaded.diagnostics.extend(duplicate_rules(rules));
+    if loading.has_warnings {
+        let rules = loaded.rules.iter().map(|rule| (&*rule.id, rule.action, &rule.location));
+        loaded.diagnostics.extend(duplicate_rules(rules));
+    }
     loaded
 }
 
@@ -124,10 +131,11 @@ pub fn compile_document(
     auxiliaries: &[Document],
 ) -> LoadedRules {
     let mut loaded = LoadedRules::default();
-    let mut budget = CompileBudget::new(CompileLimits::default());
+    let budget = CompileBudget::new(CompileLimits::default());
+    let mut loading = Loading { budget, has_warnings: true };
     let position = dialects.iter().position(|dialect| dialect.claims(document)).unwrap_or_default();
     let auxiliaries = Auxiliaries::from([(position, auxiliaries.to_vec())]);
-    compile_one(dialects, document, &auxiliaries, &mut budget, &mut loaded);
+    compile_one(dialects, document, &auxiliaries, &mut loading, &mut loaded);
     loaded
 }
 
@@ -171,7 +179,7 @@ fn compile_one(
     dialects: &[Box<dyn Dialect>],
     document: &Document,
     auxiliaries: &Auxiliaries,
-    budget: &mut CompileBudget,
+    loading: &mut Loading,
     loaded: &mut LoadedRules,
 ) {
     let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
@@ -182,9 +190,12 @@ fn compile_one(
         return;
     };
     loaded.diagnostics.extend(typos::check_version(document));
-    loaded.diagnostics.extend(typos::check_kinds(document));
+    if loading.has_warnings {
+        loaded.diagnostics.extend(typos::check_kinds(document));
+    }
     let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled = bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, budget);
+    let compiled =
+        bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, &mut loading.budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
     loaded.set_programs.extend(compiled.set_programs);

@@ -1,11 +1,15 @@
 //! What a rule made of an object, for the other rules of the same decision.
 
-use std::cell::RefCell;
+use std::any::Any;
+use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 /// How many values of one object are kept. Those of further names are made each time.
 const MAX_DERIVED_VALUES: usize = 16;
+
+/// How often a value is asked for before it is summarised, which pays off where many rules ask.
+const MIN_SUMMARISED_USES: u32 = 3;
 
 /// The values that were made of an object, until they are made of another one.
 #[derive(Debug, Default)]
@@ -26,8 +30,39 @@ struct DerivedValue {
     expression: Text,
     number: u64,
     value: Option<Value>,
+    cost: DerivationCost,
+    uses: Cell<u32>,
+    summary: OnceCell<Box<dyn Any + Send>>,
+}
+
+/// What making a value takes of a budget.
+#[derive(Debug, Clone, Copy)]
+pub struct DerivationCost {
     steps: u64,
     bytes: u64,
+}
+
+impl DerivationCost {
+    /// Returns the cost with `steps` more.
+    #[must_use]
+    pub fn with_steps(self, steps: u64) -> Self {
+        Self { steps: self.steps.saturating_add(steps), ..self }
+    }
+
+    /// Returns whether `budget` suffices.
+    #[must_use]
+    pub fn fits(self, budget: &Budget) -> bool {
+        budget.steps_left() >= self.steps && budget.bytes_left() >= self.bytes
+    }
+
+    /// Takes it from `budget`.
+    ///
+    /// # Errors
+    /// When the budget does not suffice.
+    pub fn charge(self, budget: &mut Budget) -> Result<(), Exhausted> {
+        budget.step(self.steps)?;
+        budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX))
+    }
 }
 
 /// What a value is called: by what it is, and by the expression that makes it where there are several.
@@ -55,8 +90,8 @@ impl DerivedCache {
         derive: impl FnOnce(&Value, &mut Budget) -> Result<Option<Value>, E>,
     ) -> Result<Option<Value>, E> {
         if let Some(known) = self.last.borrow().find(name, object) {
-            budget.step(known.steps)?;
-            budget.produce(usize::try_from(known.bytes).unwrap_or(usize::MAX))?;
+            known.uses.set(known.uses.get().saturating_add(1));
+            known.cost.charge(budget)?;
             return Ok(known.value.clone());
         }
         let (steps, bytes) = (budget.steps_used(), budget.bytes_used());
@@ -68,18 +103,38 @@ impl DerivedCache {
                 expression: name.expression.clone(),
                 number: name.number,
                 value: value.clone(),
-                steps: budget.steps_used().saturating_sub(steps),
-                bytes: budget.bytes_used().saturating_sub(bytes),
+                cost: DerivationCost {
+                    steps: budget.steps_used().saturating_sub(steps),
+                    bytes: budget.bytes_used().saturating_sub(bytes),
+                },
+                uses: Cell::new(1),
+                summary: OnceCell::new(),
             },
         );
         Ok(value)
+    }
+
+    /// Returns what `answer` says to the summary of a value that several rules have asked for, and to what it cost. Nothing
+    /// where few have, or the value is not there. All that ask about values of one name make the same sort of summary.
+    pub fn ask_summary<S: Any + Send, T>(
+        &self,
+        (name, object): (DerivedName<'_>, &Value),
+        summarise: impl FnOnce(&Value) -> S,
+        answer: impl FnOnce(&S, DerivationCost) -> Option<T>,
+    ) -> Option<T> {
+        let last = self.last.borrow();
+        let known = last.find(name, object).filter(|known| known.uses.get() >= MIN_SUMMARISED_USES)?;
+        let value = known.value.as_ref()?;
+        let summary = known.summary.get_or_init(|| Box::new(summarise(value)));
+        answer(summary.downcast_ref()?, known.cost)
     }
 }
 
 impl DerivedObject {
     fn find(&self, name: DerivedName<'_>, object: &Value) -> Option<&DerivedValue> {
         let is_known = |value: &&DerivedValue| {
-            value.number == name.number && value.name == name.name && value.expression == *name.expression
+            let is_named = std::ptr::eq(value.name, name.name) || value.name == name.name;
+            is_named && value.number == name.number && value.expression == *name.expression
         };
         self.object.is_same(object).then(|| self.values.iter().find(is_known))?
     }
@@ -124,6 +179,38 @@ mod tests {
         assert_eq!(ask("", &one), (Ok(Some(1_i64.into())), 2), "both are kept");
         assert_eq!(ask("other", &other), (Ok(Some(1_i64.into())), 3), "another object, though an equal one");
         assert_eq!(ask("other", &one), (Ok(Some(1_i64.into())), 4), "and back");
+    }
+
+    #[test]
+    fn a_value_that_is_asked_for_often_is_summarised_once() {
+        let cache = DerivedCache::default();
+        let object = json::parse(r#"{"a": [1, 2]}"#).unwrap();
+        let name = DerivedName { name: "list", expression: &"a".into(), number: 0 };
+        let mut summaries = 0;
+        let mut ask = || {
+            let list = |object: &Value, budget: &mut Budget| {
+                budget.step(3)?;
+                Ok::<_, Exhausted>(object.get("a").cloned())
+            };
+            cache.get_or_derive((name, &object), &mut Budget::default(), list).unwrap();
+            let answer = cache.ask_summary(
+                (name, &object),
+                |value| {
+                    summaries += 1;
+                    value.as_array().map_or(0, <[Value]>::len)
+                },
+                |length, cost| {
+                    let mut budget = Budget::default();
+                    cost.charge(&mut budget).ok()?;
+                    Some((*length, budget.steps_used()))
+                },
+            );
+            (answer, summaries)
+        };
+        assert_eq!(
+            [ask(), ask(), ask(), ask()],
+            [(None, 0), (None, 0), (Some((2, 3)), 1), (Some((2, 3)), 1)]
+        );
     }
 
     #[test]

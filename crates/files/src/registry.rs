@@ -3,7 +3,7 @@
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ static REGISTERED: LazyLock<Mutex<RegisteredPaths>> = LazyLock::new(Mutex::defau
 struct RegisteredPaths {
     /// The files that are read. What they are is looked up when an output is compared with them.
     inputs: HashSet<OsString>,
-    /// The files that were read and the folders that were searched, by the paths that led to them.
+    /// The folders that were searched and what else is watched besides inputs, by the paths that led to them.
     watched: HashSet<OsString>,
 }
 
@@ -36,7 +36,6 @@ pub fn register(path: &Path) {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     if !registered.inputs.contains(path.as_os_str()) {
         registered.inputs.insert(path.into());
-        registered.watched.insert(path.into());
     }
 }
 
@@ -49,9 +48,9 @@ pub fn watch_path(path: &Path) {
 #[must_use]
 pub fn watched_paths() -> Vec<PathBuf> {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut paths: Vec<PathBuf> = registered.watched.iter().map(PathBuf::from).collect();
-    paths.sort_unstable();
-    paths
+    let paths: BTreeSet<PathBuf> =
+        registered.inputs.iter().chain(&registered.watched).map(PathBuf::from).collect();
+    paths.into_iter().collect()
 }
 
 /// Forgets all files and folders, before a command runs again.

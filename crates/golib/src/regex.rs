@@ -8,6 +8,7 @@
 //!
 //! Every search is charged for what it does, to a budget of whatever kind the language has.
 
+mod absent;
 mod backtrack;
 mod class;
 mod engine;
@@ -19,6 +20,7 @@ mod translate;
 use std::fmt;
 use std::sync::Arc;
 
+pub use absent::SearchedTexts;
 use kubewright_value::StepMeter;
 pub use matches::{MatchGroups, MatchIterator};
 pub use replace::{quote_meta, replace_all, replace_all_literal};

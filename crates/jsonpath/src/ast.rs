@@ -4,7 +4,7 @@
 //! them may recurse. Operators of one rank are kept as a flat chain for the same reason.
 
 use kubewright_golib::regex::Regex;
-use kubewright_value::{Text, Value};
+use kubewright_value::{PositionHint, Text, Value};
 
 /// An expression and where it starts, in bytes.
 #[derive(Debug)]
@@ -99,6 +99,8 @@ pub(super) struct StaticKey {
     pub(super) index: Option<i64>,
     /// Whether it was written as a number.
     pub(super) is_number: bool,
+    /// Where the last object had it.
+    pub(super) position_hint: PositionHint,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

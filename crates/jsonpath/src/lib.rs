@@ -24,7 +24,7 @@ mod walk;
 use std::fmt;
 
 pub use item::{JsonPathItem, JsonPathResult};
-use kubewright_value::{Budget, Position, Step, Value};
+use kubewright_value::{Budget, Position, Step, Text, Value};
 pub use lint::JsonPathLint;
 pub use render::{render_go_text, render_text};
 use thiserror::Error;
@@ -164,6 +164,25 @@ impl JsonPathExpression {
     #[must_use]
     pub fn plain_path(&self) -> Option<&[Step]> {
         self.plain_path.as_deref()
+    }
+
+    /// Returns the text that a path of keys, like `$.kind`, finds in `root`, and how many keys it has. Nothing for any other
+    /// expression, and where it finds something else.
+    #[must_use]
+    pub fn plain_text<'v>(&self, root: &'v Value) -> Option<(&'v Text, usize)> {
+        self.plain_path.as_ref()?;
+        let ast::ExprNode::Path(path) = &self.root.node else { return None };
+        let mut found = root;
+        for step in &path.steps {
+            let (ast::ParsedStepKind::Key(key), Value::Object(map)) = (&step.kind, found) else {
+                return None;
+            };
+            found = key.position_hint.get(map, &key.name).filter(|_| !key.is_number)?;
+        }
+        match found {
+            Value::String(text) => Some((text, path.steps.len())),
+            _ => None,
+        }
     }
 
     /// Returns whether it is a path that finds a list, whatever is there. All members of the list are defined.

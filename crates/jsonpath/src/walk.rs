@@ -3,7 +3,7 @@
 //! A path without wildcards finds one value or fails. From the first wildcard on, a
 //! branch that fails or finds nothing is dropped; only a used-up budget is passed on.
 
-use kubewright_value::{Budget, Text, Value};
+use kubewright_value::{Budget, PositionHint, Text, Value};
 
 mod place;
 mod trail;
@@ -65,7 +65,7 @@ fn follow_keys<'a>(
         budget.step(1)?;
         *steps = rest;
         let found = match value {
-            Value::Object(map) => map.get(&key.name),
+            Value::Object(map) => key.position_hint.get(map, &key.name),
             other => place::child_position(other, key, *at)?.and_then(|position| other.item(position)),
         };
         match found {
@@ -327,7 +327,7 @@ fn plain_step<'a>(
         ParsedStepKind::Key(key) => match place {
             // The common case, without making a key for the trail.
             Some(WalkPlace::Ref(Value::Object(map))) if !trail.keeps_steps => {
-                Ok(map.get(&key.name).map(WalkPlace::Ref))
+                Ok(key.position_hint.get(map, &key.name).map(WalkPlace::Ref))
             }
             Some(place) => select_key(&place, key, step.at, trail),
             None => Ok(None),
@@ -389,7 +389,7 @@ fn computed_key(
     let item = eval::eval_expression(budget, key, scope)?;
     let name = item.text(budget)?;
     let index = item.as_value().and_then(convert::number_of_value).map(convert::go_integer);
-    Ok(StaticKey { name: Text::new(name), index, is_number: false })
+    Ok(StaticKey { name: Text::new(name), index, is_number: false, position_hint: PositionHint::default() })
 }
 
 /// Returns whether the filter keeps `value`. A fault, and what is neither true nor false, drops it.

@@ -2,6 +2,7 @@
 
 use kubewright_value::{Map, Text, Value};
 
+use crate::normalise::fill_null_maps;
 use crate::{GroupVersionKind, Operation, is_cluster_scoped, object_title};
 
 /// The options of a connection: their kind, the kind that is connected to, and the subresource.
@@ -94,7 +95,8 @@ impl AdmissionRequest {
     pub fn for_stored(object: Value, default_namespace: &str) -> Self {
         let mut request = Self::for_object(object, Operation::Create, default_namespace);
         request.fill_namespace();
-        request.with_maps_filled().unwrap_or(request)
+        fill_null_maps(&mut request.object);
+        request
     }
 
     /// Makes a request to create an object one to do `operation` to it. A manifest does not say how the object was

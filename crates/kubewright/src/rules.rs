@@ -434,5 +434,6 @@ pub(crate) fn dialect_options(options: &RuleOptions, namespace: Option<&str>) ->
             ..usual
         },
         traits: TraitOptions { checks_idempotence: options.checks_idempotence },
+        rules_only: false,
     }
 }

@@ -33,9 +33,14 @@ use kubewright_dialect_kit::fields::{Located, child_path};
 
 const NAME_LIMIT: usize = 63;
 
-/// Checks `policy`; a rule with an error moves to [`Policy::broken`].
-pub(super) fn check_policy(document: &Document, policy: &mut PolicySource) -> Vec<Diagnostic> {
-    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+/// Checks `policy`; a rule with an error moves to [`Policy::broken`]. Without `has_warnings`, checks that find nothing else are
+/// left out.
+pub(super) fn check_policy(
+    document: &Document,
+    policy: &mut PolicySource,
+    has_warnings: bool,
+) -> Vec<Diagnostic> {
+    let mut findings = PolicyChecks { has_warnings, ..PolicyChecks::new(document) };
     check_policy_settings(&mut findings, policy);
     let fatal = findings.first_error(0);
     // A mistake in the settings does not hide those of the rules.
@@ -62,7 +67,7 @@ pub(super) fn check_policy(document: &Document, policy: &mut PolicySource) -> Ve
 
 /// Returns the diagnostics of an exception, and whether it can be used.
 pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) -> (Vec<Diagnostic>, bool) {
-    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    let mut findings = PolicyChecks::new(document);
     matching::check_match_shape(&mut findings, &exception.matching, None);
     if exception.is_background {
         matching::users(&mut findings, &exception.matching);
@@ -86,7 +91,7 @@ pub(super) fn unfitting(
     exception: &ExceptionSource,
     known: &[(Text, Vec<Text>)],
 ) -> Vec<Diagnostic> {
-    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    let mut findings = PolicyChecks::new(document);
     let list = child_path(&exception.path, "exceptions");
     for (index, (policy, rules)) in exception.policies.iter().enumerate() {
         let item = child_path(&list, index);
@@ -113,9 +118,15 @@ pub(super) fn unfitting(
 struct PolicyChecks<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
+    /// Whether checks that find no errors are made.
+    has_warnings: bool,
 }
 
-impl PolicyChecks<'_> {
+impl<'d> PolicyChecks<'d> {
+    fn new(document: &'d Document) -> Self {
+        Self { document, diagnostics: Vec::new(), has_warnings: true }
+    }
+
     /// Reports a mistake in the value at `path`.
     fn at(
         &mut self,
@@ -273,13 +284,23 @@ fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &Rul
     check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
     check_field_combinations(findings, rule);
     check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
-    pattern_fields::check_pattern_fields(findings, rule);
     generate::check_generate(findings, policy, rule);
     if let Method::Mutate(found) = &rule.validate.method {
         mutate::check_mutate(findings, policy, found);
-        mutate_lint::lint_mutate(findings, rule, found);
     }
     images::check_image_action(findings, policy, rule);
+    if findings.has_warnings {
+        warn_about_rule(findings, rule);
+    }
+}
+
+/// Makes the checks that find no errors.
+fn warn_about_rule(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
+    context::report_unused_entries(findings, rule);
+    pattern_fields::check_pattern_fields(findings, rule);
+    if let Method::Mutate(found) = &rule.validate.method {
+        mutate_lint::lint_mutate(findings, rule, found);
+    }
     variables::braces(findings, rule);
 }
 

@@ -42,17 +42,18 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         return CompiledPolicy { native, ..CompiledPolicy::of_diagnostics(diagnostics) };
     };
     // Before rules with errors are sorted out: the objects that those read are watched too.
-    let needs = needs::of(&policy, &dialect.exceptions);
-    diagnostics.extend(check::check_policy(document, &mut policy));
-    diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    let has_more = !dialect.rules_only;
+    let needs = if has_more { needs::of(&policy, &dialect.exceptions) } else { Needs::default() };
+    diagnostics.extend(check::check_policy(document, &mut policy, has_more));
+    if has_more {
+        diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    }
     let generated = autogen::autogen_rules(&policy);
     let planned = Planned { document, policy: &policy, generated: &generated };
-    let webhooks = planned.webhooks(None);
-    let native = admission_policy::generated_admission_policy(dialect, document, &policy);
-    let native = native.map(|admission_policy| NativeRule {
-        remaining_webhooks: planned.webhooks(Some(&admission_policy.rule)),
-        admission_policy,
-    });
+    let (webhooks, native) = match has_more {
+        true => (planned.webhooks(None), Some(native_rule(dialect, &planned))),
+        false => (Vec::new(), None),
+    };
     let mut compiler = PolicyCompiler {
         dialect,
         document: Arc::new(document.clone()),
@@ -65,15 +66,16 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         background: Vec::new(),
     };
     let rules = compiler.rules(&generated);
-    compiler.report_not_generated(&native);
+    if let Some(native) = &native {
+        compiler.report_not_generated(native);
+    }
     let PolicyCompiler { mut diagnostics, needs, recompile, background, .. } = compiler;
     diagnostics.compact_sort_by_key(|diagnostic| diagnostic.location.position);
-    let native = admission_policy::is_enforceable(document).then_some(native);
-    let document = document.clone();
-    let status = StatusFields::new(move || {
-        let counts = rule_counts(&document, &policy, &generated);
-        Map::from([("autogen", autogen_status(&document, &policy, &generated)), ("rulecount", counts)]).into()
-    });
+    let native = native.filter(|_| admission_policy::is_enforceable(document));
+    let status = match has_more {
+        true => policy_status(document.clone(), policy, generated),
+        false => StatusFields::default(),
+    };
     CompiledPolicy {
         rules,
         webhooks,
@@ -86,6 +88,22 @@ pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled
         scan_rules: Vec::new(),
         set_programs: Vec::new(),
     }
+}
+
+/// Returns the ValidatingAdmissionPolicy of the policy, or why there is none.
+fn native_rule(dialect: &Kyverno, planned: &Planned<'_>) -> Result<NativeRule, String> {
+    let made = admission_policy::generated_admission_policy(dialect, planned.document, planned.policy);
+    made.map(|admission_policy| NativeRule {
+        remaining_webhooks: planned.webhooks(Some(&admission_policy.rule)),
+        admission_policy,
+    })
+}
+
+fn policy_status(document: Document, policy: PolicySource, generated: Vec<AutogenRule>) -> StatusFields {
+    StatusFields::new(move || {
+        let counts = rule_counts(&document, &policy, &generated);
+        Map::from([("autogen", autogen_status(&document, &policy, &generated)), ("rulecount", counts)]).into()
+    })
 }
 
 struct PolicyCompiler<'d> {

@@ -48,6 +48,8 @@ pub struct Kyverno {
     now: Option<i64>,
     exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
+    /// Whether only rules and errors are asked for.
+    rules_only: bool,
 }
 
 /// Writes the ValidatingAdmissionPolicy and its binding for a policy with one CEL rule, or returns why there is none.
@@ -76,7 +78,15 @@ impl Kyverno {
         let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
         let write_admission_policy: AdmissionPolicyWriter =
             |_, _, _, _| Err("it cannot be written as one".to_owned());
-        Self { functions, cel: Environments::admission(), now, exceptions, write_admission_policy }
+        let cel = Environments::admission();
+        Self { functions, cel, now, exceptions, write_admission_policy, rules_only: false }
+    }
+
+    /// Returns the dialect that compiles, where `rules_only`, without warnings and without what a policy needs in a cluster.
+    #[must_use]
+    pub fn with_rules_only(mut self, rules_only: bool) -> Self {
+        self.rules_only = rules_only;
+        self
     }
 
     /// Returns the dialect with ValidatingAdmissionPolicies that `write` writes.
@@ -134,7 +144,7 @@ pub fn read_policy(
         return None;
     }
     let mut policy = source::read_policy_document(document).0?;
-    check::check_policy(document, &mut policy);
+    check::check_policy(document, &mut policy, false);
     // There may be as many exceptions as policies, and only a few are for one of them.
     let key = policy.key();
     let is_named = |entry: &Value| entry.get("policyName").and_then(Value::as_str) == Some(key.as_str());

@@ -6,8 +6,8 @@
 use std::borrow::{Borrow, Cow};
 use std::ops::ControlFlow;
 
-use kubewright_engine::{DerivedCache, DerivedName, EvalError, TraceNode, TraceVerdict};
-use kubewright_golib::regex::Regex;
+use kubewright_engine::{DerivationCost, DerivedCache, DerivedName, EvalError, TraceNode, TraceVerdict};
+use kubewright_golib::regex::{Regex, SearchedTexts};
 use kubewright_jsonpath::{
     self as jsonpath, JsonPathError, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
 };
@@ -66,6 +66,10 @@ impl WantedText {
     /// Returns the decoded text where it is a JSON string.
     pub(super) fn unquoted(&self) -> Option<&Text> {
         self.unquoted.as_ref()
+    }
+
+    fn equals(&self, text: &str) -> bool {
+        self.written == text || self.unquoted.as_ref().is_some_and(|unquoted| unquoted == text)
     }
 
     /// Returns every text that equals it, the likeliest first.
@@ -163,9 +167,15 @@ impl CompiledCriterion {
             return Ok(judged?);
         }
         match selected.filter(|_| self.select.is_list_path()) {
-            Some(selected) => match self.shared_list(view, selected, budget)? {
-                Some(Value::Array(items)) => Ok(self.judge_list(&items, false, budget)?),
-                _ => Ok(false),
+            Some(selected) => match self.cost_in_vain(view, selected, budget) {
+                Some(cost) => {
+                    cost.charge(budget)?;
+                    Ok(false)
+                }
+                None => match self.shared_list(view, selected, budget)? {
+                    Some(Value::Array(items)) => Ok(self.judge_list(&items, false, budget)?),
+                    _ => Ok(false),
+                },
             },
             None => Ok(self.judge(&self.select.evaluate_ref(view, budget)?, budget)?),
         }
@@ -174,15 +184,9 @@ impl CompiledCriterion {
     /// Judges the text that a select like `$.kind` finds, which is what most criteria look at; nothing where it is another
     /// sort of select, or finds something else.
     fn judge_plain_text(&self, view: &Value, budget: &mut Budget) -> Option<Result<bool, Exhausted>> {
-        let steps = self.select.plain_path()?;
-        let mut found = view;
-        for step in steps {
-            let (Step::Key(key), Value::Object(map)) = (step, found) else { return None };
-            found = map.get(key)?;
-        }
-        let Value::String(text) = found else { return None };
+        let (text, keys) = self.select.plain_text(view)?;
         // One step for each key, and one for the value.
-        let cost = steps.len() as u64 + 1;
+        let cost = keys as u64 + 1;
         if budget.steps_left() < cost {
             return None;
         }
@@ -192,6 +196,24 @@ impl CompiledCriterion {
         }))
     }
 
+    /// Returns what it costs to search a list that several rules have selected, if it is known that the regular expression of
+    /// the criterion matches nothing in it. Nothing where the budget does not suffice: searching says where it ends.
+    fn cost_in_vain(&self, view: &Value, selected: &DerivedCache, budget: &Budget) -> Option<DerivationCost> {
+        let ([CriterionTest::Matches(regex)], MatchFor::Any) = (self.tests.as_slice(), self.match_for) else {
+            return None;
+        };
+        selected.ask_summary((self.list_name(), view), searched_texts, |searched, cost| {
+            let (texts, count) = searched.as_ref()?;
+            let cost = cost.with_steps(count + regex.steps_in_vain(texts)?);
+            cost.fits(budget).then_some(cost)
+        })
+    }
+
+    /// Returns the name of what the select finds.
+    fn list_name(&self) -> DerivedName<'_> {
+        DerivedName { name: "modrule select", expression: &self.text, number: 0 }
+    }
+
     /// Returns the list that the select finds in `view`; rules with an equal select find it once.
     fn shared_list(
         &self,
@@ -199,8 +221,7 @@ impl CompiledCriterion {
         selected: &DerivedCache,
         budget: &mut Budget,
     ) -> Result<Option<Value>, FailedSelect> {
-        let name = DerivedName { name: "modrule select", expression: &self.text, number: 0 };
-        selected.get_or_derive((name, view), budget, |view, budget| {
+        selected.get_or_derive((self.list_name(), view), budget, |view, budget| {
             self.select.evaluate_ref(view, budget).map(JsonPathItem::into_value).map_err(FailedSelect::from)
         })
     }
@@ -359,7 +380,7 @@ impl CriterionTest {
         match self {
             Self::Equals(wanted) => {
                 budget.step(1 + wanted.len() as u64 / 16 + text.len() as u64 / 64)?;
-                Ok(wanted.iter().flat_map(WantedText::spellings).any(|wanted| wanted == text))
+                Ok(wanted.iter().any(|wanted| wanted.equals(text)))
             }
             Self::Matches(regex) => regex.is_match(text, budget),
         }
@@ -379,6 +400,14 @@ impl std::fmt::Display for CriterionTest {
             Self::Matches(regex) => write!(f, "matches /{}/", regex.as_str()),
         }
     }
+}
+
+/// Returns the texts of a list and how many there are, if it has nothing else.
+fn searched_texts(list: &Value) -> Option<(SearchedTexts, u64)> {
+    let items = list.as_array()?;
+    let is_searched = !items.is_empty() && items.iter().all(|item| item.as_str().is_some());
+    let texts = items.iter().filter_map(Value::as_str);
+    is_searched.then(|| (SearchedTexts::new(texts), items.len() as u64))
 }
 
 /// Returns a member of a list; nothing for an undefined one.

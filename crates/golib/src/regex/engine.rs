@@ -101,12 +101,17 @@ impl RegexEngine {
         self.nfa.group_info().group_len(regex_automata::PatternID::ZERO)
     }
 
+    /// Returns the text that is looked for where the expression is nothing else, and a search takes [`search_steps`].
+    pub(super) fn literal_text(&self) -> Option<&[u8]> {
+        self.literal.as_ref().filter(|_| self.dfa.is_some()).map(|literal| literal.needle())
+    }
+
     /// Returns whether there is a match in `text`.
     pub(super) fn is_match<M: StepMeter>(&self, text: &str, meter: &mut M) -> Result<bool, M::Stopped> {
         let Some(dfa) = &self.dfa else {
             return Ok(self.simulate(text, 0, text.len(), 0, meter)?.is_some());
         };
-        meter.take(1 + text.len() as u64 / DFA_BYTES_PER_STEP)?;
+        meter.take(search_steps(text))?;
         if let Some(literal) = &self.literal {
             return Ok(literal.find(text.as_bytes()).is_some());
         }
@@ -170,6 +175,11 @@ impl RegexEngine {
             None => Simulation::new(&self.nfa, text.as_bytes(), slots).run(at, end, meter),
         }
     }
+}
+
+/// Returns how many steps it takes to look with a DFA whether there is a match in `text`.
+pub(super) fn search_steps(text: &str) -> u64 {
+    1 + text.len() as u64 / DFA_BYTES_PER_STEP
 }
 
 fn one_pass_dfa(nfa: &NFA) -> Option<onepass::DFA> {

@@ -1,6 +1,6 @@
 //! The steps of a path.
 
-use kubewright_value::{Number, Text, Value};
+use kubewright_value::{Number, PositionHint, Text, Value};
 
 use super::super::ast::{
     ExprNode, ParsedPath, ParsedStep, ParsedStepKind, PathExpr, RootOrCurrent, StaticKey,
@@ -147,10 +147,15 @@ fn one_or_union(mut keys: Vec<PathExpr>) -> ParsedStepKind {
 
 fn key_from_text(name: &str) -> StaticKey {
     let index = convert::number_from_text(name).map(convert::go_integer);
-    StaticKey { name: Text::new(name), index, is_number: false }
+    StaticKey { name: Text::new(name), index, is_number: false, position_hint: PositionHint::default() }
 }
 
 fn key_from_number(number: Number) -> StaticKey {
     let name = super::super::render_text(&Value::Number(number)).into_owned();
-    StaticKey { name: Text::from(name), index: Some(convert::go_integer(number)), is_number: true }
+    StaticKey {
+        name: Text::from(name),
+        index: Some(convert::go_integer(number)),
+        is_number: true,
+        position_hint: PositionHint::default(),
+    }
 }

@@ -29,7 +29,8 @@ use crate::arguments::TestArguments;
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
-    ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, print_stderr, standard_output,
+    ColorChoice, TableOptions, chosen_or_table, is_captured, keep_apart, keep_inputs, print_stderr,
+    standard_output,
 };
 use crate::review::is_late;
 use crate::rule_inputs::print_diagnostics;
@@ -66,7 +67,7 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
     let paths = if arguments.paths.is_empty() { &here[..] } else { &arguments.paths };
     let found = files::find_tests(paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
-    let options = rules::dialect_options(&arguments.options, None);
+    let options = kyverno_test_options(arguments);
     let shared = SharedTestInputs {
         library: FileCache::default(),
         dialects: kubewright_dialects::all_dialects(&options),
@@ -97,6 +98,10 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
         output.open(options)?.finish(&report)?;
     }
     let (_, failed) = tests.counts();
+    if !arguments.watch && !is_captured() {
+        // The process ends, and so its memory does not have to be freed piece by piece.
+        std::mem::forget((shared, files));
+    }
     let is_incomplete = print_diagnostics(&problems, color.paint_errors());
     let percent = coverage.as_ref().map(CoverageSummary::percent);
     let is_low = match (percent, arguments.min) {
@@ -120,7 +125,7 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
 #[cfg(feature = "lsp")]
 pub(super) fn run_coverage(arguments: &TestArguments) -> Result<CoverageSummary, CommandFailure> {
     let found = files::find_tests(&arguments.paths, None);
-    let options = rules::dialect_options(&arguments.options, None);
+    let options = kyverno_test_options(arguments);
     let dialects = kubewright_dialects::all_dialects(&options);
     let shared = SharedTestInputs { library: FileCache::default(), dialects, options, has_places: false };
     let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
@@ -173,6 +178,11 @@ fn severity_of_case(rule: &CaseRule, of_project: &[(String, Severity)]) -> Sever
     let (dialect, name) = (rule.dialect, rule.rule.clone().unwrap_or_default());
     let id = RuleId { dialect, policy: rule.policy.clone(), rule: name };
     rules::severity_in_project(&id, of_project).unwrap_or_else(|| Severity::of_rule(&rule.severity))
+}
+
+/// Returns the options of dialects whose warnings nothing shows, and which no cluster asks.
+fn kyverno_test_options(arguments: &TestArguments) -> DialectOptions {
+    DialectOptions { rules_only: true, ..rules::dialect_options(&arguments.options, None) }
 }
 
 /// Inputs that all test files share.

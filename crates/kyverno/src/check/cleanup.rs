@@ -10,7 +10,7 @@ use kubewright_dialect_kit::fields::child_path;
 
 /// Returns the diagnostics of a policy that deletes objects.
 pub(in super::super) fn check_cleanup_policy(document: &Document, policy: &CleanupSource) -> Vec<Diagnostic> {
-    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    let mut findings = PolicyChecks::new(document);
     for one in std::iter::once(&policy.matching).chain(&policy.exclude) {
         matching::check_match_shape(&mut findings, one, policy.namespace.as_ref());
         matching::users(&mut findings, one);

@@ -18,7 +18,6 @@ pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySour
         check_entry_name(findings, &entry.name);
         check_entry_source(findings, policy, entry);
     }
-    report_unused_entries(findings, rule);
 }
 
 fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Located<Text>) {
@@ -68,7 +67,7 @@ fn is_of_word(c: char) -> bool {
 }
 
 /// Reports entries whose name occurs nowhere else in the rule.
-fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
+pub(super) fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     let entries = declared_entries(rule);
     let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
     let is_known: HashSet<&str> = entries.iter().map(|entry| entry.name.value.as_str()).collect();

@@ -34,7 +34,7 @@ fn text(case: &Value) -> String {
 fn checked(text: &str) -> (Document, PolicySource) {
     let document = document(text);
     let mut policy = read_policy_document(&document).0.expect("a policy");
-    check_policy(&document, &mut policy);
+    check_policy(&document, &mut policy, true);
     (document, policy)
 }
 

@@ -52,7 +52,7 @@ pub(in super::super) fn check_variables(
     if !targets.is_empty() {
         declared.push("target");
     }
-    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    let mut findings = PolicyChecks::new(document);
     for one in uses {
         if !one.is_bare {
             check_element_variable(&mut findings, one);

@@ -26,7 +26,7 @@ impl PolicyCompiler<'_> {
         self.observe(found.roots.iter().copied());
         let is_background = self.policy.settings.is_background;
         self.diagnostics.extend(check::check_variables(&self.document, is_background, rule, &found.uses));
-        for conditions in found.conditions {
+        for conditions in found.conditions.into_iter().filter(|_| !self.dialect.rules_only) {
             for lint in conditions.value.lint() {
                 self.condition(conditions, &lint);
             }

@@ -35,26 +35,27 @@ impl<'a> DecisionChain<'a> {
         Self { policies, world, user, changing, decisions: BTreeMap::new() }
     }
 
-    /// Returns the decisions of the policy at `place` about `object`: about changes, and the judgement of the rest.
+    /// Returns the decisions of the policy at `place` about `object`, each with the operation that it is about: about changes,
+    /// and the judgement of the rest.
     pub(super) fn decide(
         &mut self,
         row: &ResultRow,
         place: usize,
         object: &TestObject<'a>,
-    ) -> Vec<(AdmissionRequest, Rc<Decision>)> {
+    ) -> Vec<(Operation, Rc<Decision>)> {
         let Some(policy) = self.policies.get(place) else { return Vec::new() };
         let mut decisions = Vec::new();
         if policy.changing.is_some() {
             let before = self.object_before(row, place, object);
             let request = self.request(row, policy, object, before);
             let decision = self.changes(place, object, &request);
-            decisions.push((request, decision));
+            decisions.push((request.operation, decision));
         }
         if policy.changing.is_none() || policy.judging.is_some() {
             let before = self.object_after_stage(row, policy, object);
             let request = self.request(row, policy, object, before);
             let decision = self.judgement(place, object, &request);
-            decisions.push((request, decision));
+            decisions.push((request.operation, decision));
         }
         decisions
     }

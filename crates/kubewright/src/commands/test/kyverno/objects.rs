@@ -23,8 +23,8 @@ pub(super) struct TestObjects<'b> {
 pub(super) struct TestObject<'b> {
     /// As it is written.
     pub(super) document: &'b Document,
-    /// The CREATE request of the object.
-    pub(super) request: AdmissionRequest,
+    /// The CREATE request of the object. It is large, and objects are moved into lists.
+    pub(super) request: Box<AdmissionRequest>,
     /// The evaluation mode of the policies that evaluate it, if it is a payload.
     pub(super) payload: Option<&'static str>,
 }
@@ -95,7 +95,7 @@ impl<'b> TestObject<'b> {
     fn new(document: &'b Document) -> Self {
         Self {
             document,
-            request: AdmissionRequest::for_stored(document.value.clone(), "default"),
+            request: Box::new(AdmissionRequest::for_stored(document.value.clone(), "default")),
             payload: None,
         }
     }
@@ -115,7 +115,7 @@ impl<'b> TestObject<'b> {
         }
         let name = payload.path.strip_prefix("./").unwrap_or(&payload.path);
         let request = AdmissionRequest::for_payload(document.value.clone(), name);
-        Some(Self { document, request, payload: Some(payload.mode) })
+        Some(Self { document, request: Box::new(request), payload: Some(payload.mode) })
     }
 
     /// Returns the request for `policy` about the object, with `operation` or the one given in values.
@@ -126,7 +126,7 @@ impl<'b> TestObject<'b> {
         world: &FileWorld,
         user: Option<&UserInfo>,
     ) -> AdmissionRequest {
-        let mut request = self.request.clone();
+        let mut request = AdmissionRequest::clone(&self.request);
         let values = world.values();
         let selected = operation.or_else(|| values.operation(Some(policy), &request.name));
         request.set_operation(selected.unwrap_or(Operation::Create));

@@ -118,7 +118,7 @@ impl TestPolicy {
         let loaded = match is_supported {
             true => {
                 let documents = with_auxiliaries(document, auxiliaries);
-                kubewright_dialects::load_documents_sharing(dialects, &documents, regexes)
+                kubewright_dialects::load_rules_sharing(dialects, &documents, regexes)
             }
             false => kubewright_dialects::LoadedRules::default(),
         };

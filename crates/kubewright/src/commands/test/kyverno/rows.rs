@@ -112,13 +112,13 @@ impl<'a> KyvernoTestRun<'a> {
         };
         let objects = self.objects;
         for object in objects.judged.iter().filter(|object| policy.judges(object.payload)) {
-            for (request, decision) in self.chain.decide(row, place, object) {
+            for (operation, decision) in self.chain.decide(row, place, object) {
                 let of_row =
                     decision.outcomes.iter().filter(|one| policy.is_meant(row.rule.as_deref(), &one.rule));
                 for outcome in of_row {
                     if let Some(write) = outcome.writes.iter().find(|write| is_wanted(&write.object)) {
                         let (object, status) = (write.object.clone(), outcome.status);
-                        return Some(TargetOutcome { object, status, operation: request.operation });
+                        return Some(TargetOutcome { object, status, operation });
                     }
                 }
             }
@@ -288,9 +288,8 @@ impl<'a> KyvernoTestRun<'a> {
             }
         }
         let mut outcomes = Vec::new();
-        for (request, decision) in &decisions {
-            outcomes
-                .extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, request.operation)));
+        for (operation, decision) in &decisions {
+            outcomes.extend(decision.outcomes.iter().filter(of_row).map(|outcome| (outcome, *operation)));
         }
         let said = |(outcome, operation): &(&RuleOutcome, Operation)| RuleVerdict {
             status: outcome.status,

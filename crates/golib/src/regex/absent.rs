@@ -1,0 +1,84 @@
+//! Texts of which it is quickly known that an expression that is a plain text is in none of them.
+
+use super::Regex;
+
+const PAIR_BITS: usize = 512;
+
+/// Some texts, by the pairs of adjacent bytes in them. Most of what rules look for in vain has a pair that is in none of the
+/// texts, so that these need not be searched.
+#[derive(Debug)]
+pub struct SearchedTexts {
+    // INVARIANT: has the bits of all pairs of the texts; others may share a bit with one of them.
+    pairs: [u64; PAIR_BITS / 64],
+    steps: u64,
+}
+
+impl SearchedTexts {
+    /// Reads `texts`.
+    pub fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut read = Self { pairs: [0; PAIR_BITS / 64], steps: 0 };
+        for text in texts {
+            read.steps += super::engine::search_steps(text);
+            for (word, bit) in pair_bits(text.as_bytes()) {
+                if let Some(word) = read.pairs.get_mut(word) {
+                    *word |= bit;
+                }
+            }
+        }
+        read
+    }
+}
+
+impl Regex {
+    /// Returns how many steps [`Regex::is_match`] would take for all of `texts`, if it is known that it would find nothing.
+    #[must_use]
+    pub fn steps_in_vain(&self, texts: &SearchedTexts) -> Option<u64> {
+        let literal = self.0.engine.literal_text()?;
+        let is_absent =
+            |(word, bit): (usize, u64)| texts.pairs.get(word).is_some_and(|pairs| pairs & bit == 0);
+        pair_bits(literal).any(is_absent).then_some(texts.steps)
+    }
+}
+
+/// Returns the bit of each pair in `bytes`, and the word that has it.
+fn pair_bits(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
+    bytes.iter().zip(bytes.iter().skip(1)).map(|(first, second)| {
+        let mixed = (usize::from(*first) * 37 + usize::from(*second)) % PAIR_BITS;
+        (mixed / 64, 1 << (mixed % 64))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_value::Budget;
+
+    use super::super::compile_regex;
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, texts: &[&str], is_known_absent: bool) {
+        let regex = compile_regex(pattern).unwrap();
+        let steps = regex.steps_in_vain(&SearchedTexts::new(texts.iter().copied()));
+        assert_eq!(steps.is_some(), is_known_absent, "{pattern} {texts:?}");
+        let mut budget = Budget::default();
+        let found = texts.iter().any(|text| regex.is_match(text, &mut budget).unwrap());
+        if let Some(steps) = steps {
+            assert_eq!((found, budget.steps_used()), (false, steps), "{pattern} {texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_in_the_texts_is_known_and_costs_the_same() {
+        let images =
+            ["registry.example.com/shop/web:1.20", "registry.example.com/shop/log-collector:0.9.1-alpine"];
+        check("other-17", &images, true);
+        check(r"docker\.io/", &images, true);
+        check("shop/web", &images, false);
+        check("x", &images, false);
+        check("", &images, false);
+        check("^other", &images, false);
+        check("web", &[], true);
+        check("ünter", &["über"], true);
+        check("über", &["über"], false);
+    }
+}
