@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use super::turns::Arrival;
 use crate::ServerState;
 use crate::metrics::{MetricId, OverloadReason};
 
@@ -40,22 +41,30 @@ const MAX_PARSED_BYTES: usize = 128 << 20;
 /// What a value needs in memory, with what rules usually make of it.
 const BYTES_PER_VALUE: usize = 300;
 
-/// How long a request may wait for its turn. One that has waited longer makes way if others have waited as long for
-/// [`STANDING_QUEUE_TIME`] and enough of them still do. A late answer is better than none, so that a pause of the machine,
-/// or a container whose share of the processor is used up for a moment, delays requests and refuses none.
+/// How long a request may wait for its turn. One that has waited longer makes way if more than may wait have waited for
+/// [`STANDING_QUEUE_TIME`]. A late answer is better than none, so that a pause of the machine, or a container whose share of
+/// the processor is used up for a moment, delays requests and refuses none.
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
-const STANDING_QUEUE_TIME: Duration = Duration::from_millis(500);
 
-/// The part of the requests that may wait which is enough for that.
-const STANDING_QUEUE_SHARE: usize = 2;
+/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it. It is
+/// also for how long it is remembered that some made way: a queue that is short because of that is long again without it.
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(100);
+
+/// The part of the requests that may wait of which one that makes way is not among the first.
+const QUEUE_HEAD_SHARE: usize = 2;
+
+/// How many of the latest requests say how long the queue is, and how many times as many as may wait one of them can have
+/// had ahead of it: a connection that was kept waiting alone is no queue.
+const QUEUE_SAMPLES: u64 = 64;
+const MAX_SAMPLE_SHARE: u64 = 4;
 
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     waiting: AtomicUsize,
-    /// When a request was last begun soon after it came, in nanoseconds since `made`.
-    prompt_at: AtomicU64,
-    made: Instant,
+    /// The requests whose turn has come.
+    begun: Arc<AtomicU64>,
+    queue: StandingQueue,
     in_flight: AtomicUsize,
     max_in_flight: usize,
     bodies: AtomicUsize,
@@ -70,8 +79,8 @@ impl Bounds {
     pub(crate) fn new(max_in_flight: usize) -> Self {
         Self {
             waiting: AtomicUsize::new(0),
-            prompt_at: AtomicU64::new(0),
-            made: Instant::now(),
+            begun: Arc::default(),
+            queue: StandingQueue::new(max_in_flight),
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
@@ -82,30 +91,30 @@ impl Bounds {
             memory_freed: Notify::new(),
         }
     }
+
+    /// Returns the count of the requests whose turn has come.
+    pub(super) fn begun(&self) -> &Arc<AtomicU64> {
+        &self.begun
+    }
 }
 
 /// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
 /// what piles up, and not the reviews under way, each of which is done in one go.
 pub(crate) struct QueuedRequest {
     state: Arc<ServerState>,
-    come: Duration,
+    arrival: Arrival,
 }
 
 impl QueuedRequest {
     /// A request has come.
-    pub(crate) fn begin(state: &Arc<ServerState>) -> Self {
-        let bounds = &state.bounds;
-        let come = bounds.made.elapsed();
-        if bounds.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
-            bounds.begun_promptly(come);
-        }
-        Self { state: Arc::clone(state), come }
+    pub(super) fn begin(state: &Arc<ServerState>, arrival: Arrival) -> Self {
+        state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
+        Self { state: Arc::clone(state), arrival }
     }
 
     /// Its turn has come. Returns whether it should make way, because more wait behind it than may, or for longer.
-    pub(crate) fn end(self) -> bool {
-        let bounds = &self.state.bounds;
-        let makes_way = bounds.makes_way(self.come, bounds.made.elapsed());
+    pub(super) fn end(self, now: Instant) -> bool {
+        let makes_way = self.state.bounds.makes_way(&self.arrival, now);
         if makes_way {
             self.state.metrics.overloaded(OverloadReason::InFlight);
         }
@@ -120,21 +129,73 @@ impl Drop for QueuedRequest {
 }
 
 impl Bounds {
-    /// Returns whether a request that came at `come` and is begun `now`, both since these bounds were made, makes way.
-    fn makes_way(&self, come: Duration, now: Duration) -> bool {
+    /// Returns whether a request that is begun `now` makes way.
+    fn makes_way(&self, arrival: &Arrival, now: Instant) -> bool {
+        let ahead = self.begun.fetch_add(1, Ordering::Relaxed).saturating_sub(arrival.begun);
         let waiting = self.waiting.load(Ordering::Relaxed);
-        if now.saturating_sub(come) <= MAX_QUEUE_AGE {
-            self.begun_promptly(now);
-            return waiting > self.max_in_flight;
+        let is_standing = self.queue.is_standing(ahead, now);
+        let is_late = now.saturating_duration_since(arrival.at) > MAX_QUEUE_AGE;
+        let place = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(waiting);
+        if is_standing && is_late && place > self.max_in_flight / QUEUE_HEAD_SHARE {
+            self.queue.refused(now);
+            return true;
         }
-        let prompt_at = Duration::from_nanos(self.prompt_at.load(Ordering::Relaxed));
-        let is_standing = now.saturating_sub(prompt_at) > STANDING_QUEUE_TIME
-            && waiting > self.max_in_flight / STANDING_QUEUE_SHARE;
-        is_standing || waiting > self.max_in_flight
+        waiting > self.max_in_flight
+    }
+}
+
+/// Whether too many requests wait all the time. Where they do, in buffers that were not read and tasks that did not run,
+/// they cannot be counted; but on average as many wait as are begun while one of them does.
+///
+/// Requests that are counted at once may count as one. The times are nanoseconds since `made`, and 0 is never.
+#[derive(Debug)]
+struct StandingQueue {
+    made: Instant,
+    max: u64,
+    /// How many the latest requests had ahead of them on average, times [`QUEUE_SAMPLES`].
+    ahead: AtomicU64,
+    /// When a request was begun, and when that average last was not too high.
+    begun_at: AtomicU64,
+    short_at: AtomicU64,
+    /// When one made way.
+    refused_at: AtomicU64,
+}
+
+impl StandingQueue {
+    fn new(max: usize) -> Self {
+        Self {
+            made: Instant::now(),
+            max: max as u64,
+            ahead: AtomicU64::new(0),
+            begun_at: AtomicU64::new(0),
+            short_at: AtomicU64::new(0),
+            refused_at: AtomicU64::new(0),
+        }
     }
 
-    fn begun_promptly(&self, now: Duration) {
-        self.prompt_at.store(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Counts a request that had so many `ahead` of it and is begun `now`; returns whether more wait than may, since long.
+    fn is_standing(&self, ahead: u64, now: Instant) -> bool {
+        let before = self.ahead.load(Ordering::Relaxed);
+        let average = before - before / QUEUE_SAMPLES + ahead.min(self.max.saturating_mul(MAX_SAMPLE_SHARE));
+        self.ahead.store(average, Ordering::Relaxed);
+        let now = self.nanoseconds(now);
+        let is_recent =
+            |at: u64| at != 0 && Duration::from_nanos(now.saturating_sub(at)) <= STANDING_QUEUE_TIME;
+        // Of a queue of which nothing is begun for so long nothing is known.
+        let was_idle = !is_recent(self.begun_at.swap(now, Ordering::Relaxed));
+        if was_idle || average / QUEUE_SAMPLES <= self.max {
+            self.short_at.store(now, Ordering::Relaxed);
+        }
+        !is_recent(self.short_at.load(Ordering::Relaxed))
+            || is_recent(self.refused_at.load(Ordering::Relaxed))
+    }
+
+    fn refused(&self, now: Instant) {
+        self.refused_at.store(self.nanoseconds(now), Ordering::Relaxed);
+    }
+
+    fn nanoseconds(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.made).as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 }
 
