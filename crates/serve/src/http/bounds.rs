@@ -1,7 +1,7 @@
 //! How much may be under way at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -46,16 +46,16 @@ const BYTES_PER_VALUE: usize = 300;
 /// the processor is used up for a moment, delays requests and refuses none.
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
 
-/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it. It is
-/// also for how long it is remembered that some made way: a queue that is short because of that is long again without it.
+/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it.
 const STANDING_QUEUE_TIME: Duration = Duration::from_millis(100);
 
-/// The part of the requests that may wait of which one that makes way is not among the first.
-const QUEUE_HEAD_SHARE: usize = 2;
+/// The part of the requests that may wait that a queue must have shrunk to before it may grow again, and that one that makes
+/// way must have had before it.
+const SHORT_QUEUE_SHARE: usize = 2;
 
 /// How many of the latest requests say how long the queue is, and how many times as many as may wait one of them can have
 /// had ahead of it: a connection that was kept waiting alone is no queue.
-const QUEUE_SAMPLES: u64 = 64;
+const QUEUE_SAMPLES: u64 = 256;
 const MAX_SAMPLE_SHARE: u64 = 4;
 
 /// What is under way, and how much of it may be.
@@ -136,11 +136,8 @@ impl Bounds {
         let is_standing = self.queue.is_standing(ahead, now);
         let is_late = now.saturating_duration_since(arrival.at) > MAX_QUEUE_AGE;
         let place = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(waiting);
-        if is_standing && is_late && place > self.max_in_flight / QUEUE_HEAD_SHARE {
-            self.queue.refused(now);
-            return true;
-        }
-        waiting > self.max_in_flight
+        let makes_way = is_standing && is_late && place > self.max_in_flight / SHORT_QUEUE_SHARE;
+        makes_way || waiting > self.max_in_flight
     }
 }
 
@@ -154,11 +151,11 @@ struct StandingQueue {
     max: u64,
     /// How many the latest requests had ahead of them on average, times [`QUEUE_SAMPLES`].
     ahead: AtomicU64,
-    /// When a request was begun, and when that average last was not too high.
+    /// When a request was last begun, when that average last was not too high, and when it was.
     begun_at: AtomicU64,
     short_at: AtomicU64,
-    /// When one made way.
-    refused_at: AtomicU64,
+    long_at: AtomicU64,
+    is_standing: AtomicBool,
 }
 
 impl StandingQueue {
@@ -169,29 +166,38 @@ impl StandingQueue {
             ahead: AtomicU64::new(0),
             begun_at: AtomicU64::new(0),
             short_at: AtomicU64::new(0),
-            refused_at: AtomicU64::new(0),
+            long_at: AtomicU64::new(0),
+            is_standing: AtomicBool::new(false),
         }
     }
 
     /// Counts a request that had so many `ahead` of it and is begun `now`; returns whether more wait than may, since long.
+    /// They do until far fewer have waited or no more than may have for as long: a queue that is short for a moment, because
+    /// some made way, would be long again at once.
     fn is_standing(&self, ahead: u64, now: Instant) -> bool {
         let before = self.ahead.load(Ordering::Relaxed);
-        let average = before - before / QUEUE_SAMPLES + ahead.min(self.max.saturating_mul(MAX_SAMPLE_SHARE));
-        self.ahead.store(average, Ordering::Relaxed);
+        let sum = before - before / QUEUE_SAMPLES + ahead.min(self.max.saturating_mul(MAX_SAMPLE_SHARE));
+        self.ahead.store(sum, Ordering::Relaxed);
+        let average = sum / QUEUE_SAMPLES;
         let now = self.nanoseconds(now);
         let is_recent =
             |at: u64| at != 0 && Duration::from_nanos(now.saturating_sub(at)) <= STANDING_QUEUE_TIME;
         // Of a queue of which nothing is begun for so long nothing is known.
         let was_idle = !is_recent(self.begun_at.swap(now, Ordering::Relaxed));
-        if was_idle || average / QUEUE_SAMPLES <= self.max {
-            self.short_at.store(now, Ordering::Relaxed);
+        let last_at = if was_idle || average <= self.max { &self.short_at } else { &self.long_at };
+        last_at.store(now, Ordering::Relaxed);
+        let was_standing = self.is_standing.load(Ordering::Relaxed);
+        let is_standing = match was_standing {
+            true => {
+                average > self.max / SHORT_QUEUE_SHARE as u64
+                    && is_recent(self.long_at.load(Ordering::Relaxed))
+            }
+            false => !is_recent(self.short_at.load(Ordering::Relaxed)),
+        };
+        if is_standing != was_standing {
+            self.is_standing.store(is_standing, Ordering::Relaxed);
         }
-        !is_recent(self.short_at.load(Ordering::Relaxed))
-            || is_recent(self.refused_at.load(Ordering::Relaxed))
-    }
-
-    fn refused(&self, now: Instant) {
-        self.refused_at.store(self.nanoseconds(now), Ordering::Relaxed);
+        is_standing
     }
 
     fn nanoseconds(&self, at: Instant) -> u64 {
