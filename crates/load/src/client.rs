@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 /// How long a connection may take.
-const LOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const LOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server, and how to be trusted by it.
 #[derive(Debug, Clone)]
@@ -39,8 +39,6 @@ pub struct LoadClient {
     tls: TlsConnector,
     connections: Vec<Mutex<Option<SendRequest<Full<Bytes>>>>>,
     next: AtomicUsize,
-    /// How many requests in turn use one connection.
-    burst: usize,
 }
 
 /// What a server answered.
@@ -75,29 +73,10 @@ impl LoadClient {
     /// # Errors
     /// When the authorities of `target` are no certificates.
     pub fn new(target: LoadTarget, connections: usize) -> Result<Self, LoadError> {
-        let wrong = |error: &dyn std::fmt::Display| LoadError::Authorities(error.to_string());
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(target.authorities.as_bytes()) {
-            let certificate = certificate.map_err(|error| wrong(&error))?;
-            roots.add(certificate).map_err(|error| wrong(&error))?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| wrong(&error))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
+        let config = trusting_config(&target.authorities)?;
         let connections = (0..connections.max(1)).map(|_| Mutex::new(None)).collect();
         let tls = TlsConnector::from(Arc::new(config));
-        Ok(Self { target, tls, connections, next: AtomicUsize::new(0), burst: 1 })
-    }
-
-    /// Sends `burst` requests in turn on one connection before the next one is used. Those that are made together leave in one
-    /// write, which costs a generator of many requests far less.
-    #[must_use]
-    pub fn in_bursts(self, burst: usize) -> Self {
-        Self { burst: burst.max(1), ..self }
+        Ok(Self { target, tls, connections, next: AtomicUsize::new(0) })
     }
 
     /// Returns the server.
@@ -152,7 +131,7 @@ impl LoadClient {
 
     /// The next connection in turn; made if there is none.
     async fn connection(&self) -> Result<SendRequest<Full<Bytes>>, LoadError> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) / self.burst % self.connections.len();
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
         let place = self.connections.get(turn).ok_or_else(|| LoadError::Connection("none".to_owned()))?;
         let mut place = place.lock().await;
         if let Some(open) = place.as_ref().filter(|open| !open.is_closed()) {
@@ -181,6 +160,27 @@ impl LoadClient {
         });
         Ok(sender)
     }
+}
+
+/// Returns how to speak HTTP/2 with a server whose certificate one of `authorities`, in PEM, has signed.
+///
+/// # Errors
+/// When they are no certificates.
+pub(crate) fn trusting_config(authorities: &str) -> Result<ClientConfig, LoadError> {
+    let wrong = |error: &dyn std::fmt::Display| LoadError::Authorities(error.to_string());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
+        let certificate = certificate.map_err(|error| wrong(&error))?;
+        roots.add(certificate).map_err(|error| wrong(&error))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(&error))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(config)
 }
 
 /// What hyper says is often only that something was wrong; what was is behind it.

@@ -6,6 +6,7 @@
 
 mod allow_all;
 mod client;
+mod flood;
 mod latencies;
 mod limits;
 mod open_loop;
@@ -17,6 +18,7 @@ mod usage;
 
 pub use allow_all::{allow_review, serve_allow_all, serve_answers};
 pub use client::{LoadAnswer, LoadClient, LoadError, LoadTarget};
+pub use flood::Flood;
 pub use latencies::Latencies;
 pub use limits::BenchLimits;
 pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};

@@ -81,8 +81,8 @@ impl LoadRun {
 
 /// Above this rate, requests that are due within [`TICK_INTERVAL`] leave together: going to sleep before each of them would cost the
 /// generator more than sending it.
-const MAX_SINGLE_RATE: f64 = 5_000.0;
-const TICK_INTERVAL: Duration = Duration::from_millis(1);
+pub(crate) const MAX_SINGLE_RATE: f64 = 5_000.0;
+pub(crate) const TICK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Sends a request every `1 / rate` seconds until `while_true` says no, and waits for the answers. `request` is told how
 /// many were sent before.

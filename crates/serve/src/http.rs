@@ -11,6 +11,7 @@ mod listener;
 mod routes;
 mod streams;
 mod tls;
+mod turns;
 
 pub(crate) use answer::ResponseBody;
 pub(crate) use bounds::{Bounds, RequestResources};

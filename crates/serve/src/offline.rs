@@ -14,8 +14,8 @@ use crate::certificates::{
 };
 use crate::log::LogLevel;
 use crate::notice::{MAX_QUEUED_NOTICES, take_notices};
-use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
-use crate::{ServeSettings, ServerState, Snapshot, workers};
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics, serving_runtime};
+use crate::{ServeSettings, ServerState, Snapshot};
 
 const OFFLINE_CERTIFICATE_LIFETIME: Duration = Duration::from_secs(3650 * 86_400);
 
@@ -52,8 +52,7 @@ pub fn run_offline(
     let state = Arc::new(state);
     log_panics(&state);
     state.log.line(LogLevel::Info, "rules loaded").number("rules", rules as u64).write();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
+    let runtime = serving_runtime()?;
     let served = runtime.block_on(async {
         // There is no cluster to put them into.
         tokio::spawn(async move { while take_notices(&mut told, drop).await {} });

@@ -12,10 +12,10 @@ use crate::certificates::{self, CERTIFICATE_CONDITION};
 use crate::handover::run_handover;
 use crate::log::LogLevel;
 use crate::notice::MAX_QUEUED_NOTICES;
-use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics, serving_runtime};
 use crate::{
     CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
-    monitor_caches, run_status_writer, spawn_rule_compiler, webhooks, workers,
+    monitor_caches, run_status_writer, spawn_rule_compiler, webhooks,
 };
 
 /// The phases of admission in which the API server has policies of its own.
@@ -32,8 +32,7 @@ pub fn run_in_cluster(
     config: Config,
     makes_namespace: bool,
 ) -> Result<(), ServeError> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
+    let runtime = serving_runtime()?;
     let served = runtime.block_on(async {
         let warnings = config.warnings();
         let client = Client::new(config)?;

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use rustls::server::ResolvesServerCert;
 use thiserror::Error;
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::ServerState;
 use crate::health::{self, HealthPages};
 use crate::http::{self, ListenerPhase};
 use crate::log::LogLevel;
+use crate::{ServerState, workers};
 
 /// How long what is under way may take when everything else is closed. With the longest drain that is useful, a
 /// server is gone 15 seconds after the signal.
@@ -123,6 +124,19 @@ impl WebhookServer {
         state.log.flush();
         Ok(())
     }
+}
+
+/// How many tasks run before sockets are looked at again. On a busy machine a task of a connection takes a millisecond, and
+/// what is not looked at is not known to wait.
+const EVENT_INTERVAL: u32 = 4;
+
+/// Returns what runs connections and everything that keeps the server as it should be.
+///
+/// # Errors
+/// When the system refuses threads.
+pub(crate) fn serving_runtime() -> io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(workers()).event_interval(EVENT_INTERVAL).enable_all().build()
 }
 
 /// Returns a future that ends when the process is asked to stop. Signals count from this call on, not from the first

@@ -13,6 +13,7 @@ use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Request, StatusCode};
 
 use super::bounds::{BodyPermit, MAX_BODY_BYTES, UnfinishedBody};
+use super::turns::ConnectionTurns;
 use super::{HttpResponse, error_response};
 use crate::ServerState;
 
@@ -23,6 +24,9 @@ const MAX_BODY_TIME: Duration = Duration::from_secs(10);
 const FIRST_BYTES_TIME: Duration = Duration::from_secs(2);
 const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
 
+/// How long a connection that was just woken gets to read what there is.
+const TURN_TIME: Duration = Duration::from_millis(10);
+
 /// How much memory is reserved for what a client announces.
 const MAX_RESERVED: usize = 256 << 10;
 
@@ -30,6 +34,7 @@ const MAX_RESERVED: usize = 256 << 10;
 pub(super) async fn read_body(
     state: &Arc<ServerState>,
     request: Request<Incoming>,
+    turns: &ConnectionTurns,
 ) -> Result<(Bytes, BodyPermit), HttpResponse> {
     if !is_json(request.headers()) {
         let message = "a body of the content type application/json is expected";
@@ -43,19 +48,23 @@ pub(super) async fn read_body(
         return Err(error_response(StatusCode::TOO_MANY_REQUESTS, "too many requests are being read"));
     };
     let mut room = BodyPermit::new(state);
-    let bytes = collect_body(body, &mut room).await?;
+    let bytes = collect_body(body, &mut room, turns).await?;
     if bytes.is_empty() {
         return Err(error_response(StatusCode::BAD_REQUEST, "the body is empty"));
     }
     Ok((bytes, room))
 }
 
-async fn collect_body(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes, HttpResponse> {
-    let begun = Instant::now();
+async fn collect_body(
+    mut body: Incoming,
+    room: &mut BodyPermit,
+    turns: &ConnectionTurns,
+) -> Result<Bytes, HttpResponse> {
+    let deadline = BodyDeadline { begun: Instant::now(), late: turns.late(), turns };
     let mut received = 0;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = next_frame(&mut body, body_deadline(begun, received)).await? {
+    while let Some(frame) = next_frame(&mut body, &deadline, received).await? {
         let frame = frame.map_err(|_| error_response(StatusCode::BAD_REQUEST, "the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
         received += data.len();
@@ -85,10 +94,11 @@ async fn collect_body(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes
     if all.is_empty() { Ok(first) } else { Ok(all.freeze()) }
 }
 
-/// Returns what comes next of `body`, or that it has taken too long.
+/// Returns what comes next of `body`, of which `received` bytes are there, or that it has taken too long.
 async fn next_frame(
     body: &mut Incoming,
-    deadline: Instant,
+    deadline: &BodyDeadline<'_>,
+    received: usize,
 ) -> Result<Option<hyper::Result<Frame<Bytes>>>, HttpResponse> {
     let mut frame = pin!(body.frame());
     // Most bodies are there when the request is, and need no timer.
@@ -96,15 +106,38 @@ async fn next_frame(
     if let Poll::Ready(frame) = at_once {
         return Ok(frame);
     }
-    let waited = tokio::time::timeout_at(deadline.into(), frame).await;
-    waited.map_err(|_| error_response(StatusCode::REQUEST_TIMEOUT, "the body took too long"))
+    while let Some(left) = deadline.left(received) {
+        if let Ok(frame) = tokio::time::timeout(left, frame.as_mut()).await {
+            return Ok(frame);
+        }
+    }
+    Err(error_response(StatusCode::REQUEST_TIMEOUT, "the body took too long"))
 }
 
-/// Returns when more of a body must have come of which `received` bytes are there.
-fn body_deadline(begun: Instant, received: usize) -> Instant {
+/// Until when more of a body must have come. The time in which it may have come, and the connection waited for its turn to
+/// read it, does not count: that is ours.
+struct BodyDeadline<'t> {
+    begun: Instant,
+    /// What turns of the connection had taken then.
+    late: Duration,
+    turns: &'t ConnectionTurns,
+}
+
+impl BodyDeadline<'_> {
+    /// Returns how long is to be waited before this is asked again; nothing if the body has taken too long.
+    fn left(&self, received: usize) -> Option<Duration> {
+        let ours = self.turns.late().saturating_sub(self.late);
+        let left =
+            (max_body_time(received) + ours).checked_sub(self.begun.elapsed()).filter(|left| !left.is_zero());
+        left.or_else(|| self.turns.is_waited_for().then_some(TURN_TIME))
+    }
+}
+
+/// Returns how long a body may take of which `received` bytes are there.
+fn max_body_time(received: usize) -> Duration {
     let received = u32::try_from(received).unwrap_or(u32::MAX);
     let earned = Duration::from_secs(1) * received / MIN_BYTES_PER_SECOND;
-    begun + (FIRST_BYTES_TIME + earned).min(MAX_BODY_TIME)
+    (FIRST_BYTES_TIME + earned).min(MAX_BODY_TIME)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -115,4 +148,34 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn body_too_large() -> HttpResponse {
     error_response(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 7 MiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn the_time_in_which_a_connection_waits_for_its_turn_is_not_that_of_the_body() {
+        let turns = ConnectionTurns::new(&Arc::default());
+        let (waker, late) = (Waker::from(Arc::clone(&turns)), turns.late());
+        let left = |received| {
+            let begun = Instant::now().checked_sub(FIRST_BYTES_TIME)?;
+            BodyDeadline { begun, late, turns: &turns }.left(received)
+        };
+        assert_eq!(left(0), None, "it has taken too long");
+        assert!(left(1 << 20).is_some_and(|left| left > Duration::from_secs(7)), "much has come");
+        turns.begin(Waker::noop());
+        assert!(!turns.end());
+        waker.wake_by_ref();
+        assert!(left(0).is_some(), "it may be there");
+        thread::sleep(Duration::from_millis(20));
+        turns.begin(Waker::noop());
+        assert!(left(0).is_some_and(|left| left > Duration::from_millis(10)), "we were late");
+        thread::sleep(Duration::from_millis(1));
+        assert!(!turns.end());
+        assert!(BodyDeadline { begun: Instant::now(), late, turns: &turns }.left(0) > Some(FIRST_BYTES_TIME));
+    }
 }

@@ -1,11 +1,12 @@
 //! How much may be under way at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use super::turns::Arrival;
 use crate::ServerState;
 use crate::metrics::{MetricId, OverloadReason};
 
@@ -40,22 +41,30 @@ const MAX_PARSED_BYTES: usize = 128 << 20;
 /// What a value needs in memory, with what rules usually make of it.
 const BYTES_PER_VALUE: usize = 300;
 
-/// How long a request may wait for its turn. One that has waited longer makes way if others have waited as long for
-/// [`STANDING_QUEUE_TIME`] and enough of them still do. A late answer is better than none, so that a pause of the machine,
-/// or a container whose share of the processor is used up for a moment, delays requests and refuses none.
+/// How long a request may wait for its turn. One that has waited longer makes way if more than may wait have waited for
+/// [`STANDING_QUEUE_TIME`]. A late answer is better than none, so that a pause of the machine, or a container whose share of
+/// the processor is used up for a moment, delays requests and refuses none.
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
-const STANDING_QUEUE_TIME: Duration = Duration::from_millis(500);
 
-/// The part of the requests that may wait which is enough for that.
-const STANDING_QUEUE_SHARE: usize = 2;
+/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it.
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(100);
+
+/// The part of the requests that may wait that a queue must have shrunk to before it may grow again, and that one that makes
+/// way must have had before it.
+const SHORT_QUEUE_SHARE: usize = 2;
+
+/// How many of the latest requests say how long the queue is, and how many times as many as may wait one of them can have
+/// had ahead of it: a connection that was kept waiting alone is no queue.
+const QUEUE_SAMPLES: u64 = 256;
+const MAX_SAMPLE_SHARE: u64 = 4;
 
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     waiting: AtomicUsize,
-    /// When a request was last begun soon after it came, in nanoseconds since `made`.
-    prompt_at: AtomicU64,
-    made: Instant,
+    /// The requests whose turn has come.
+    begun: Arc<AtomicU64>,
+    queue: StandingQueue,
     in_flight: AtomicUsize,
     max_in_flight: usize,
     bodies: AtomicUsize,
@@ -70,8 +79,8 @@ impl Bounds {
     pub(crate) fn new(max_in_flight: usize) -> Self {
         Self {
             waiting: AtomicUsize::new(0),
-            prompt_at: AtomicU64::new(0),
-            made: Instant::now(),
+            begun: Arc::default(),
+            queue: StandingQueue::new(max_in_flight),
             in_flight: AtomicUsize::new(0),
             max_in_flight,
             bodies: AtomicUsize::new(0),
@@ -82,30 +91,30 @@ impl Bounds {
             memory_freed: Notify::new(),
         }
     }
+
+    /// Returns the count of the requests whose turn has come.
+    pub(super) fn begun(&self) -> &Arc<AtomicU64> {
+        &self.begun
+    }
 }
 
 /// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
 /// what piles up, and not the reviews under way, each of which is done in one go.
 pub(crate) struct QueuedRequest {
     state: Arc<ServerState>,
-    come: Duration,
+    arrival: Arrival,
 }
 
 impl QueuedRequest {
     /// A request has come.
-    pub(crate) fn begin(state: &Arc<ServerState>) -> Self {
-        let bounds = &state.bounds;
-        let come = bounds.made.elapsed();
-        if bounds.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
-            bounds.begun_promptly(come);
-        }
-        Self { state: Arc::clone(state), come }
+    pub(super) fn begin(state: &Arc<ServerState>, arrival: Arrival) -> Self {
+        state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
+        Self { state: Arc::clone(state), arrival }
     }
 
     /// Its turn has come. Returns whether it should make way, because more wait behind it than may, or for longer.
-    pub(crate) fn end(self) -> bool {
-        let bounds = &self.state.bounds;
-        let makes_way = bounds.makes_way(self.come, bounds.made.elapsed());
+    pub(super) fn end(self, now: Instant) -> bool {
+        let makes_way = self.state.bounds.makes_way(&self.arrival, now);
         if makes_way {
             self.state.metrics.overloaded(OverloadReason::InFlight);
         }
@@ -120,21 +129,79 @@ impl Drop for QueuedRequest {
 }
 
 impl Bounds {
-    /// Returns whether a request that came at `come` and is begun `now`, both since these bounds were made, makes way.
-    fn makes_way(&self, come: Duration, now: Duration) -> bool {
+    /// Returns whether a request that is begun `now` makes way.
+    fn makes_way(&self, arrival: &Arrival, now: Instant) -> bool {
+        let ahead = self.begun.fetch_add(1, Ordering::Relaxed).saturating_sub(arrival.begun);
         let waiting = self.waiting.load(Ordering::Relaxed);
-        if now.saturating_sub(come) <= MAX_QUEUE_AGE {
-            self.begun_promptly(now);
-            return waiting > self.max_in_flight;
+        let is_standing = self.queue.is_standing(ahead, now);
+        let is_late = now.saturating_duration_since(arrival.at) > MAX_QUEUE_AGE;
+        let place = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(waiting);
+        let makes_way = is_standing && is_late && place > self.max_in_flight / SHORT_QUEUE_SHARE;
+        makes_way || waiting > self.max_in_flight
+    }
+}
+
+/// Whether too many requests wait all the time. Where they do, in buffers that were not read and tasks that did not run,
+/// they cannot be counted; but on average as many wait as are begun while one of them does.
+///
+/// Requests that are counted at once may count as one. The times are nanoseconds since `made`, and 0 is never.
+#[derive(Debug)]
+struct StandingQueue {
+    made: Instant,
+    max: u64,
+    /// How many the latest requests had ahead of them on average, times [`QUEUE_SAMPLES`].
+    ahead: AtomicU64,
+    /// When a request was last begun, when that average last was not too high, and when it was.
+    begun_at: AtomicU64,
+    short_at: AtomicU64,
+    long_at: AtomicU64,
+    is_standing: AtomicBool,
+}
+
+impl StandingQueue {
+    fn new(max: usize) -> Self {
+        Self {
+            made: Instant::now(),
+            max: max as u64,
+            ahead: AtomicU64::new(0),
+            begun_at: AtomicU64::new(0),
+            short_at: AtomicU64::new(0),
+            long_at: AtomicU64::new(0),
+            is_standing: AtomicBool::new(false),
         }
-        let prompt_at = Duration::from_nanos(self.prompt_at.load(Ordering::Relaxed));
-        let is_standing = now.saturating_sub(prompt_at) > STANDING_QUEUE_TIME
-            && waiting > self.max_in_flight / STANDING_QUEUE_SHARE;
-        is_standing || waiting > self.max_in_flight
     }
 
-    fn begun_promptly(&self, now: Duration) {
-        self.prompt_at.store(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Counts a request that had so many `ahead` of it and is begun `now`; returns whether more wait than may, since long.
+    /// They do until far fewer have waited or no more than may have for as long: a queue that is short for a moment, because
+    /// some made way, would be long again at once.
+    fn is_standing(&self, ahead: u64, now: Instant) -> bool {
+        let before = self.ahead.load(Ordering::Relaxed);
+        let sum = before - before / QUEUE_SAMPLES + ahead.min(self.max.saturating_mul(MAX_SAMPLE_SHARE));
+        self.ahead.store(sum, Ordering::Relaxed);
+        let average = sum / QUEUE_SAMPLES;
+        let now = self.nanoseconds(now);
+        let is_recent =
+            |at: u64| at != 0 && Duration::from_nanos(now.saturating_sub(at)) <= STANDING_QUEUE_TIME;
+        // Of a queue of which nothing is begun for so long nothing is known.
+        let was_idle = !is_recent(self.begun_at.swap(now, Ordering::Relaxed));
+        let last_at = if was_idle || average <= self.max { &self.short_at } else { &self.long_at };
+        last_at.store(now, Ordering::Relaxed);
+        let was_standing = self.is_standing.load(Ordering::Relaxed);
+        let is_standing = match was_standing {
+            true => {
+                average > self.max / SHORT_QUEUE_SHARE as u64
+                    && is_recent(self.long_at.load(Ordering::Relaxed))
+            }
+            false => !is_recent(self.short_at.load(Ordering::Relaxed)),
+        };
+        if is_standing != was_standing {
+            self.is_standing.store(is_standing, Ordering::Relaxed);
+        }
+        is_standing
+    }
+
+    fn nanoseconds(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.made).as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 }
 

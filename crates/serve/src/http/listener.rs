@@ -27,6 +27,7 @@ use super::bounds::{QueuedRequest, ResponsePermit};
 use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
 use super::streams::{ArrivedStreams, ConnectionTask};
+use super::turns::ConnectionTurns;
 use crate::ServerState;
 use crate::metrics::MetricId;
 
@@ -140,18 +141,23 @@ async fn serve_http(
     phase: watch::Receiver<ListenerPhase>,
 ) {
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    // A connection of HTTP/1.1 has none: what is read from it is begun at once.
+    let turns = ConnectionTurns::new(state.bounds.begun());
     let service = {
         let (state, usage, phase) = (Arc::clone(state), Arc::clone(usage), phase.clone());
+        let turns = Arc::clone(&turns);
         service_fn(move |request: Request<Incoming>| {
-            let (under_way, waiting) = (usage.begin(), QueuedRequest::begin(&state));
+            let (under_way, waiting) = (usage.begin(), QueuedRequest::begin(&state, turns.arrival()));
             // HTTP/2 has a frame for this.
             let is_last = !is_http2 && *phase.borrow() != ListenerPhase::Serving;
-            let state = Arc::clone(&state);
+            let (state, turns) = (Arc::clone(&state), Arc::clone(&turns));
             async move {
                 let begun = Instant::now();
-                let answer = match waiting.end() {
+                let makes_way = waiting.end(begun);
+                turns.refuses(makes_way);
+                let answer = match makes_way {
                     true => too_many(),
-                    false => routes::route_request(&state, request, &under_way).await,
+                    false => routes::route_request(&state, request, &under_way, &turns).await,
                 };
                 under_way.took(begun.elapsed());
                 let mut response = response_to_send(&state, answer, under_way);
@@ -177,7 +183,7 @@ async fn serve_http(
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PONG_TIMEOUT);
         let connection = server.serve_connection(stream, service);
-        let mut connection = pin!(ConnectionTask::new(connection, arrived, usage));
+        let mut connection = pin!(ConnectionTask::new(connection, arrived, usage, turns));
         until_closed(state, phase, usage, connection.as_mut(), |mut connection| {
             connection.connection.as_mut().graceful_shutdown();
         })

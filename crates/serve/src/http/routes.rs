@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 
 use super::bounds::{BodyPermit, InFlightPermit, MAX_SMALL_BODY_BYTES, MemoryPermit, RequestResources};
 use super::connections::RequestGuard;
+use super::turns::ConnectionTurns;
 use super::{HttpResponse, body, endpoints, error_response};
 use crate::ServerState;
 use crate::metrics::MetricId;
@@ -48,6 +49,7 @@ pub(super) async fn route_request(
     state: &Arc<ServerState>,
     request: Request<Incoming>,
     under_way: &RequestGuard,
+    turns: &ConnectionTurns,
 ) -> HttpResponse {
     let begun = Instant::now();
     let path = request.uri().path();
@@ -63,7 +65,7 @@ pub(super) async fn route_request(
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
     let parent = state.traces.is_on().then(|| trace_parent(&request)).flatten();
-    let (bytes, room) = match body::read_body(state, request).await {
+    let (bytes, room) = match body::read_body(state, request, turns).await {
         Ok(read) => read,
         Err(answer) => {
             state.metrics.count(MetricId::BadRequests);

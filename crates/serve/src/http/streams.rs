@@ -8,10 +8,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::connections::ConnectionUsage;
+use super::turns::ConnectionTurns;
 
 /// For how long a connection answers requests before the rest gets tasks of their own.
 const MAX_ROUND_TIME: Duration = Duration::from_millis(1);
@@ -36,12 +37,21 @@ pub(super) struct ConnectionTask<C> {
     pub(super) connection: Pin<Box<C>>,
     arrived: ArrivedStreams,
     usage: Arc<ConnectionUsage>,
+    turns: Arc<ConnectionTurns>,
+    /// That of `turns`.
+    waker: Waker,
 }
 
 impl<C: Future> ConnectionTask<C> {
     /// Returns the task of `connection`, which puts its requests into `arrived`.
-    pub(super) fn new(connection: C, arrived: ArrivedStreams, usage: &Arc<ConnectionUsage>) -> Self {
-        Self { connection: Box::pin(connection), arrived, usage: Arc::clone(usage) }
+    pub(super) fn new(
+        connection: C,
+        arrived: ArrivedStreams,
+        usage: &Arc<ConnectionUsage>,
+        turns: Arc<ConnectionTurns>,
+    ) -> Self {
+        let waker = Waker::from(Arc::clone(&turns));
+        Self { connection: Box::pin(connection), arrived, usage: Arc::clone(usage), turns, waker }
     }
 }
 
@@ -49,28 +59,40 @@ impl<C: Future> Future for ConnectionTask<C> {
     type Output = C::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<C::Output> {
+        let this = &mut *self;
+        let waker = this.waker.clone();
+        let mut woken_by_turns = Context::from_waker(&waker);
+        this.turns.begin(context.waker());
         let mut round: Option<Instant> = None;
         loop {
             // This also sends the answers of the round before.
-            if let Poll::Ready(ended) = self.connection.as_mut().poll(context) {
+            if let Poll::Ready(ended) = this.connection.as_mut().poll(&mut woken_by_turns) {
                 return Poll::Ready(ended);
             }
-            let arrived = std::mem::take(&mut *self.arrived.0.lock().unwrap_or_else(PoisonError::into_inner));
+            let arrived = std::mem::take(&mut *this.arrived.0.lock().unwrap_or_else(PoisonError::into_inner));
             if arrived.is_empty() {
-                return Poll::Pending;
+                break;
             }
             let begun = *round.get_or_insert_with(Instant::now);
             for stream in arrived {
-                self.answer(stream, begun, context);
+                this.answer(stream, begun, &mut woken_by_turns);
             }
+            // Every answer has woken the connection, which is asked again at once.
+            this.turns.go_on();
         }
+        if this.turns.end() {
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
     }
 }
 
 impl<C> ConnectionTask<C> {
     /// Answers a request here, or in a task of its own.
     fn answer(&self, mut stream: StreamFuture, begun: Instant, context: &mut Context<'_>) {
-        if self.usage.average_time() > MAX_QUICK_TIME || begun.elapsed() > MAX_ROUND_TIME {
+        let is_long = self.usage.average_time() > MAX_QUICK_TIME || begun.elapsed() > MAX_ROUND_TIME;
+        // To refuse a request takes less than to make a task of it.
+        if is_long && !self.turns.is_refusing() {
             tokio::spawn(stream);
             return;
         }

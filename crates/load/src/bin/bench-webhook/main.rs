@@ -75,13 +75,13 @@ fn under_load(
                 "allow-all",
                 &nothing,
                 Reviews::of_pod(pod, "shop", true),
-                (arguments.connections, 1),
+                arguments.connections,
             )?,
             MeasuredServer::new(
                 "kubewright",
                 &ours,
                 Reviews::of_pod(pod, "shop", is_allowed),
-                (arguments.connections, 1),
+                arguments.connections,
             )?,
         ];
         for subject in &subjects {

@@ -11,6 +11,9 @@ use crate::servers::RunningServer;
 /// How long a request may take before it counts as lost.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Where reviews go.
+pub(crate) const REVIEW_PATH: &str = "/validate?timeout=10s";
+
 /// How requests leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Load {
@@ -42,16 +45,16 @@ pub(crate) struct Figures {
 }
 
 impl<'a> MeasuredServer<'a> {
-    /// Returns `running` with so many connections, each of which is used for so many requests in turn.
+    /// Returns `running` with so many connections.
     pub(crate) fn new(
         name: &'a str,
         running: &'a RunningServer,
         reviews: Reviews,
-        (connections, burst): (usize, usize),
+        connections: usize,
     ) -> Result<Self, String> {
         let client =
             LoadClient::new(running.target.clone(), connections).map_err(|error| error.to_string())?;
-        Ok(Self { name, running, reviews, client: Arc::new(client.in_bursts(burst)) })
+        Ok(Self { name, running, reviews, client: Arc::new(client) })
     }
 
     /// Waits until it answers as it should, which also makes the connections.
@@ -82,7 +85,7 @@ impl<'a> MeasuredServer<'a> {
         let (client, reviews) = (Arc::clone(&self.client), self.reviews.clone());
         let (id, body) = reviews.get(number);
         async move {
-            let answer = client.post("/validate?timeout=10s", body, REQUEST_TIMEOUT).await;
+            let answer = client.post(REVIEW_PATH, body, REQUEST_TIMEOUT).await;
             reviews.judge(&id, answer)
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn measure_memory(
         let file = scratch.file(&format!("policies-{count}.yaml"));
         fs::write(&file, generated_policies(count)).map_err(|error| error.to_string())?;
         let ours = programs.serve(scratch, &format!("policies-{count}"), &file)?;
-        let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), (4, 1))?;
+        let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
         subject.await_answer(runtime)?;
         let idle = ours.server.usage();
         let _ = subject.run(runtime, Load::Rate(500.0), Duration::from_secs(arguments.seconds));
@@ -73,7 +73,7 @@ fn measure_soak(
         arguments.soak
     );
     let ours = programs.serve(scratch, "soak", &arguments.policies)?;
-    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), (4, 1))?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
     subject.await_answer(runtime)?;
     let (mut warm, mut last, mut wrong) = (0, 0, 0);
     for minute in 1..=arguments.soak {

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use kubewright_load::{BenchLimits, Reviews, SeparateProcessors};
-use tokio::runtime::{Builder, Runtime};
+use kubewright_load::{BenchLimits, Flood, LoadRun, Reviews, SeparateProcessors};
 
 use crate::arguments::BenchArguments;
-use crate::measure::{Load, MeasuredServer};
+use crate::measure::REVIEW_PATH;
 use crate::servers::{BenchPrograms, Scratch};
 use crate::table::{megabytes, milliseconds};
 
-/// As long as the spike is, and as what follows it is looked at.
+/// As long as the spike is, and as what comes before and follows it is looked at.
 const SPIKE_TIME: Duration = Duration::from_secs(5);
+const WARM_UP_TIME: Duration = Duration::from_secs(1);
 const RECOVERY_TIME: Duration = Duration::from_secs(4);
 /// When everything should be as before.
 const CALM_AFTER_DELAY: Duration = Duration::from_secs(2);
@@ -28,14 +28,17 @@ pub(crate) fn measure_spike(
     limits: &mut BenchLimits,
 ) -> Result<(), String> {
     let ours = programs.serve(scratch, "spike", &arguments.policies)?;
-    // One thread for all requests: the generator has one processor, on which two would take turns.
-    let runtime = &one_thread()?;
-    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), CONNECTIONS)?;
-    subject.await_answer(runtime)?;
+    let reviews = Reviews::of_pod(pod, "shop", true);
+    let flood = Flood::new(ours.target.clone(), REVIEW_PATH, reviews, CONNECTIONS);
+    let flood = flood.map_err(|error| error.to_string())?;
+    let send =
+        |rate, time| -> Result<LoadRun, String> { flood.run(rate, time).map_err(|error| error.to_string()) };
+    // The rules are compiled and the memory of the server is as it will be.
+    send(USUAL_RATE, WARM_UP_TIME)?;
     let processors = SeparateProcessors::separate(ours.server.id());
-    let usual = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
-    let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE_TIME);
-    let after = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
+    let usual = send(USUAL_RATE, RECOVERY_TIME)?;
+    let run = send(arguments.spike, SPIKE_TIME)?;
+    let after = send(USUAL_RATE, RECOVERY_TIME)?;
 
     let refusals = run.refusals();
     let (all, refused, wrong) = (run.samples.len(), refusals.count(), run.wrong().count());
@@ -82,8 +85,4 @@ pub(crate) fn measure_spike(
     let is_calm = after < before * 2 + Duration::from_millis(1);
     limits.add("a spike: p99 2 s after it", "as before", format!("{before:.2?}, then {after:.2?}"), is_calm);
     Ok(())
-}
-
-fn one_thread() -> Result<Runtime, String> {
-    Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(|error| error.to_string())
 }

@@ -48,7 +48,8 @@ async fn serve_requests<F: Future<Output = ()> + Send + 'static>(
         TestConnection { requests: requests.collect(), arrived: arrived.clone(), left: Arc::clone(&left) };
     let usage = Arc::new(ConnectionUsage::default());
     usage.begin().took(average * 4);
-    ConnectionTask::new(connection, arrived, &usage).await;
+    let turns = ConnectionTurns::new(&Arc::default());
+    ConnectionTask::new(connection, arrived, &usage, turns).await;
 }
 
 /// Returns a request that notes its thread, after it has waited if it `waits`.
