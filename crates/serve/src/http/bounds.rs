@@ -47,7 +47,7 @@ const BYTES_PER_VALUE: usize = 300;
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
 
 /// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it.
-const STANDING_QUEUE_TIME: Duration = Duration::from_millis(100);
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(60);
 
 /// The part of the requests that may wait that a queue must have shrunk to before it may grow again, and that one that makes
 /// way must have had before it.
