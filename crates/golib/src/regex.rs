@@ -18,8 +18,9 @@ mod simulate;
 mod translate;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use absent::LiteralPairs;
 pub use absent::SearchedTexts;
 use kubewright_value::StepMeter;
 pub use matches::{MatchGroups, MatchIterator};
@@ -50,6 +51,8 @@ struct RegexInner {
     engine: RegexEngine,
     // INVARIANT: one entry for each group, group 0 first; `None` for a group without a name.
     names: Box<[Option<Box<str>>]>,
+    /// Made when it is first asked whether texts lack the text that the expression is.
+    literal_pairs: OnceLock<Option<LiteralPairs>>,
 }
 
 /// The reason why a pattern is not a Go regular expression.
@@ -135,7 +138,12 @@ fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailur
             offset: 0,
         }),
     })?;
-    Ok(Regex(Arc::new(RegexInner { pattern: pattern.into(), engine, names: translated.names.into() })))
+    Ok(Regex(Arc::new(RegexInner {
+        pattern: pattern.into(),
+        engine,
+        names: translated.names.into(),
+        literal_pairs: OnceLock::new(),
+    })))
 }
 
 /// Returns the text that `pattern` matches, where it has no operators.

@@ -4,12 +4,18 @@ use super::Regex;
 
 const PAIR_BITS: usize = 512;
 
+/// Which pairs of adjacent bytes are there.
+type PairSet = [u64; PAIR_BITS / 64];
+
+/// The pairs of the text that an expression is.
+pub(super) type LiteralPairs = Box<PairSet>;
+
 /// Some texts, by the pairs of adjacent bytes in them. Most of what rules look for in vain has a pair that is in none of the
 /// texts, so that these need not be searched.
 #[derive(Debug)]
 pub struct SearchedTexts {
     // INVARIANT: has the bits of all pairs of the texts; others may share a bit with one of them.
-    pairs: [u64; PAIR_BITS / 64],
+    pairs: PairSet,
     steps: u64,
 }
 
@@ -19,11 +25,7 @@ impl SearchedTexts {
         let mut read = Self { pairs: [0; PAIR_BITS / 64], steps: 0 };
         for text in texts {
             read.steps += super::engine::search_steps(text);
-            for (word, bit) in pair_bits(text.as_bytes()) {
-                if let Some(word) = read.pairs.get_mut(word) {
-                    *word |= bit;
-                }
-            }
+            add_pairs(text.as_bytes(), &mut read.pairs);
         }
         read
     }
@@ -33,19 +35,29 @@ impl Regex {
     /// Returns how many steps [`Regex::is_match`] would take for all of `texts`, if it is known that it would find nothing.
     #[must_use]
     pub fn steps_in_vain(&self, texts: &SearchedTexts) -> Option<u64> {
-        let literal = self.0.engine.literal_text()?;
-        let is_absent =
-            |(word, bit): (usize, u64)| texts.pairs.get(word).is_some_and(|pairs| pairs & bit == 0);
-        pair_bits(literal).any(is_absent).then_some(texts.steps)
+        let wanted = self.0.literal_pairs.get_or_init(|| {
+            let literal = self.0.engine.literal_text()?;
+            let mut pairs = Box::new(PairSet::default());
+            add_pairs(literal, &mut pairs);
+            Some(pairs)
+        });
+        let lacking = wanted
+            .as_ref()?
+            .iter()
+            .zip(&texts.pairs)
+            .fold(0, |lacking, (wanted, there)| lacking | (wanted & !there));
+        (lacking != 0).then_some(texts.steps)
     }
 }
 
-/// Returns the bit of each pair in `bytes`, and the word that has it.
-fn pair_bits(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
-    bytes.iter().zip(bytes.iter().skip(1)).map(|(first, second)| {
+/// Adds the bit of each pair in `bytes`.
+fn add_pairs(bytes: &[u8], pairs: &mut PairSet) {
+    for (first, second) in bytes.iter().zip(bytes.iter().skip(1)) {
         let mixed = (usize::from(*first) * 37 + usize::from(*second)) % PAIR_BITS;
-        (mixed / 64, 1 << (mixed % 64))
-    })
+        if let Some(word) = pairs.get_mut(mixed / 64) {
+            *word |= 1 << (mixed % 64);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! anchored expression; and otherwise the NFA, one way after the other in a short text, all ways at once in a long one,
 //! where every visit of a state counts.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use kubewright_value::StepMeter;
@@ -49,6 +50,32 @@ pub(super) struct RegexEngine {
     literal: Option<Box<memmem::Finder<'static>>>,
 }
 
+thread_local! {
+    /// Its tables of characters, which are as large as many automata together, are made once.
+    static COMPILER: RefCell<thompson::Compiler> = RefCell::new(new_compiler());
+}
+
+fn new_compiler() -> thompson::Compiler {
+    let mut compiler = NFA::compiler();
+    compiler.syntax(syntax::Config::new().nest_limit(translate::NEST_LIMIT));
+    compiler
+}
+
+/// Builds the NFA of `text` in at most `max_bytes`.
+fn build_nfa(text: &str, max_bytes: usize) -> Result<NFA, BuildFailure> {
+    let config = thompson::Config::new().nfa_size_limit(Some(max_bytes));
+    let build = |compiler: &mut thompson::Compiler| {
+        compiler.configure(config.clone()).build(text).map_err(|error| match error.size_limit() {
+            Some(_) => BuildFailure::TooLarge,
+            None => BuildFailure::Unsupported,
+        })
+    };
+    COMPILER.with(|kept| match kept.try_borrow_mut() {
+        Ok(mut kept) => build(&mut kept),
+        Err(_) => build(&mut new_compiler()),
+    })
+}
+
 /// The reason why no engine could be built for an expression.
 pub(super) enum BuildFailure {
     TooLarge,
@@ -59,14 +86,7 @@ impl RegexEngine {
     /// Builds the automata of `text`, which is in the syntax of `regex`, with an NFA of at most `max_bytes`. `literal`: the
     /// text that it matches, where it is nothing else.
     pub(super) fn build(text: &str, literal: Option<&str>, max_bytes: usize) -> Result<Self, BuildFailure> {
-        let nfa = NFA::compiler()
-            .syntax(syntax::Config::new().nest_limit(translate::NEST_LIMIT))
-            .configure(thompson::Config::new().nfa_size_limit(Some(max_bytes)))
-            .build(text)
-            .map_err(|error| match error.size_limit() {
-                Some(_) => BuildFailure::TooLarge,
-                None => BuildFailure::Unsupported,
-            })?;
+        let nfa = build_nfa(text, max_bytes)?;
         let config = dense::Config::new()
             .match_kind(MatchKind::LeftmostFirst)
             .start_kind(regex_automata::dfa::StartKind::Unanchored)
