@@ -8,6 +8,9 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 /// How many values of one object are kept. Those of further names are made each time.
 const MAX_DERIVED_VALUES: usize = 16;
 
+/// How many verdicts about one object are kept, each at a place of its own.
+const VERDICT_PLACES: usize = 16;
+
 /// How often a value is asked for before it is summarised, which pays off where many rules ask.
 const MIN_SUMMARISED_USES: u32 = 3;
 
@@ -22,6 +25,16 @@ struct DerivedObject {
     // Kept, so that its allocation is not used for another object meanwhile.
     object: Value,
     values: Vec<DerivedValue>,
+    // At the remainder of their numbers.
+    verdicts: [Option<KeptVerdict>; VERDICT_PLACES],
+}
+
+/// The answer to a question that several rules ask about the object.
+#[derive(Debug, Clone, Copy)]
+struct KeptVerdict {
+    number: u64,
+    is_yes: bool,
+    cost: DerivationCost,
 }
 
 #[derive(Debug)]
@@ -43,6 +56,15 @@ pub struct DerivationCost {
 }
 
 impl DerivationCost {
+    /// Returns what was taken from `budget` since it was `before`.
+    #[must_use]
+    pub fn since(before: BudgetMark, budget: &Budget) -> Self {
+        Self {
+            steps: budget.steps_used().saturating_sub(before.steps),
+            bytes: budget.bytes_used().saturating_sub(before.bytes),
+        }
+    }
+
     /// Returns the cost with `steps` more.
     #[must_use]
     pub fn with_steps(self, steps: u64) -> Self {
@@ -62,6 +84,21 @@ impl DerivationCost {
     pub fn charge(self, budget: &mut Budget) -> Result<(), Exhausted> {
         budget.step(self.steps)?;
         budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX))
+    }
+}
+
+/// How much of a budget was used at some moment.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetMark {
+    steps: u64,
+    bytes: u64,
+}
+
+impl BudgetMark {
+    /// Returns what of `budget` is used now.
+    #[must_use]
+    pub fn of(budget: &Budget) -> Self {
+        Self { steps: budget.steps_used(), bytes: budget.bytes_used() }
     }
 }
 
@@ -94,7 +131,7 @@ impl DerivedCache {
             known.cost.charge(budget)?;
             return Ok(known.value.clone());
         }
-        let (steps, bytes) = (budget.steps_used(), budget.bytes_used());
+        let before = BudgetMark::of(budget);
         let value = derive(object, budget)?;
         self.last.borrow_mut().add(
             object,
@@ -103,15 +140,39 @@ impl DerivedCache {
                 expression: name.expression.clone(),
                 number: name.number,
                 value: value.clone(),
-                cost: DerivationCost {
-                    steps: budget.steps_used().saturating_sub(steps),
-                    bytes: budget.bytes_used().saturating_sub(bytes),
-                },
+                cost: DerivationCost::since(before, budget),
                 uses: Cell::new(1),
                 summary: OnceCell::new(),
             },
         );
         Ok(value)
+    }
+
+    /// Returns the verdict of the question `number` about `object`, and takes from `budget` what it cost. Nothing where it is
+    /// not kept, or the budget does not suffice: judging again says where that ends.
+    ///
+    /// # Errors
+    /// When the deadline of the budget has passed.
+    #[inline]
+    pub fn known_verdict(
+        &self,
+        (number, object): (u64, &Value),
+        budget: &mut Budget,
+    ) -> Option<Result<bool, Exhausted>> {
+        let last = self.last.borrow();
+        let kept = last.verdicts.get(verdict_place(number))?.as_ref()?;
+        let is_known = kept.number == number && last.object.is_same(object) && kept.cost.fits(budget);
+        is_known.then(|| kept.cost.charge(budget).map(|()| kept.is_yes))
+    }
+
+    /// Keeps the verdict of the question `number`, which nothing else in this process has or had, about `object` for other
+    /// rules of the decision that ask it. What came first stays.
+    pub fn keep_verdict(&self, (number, object): (u64, &Value), is_yes: bool, cost: DerivationCost) {
+        let mut last = self.last.borrow_mut();
+        last.begin(object);
+        if let Some(place @ None) = last.verdicts.get_mut(verdict_place(number)) {
+            *place = Some(KeptVerdict { number, is_yes, cost });
+        }
     }
 
     /// Returns what `answer` says to the summary of a value that several rules have asked for, and to what it cost. Nothing
@@ -133,21 +194,31 @@ impl DerivedCache {
 impl DerivedObject {
     fn find(&self, name: DerivedName<'_>, object: &Value) -> Option<&DerivedValue> {
         let is_known = |value: &&DerivedValue| {
-            let is_named = std::ptr::eq(value.name, name.name) || value.name == name.name;
-            is_named && value.number == name.number && value.expression == *name.expression
+            let is_named = || std::ptr::eq(value.name, name.name) || value.name == name.name;
+            value.number == name.number && is_named() && value.expression == *name.expression
         };
         self.object.is_same(object).then(|| self.values.iter().find(is_known))?
     }
 
-    fn add(&mut self, object: &Value, value: DerivedValue) {
+    /// Forgets what is known about any other object.
+    fn begin(&mut self, object: &Value) {
         if !self.object.is_same(object) {
             self.object = object.clone();
             self.values.clear();
+            self.verdicts = [None; VERDICT_PLACES];
         }
+    }
+
+    fn add(&mut self, object: &Value, value: DerivedValue) {
+        self.begin(object);
         if self.values.len() < MAX_DERIVED_VALUES {
             self.values.push(value);
         }
     }
+}
+
+fn verdict_place(number: u64) -> usize {
+    usize::try_from(number % VERDICT_PLACES as u64).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -211,6 +282,29 @@ mod tests {
             [ask(), ask(), ask(), ask()],
             [(None, 0), (None, 0), (Some((2, 3)), 1), (Some((2, 3)), 1)]
         );
+    }
+
+    #[test]
+    fn a_verdict_is_kept_for_one_object_and_paid_for_each_time() {
+        let cache = DerivedCache::default();
+        let [one, other] = [r#"{"a": 1}"#, r#"{"a": 1}"#].map(|text| json::parse(text).unwrap());
+        let cost = DerivationCost { steps: 3, bytes: 4 };
+        let ask = |number: u64, object: &Value, steps: u64| {
+            let mut budget = Budget::new(Limits { steps, bytes: 10, ..Limits::default() });
+            let verdict = cache.known_verdict((number, object), &mut budget);
+            (verdict, budget.steps_used(), budget.bytes_used())
+        };
+        assert_eq!(ask(1, &one, 10), (None, 0, 0));
+        cache.keep_verdict((1, &one), true, cost);
+        cache.keep_verdict((2, &one), false, cost);
+        cache.keep_verdict((1 + VERDICT_PLACES as u64, &one), false, cost);
+        assert_eq!(ask(1, &one, 10), (Some(Ok(true)), 3, 4));
+        assert_eq!(ask(2, &one, 10), (Some(Ok(false)), 3, 4));
+        assert_eq!(ask(1 + VERDICT_PLACES as u64, &one, 10), (None, 0, 0), "the first one stays");
+        assert_eq!(ask(1, &one, 2), (None, 0, 0), "the budget does not suffice");
+        assert_eq!(ask(1, &other, 10), (None, 0, 0), "another object, though an equal one");
+        cache.keep_verdict((2, &other), true, cost);
+        assert_eq!((ask(2, &other, 10).0, ask(1, &one, 10).0), (Some(Ok(true)), None));
     }
 
     #[test]

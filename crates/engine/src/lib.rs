@@ -34,7 +34,7 @@ pub use cluster::{
     WatchedResource, WebhookPlan, WebhookRule, policy_rules,
 };
 pub use decide::{DecisionSettings, Engine};
-pub use derived::{DerivationCost, DerivedCache, DerivedName};
+pub use derived::{BudgetMark, DerivationCost, DerivedCache, DerivedName};
 pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram, StatusFields};
 pub use fault::{FieldError, invalid_object_message};

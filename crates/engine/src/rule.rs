@@ -296,6 +296,18 @@ impl<'a> Evaluation<'a> {
         &self.cache.derived
     }
 
+    /// Returns whether a rule of the decision has found that the request passes the check `number`.
+    #[must_use]
+    pub fn has_passed(&self, number: u64) -> bool {
+        self.cache.passed_check.get() == Some(number)
+    }
+
+    /// Tells the other rules of the decision that the request passes the check `number`, which nothing else in this process
+    /// has or had. It depends on the request and the world alone, and takes nothing from a budget. The last one is kept.
+    pub fn keep_passed(&self, number: u64) {
+        self.cache.passed_check.set(Some(number));
+    }
+
     /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.
     #[must_use]
     pub fn resource(&self) -> &'a Text {
@@ -339,6 +351,7 @@ pub struct DecisionCache {
     namespace: OnceCell<QueryAnswer>,
     is_namespace_read: Cell<bool>,
     resource: OnceCell<Text>,
+    passed_check: Cell<Option<u64>>,
     derived: DerivedCache,
 }
 
