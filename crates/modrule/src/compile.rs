@@ -16,6 +16,7 @@ use kubewright_value::{Document, Position, Step, Text};
 use super::criterion::CompiledCriterion;
 use super::evaluate::{ClusterTargets, ModRuleAction, ModRuleProgram, NamespaceReach};
 use super::references::ReferenceSettings;
+use super::shared::reach_number;
 use super::source::{self, ModRuleSource, RuleType};
 use super::unreadable::UnreadableRule;
 use super::{ModRule, ModRuleOptions, cluster, diagnostics as code, idempotence};
@@ -198,6 +199,7 @@ impl ModRuleCompiler<'_> {
         let inputs = self.dialect.inputs;
         let rule = ModRuleProgram {
             name,
+            reach_number: reach_number(&reach, &self.dialect.cluster_namespace, header.refuses_on_error),
             reach,
             namespaces_place,
             cluster_namespace: self.dialect.cluster_namespace.clone(),

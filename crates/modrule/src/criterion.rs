@@ -6,7 +6,9 @@
 use std::borrow::{Borrow, Cow};
 use std::ops::ControlFlow;
 
-use kubewright_engine::{DerivationCost, DerivedCache, DerivedName, EvalError, TraceNode, TraceVerdict};
+use kubewright_engine::{
+    BudgetMark, DerivationCost, DerivedCache, DerivedName, EvalError, TraceNode, TraceVerdict,
+};
 use kubewright_golib::regex::{Regex, SearchedTexts};
 use kubewright_jsonpath::{
     self as jsonpath, JsonPathError, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
@@ -14,12 +16,17 @@ use kubewright_jsonpath::{
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value, json};
 
 use super::hint;
+use super::shared::QuestionNumber;
 use super::source::MatchFor;
 
 /// A compiled criterion.
 #[derive(Debug)]
 pub struct CompiledCriterion {
     pub(super) text: Text,
+    /// The number of the question whether an object meets the criterion.
+    pub(super) number: QuestionNumber,
+    /// The number of the question what the select finds.
+    pub(super) select_number: QuestionNumber,
     pub(super) select: JsonPathExpression,
     /// The same expression when it is a bare path: locates a value in the object.
     pub(super) path: Option<JsonPathSelector>,
@@ -143,14 +150,32 @@ impl CompiledCriterion {
     }
 
     /// Returns whether `view` meets the criterion, as [`CompiledCriterion::look`] does, and keeps nothing of what it finds.
-    /// A list that other rules select too is taken from `selected`.
+    /// A list that other rules select too is taken from `selected`, and so is the verdict of an equal criterion.
     fn is_met(
         &self,
         view: &Value,
         selected: Option<&DerivedCache>,
         budget: &mut Budget,
     ) -> Result<bool, EvalError> {
-        match self.judge_selected(view, selected, budget) {
+        let Some(selected) = selected else {
+            return self.verdict(self.judge_selected(view, None, budget));
+        };
+        let question = (*self.number, view);
+        if let Some(known) = selected.known_verdict(question, budget) {
+            return self.verdict(known.map(|is_met| is_met != self.is_negated).map_err(FailedSelect::from));
+        }
+        if let Some(cost) = self.cost_in_vain(view, selected, budget) {
+            return self.verdict(cost.charge(budget).map(|()| false).map_err(FailedSelect::from));
+        }
+        let before = BudgetMark::of(budget);
+        let is_met = self.verdict(self.judge_selected(view, Some(selected), budget))?;
+        selected.keep_verdict(question, is_met, DerivationCost::since(before, budget));
+        Ok(is_met)
+    }
+
+    /// Returns whether the criterion is met, if its tests were `judged` so.
+    fn verdict(&self, judged: Result<bool, FailedSelect>) -> Result<bool, EvalError> {
+        match judged {
             Ok(is_passed) => Ok(is_passed != self.is_negated),
             Err(FailedSelect::Limit(message)) => Err(EvalError::limit(message).at(self.location.clone())),
             Err(FailedSelect::Error(_)) => Ok(self.is_negated),
@@ -167,15 +192,9 @@ impl CompiledCriterion {
             return Ok(judged?);
         }
         match selected.filter(|_| self.select.is_list_path()) {
-            Some(selected) => match self.cost_in_vain(view, selected, budget) {
-                Some(cost) => {
-                    cost.charge(budget)?;
-                    Ok(false)
-                }
-                None => match self.shared_list(view, selected, budget)? {
-                    Some(Value::Array(items)) => Ok(self.judge_list(&items, false, budget)?),
-                    _ => Ok(false),
-                },
+            Some(selected) => match self.shared_list(view, selected, budget)? {
+                Some(Value::Array(items)) => Ok(self.judge_list(&items, false, budget)?),
+                _ => Ok(false),
             },
             None => Ok(self.judge(&self.select.evaluate_ref(view, budget)?, budget)?),
         }
@@ -202,6 +221,9 @@ impl CompiledCriterion {
         let ([CriterionTest::Matches(regex)], MatchFor::Any) = (self.tests.as_slice(), self.match_for) else {
             return None;
         };
+        if !self.select.is_list_path() {
+            return None;
+        }
         selected.ask_summary((self.list_name(), view), searched_texts, |searched, cost| {
             let (texts, count) = searched.as_ref()?;
             let cost = cost.with_steps(count + regex.steps_in_vain(texts)?);
@@ -210,8 +232,9 @@ impl CompiledCriterion {
     }
 
     /// Returns the name of what the select finds.
-    fn list_name(&self) -> DerivedName<'_> {
-        DerivedName { name: "modrule select", expression: &self.text, number: 0 }
+    fn list_name(&self) -> DerivedName<'static> {
+        static NONE: Text = Text::new_static("");
+        DerivedName { name: "modrule select", expression: &NONE, number: *self.select_number }
     }
 
     /// Returns the list that the select finds in `view`; rules with an equal select find it once.

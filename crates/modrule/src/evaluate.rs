@@ -16,6 +16,7 @@ use super::hint;
 use super::ignored;
 use super::path::PathTemplate;
 use super::references::{ObjectView, ReferenceSettings, has_hidden_fields, synthetic_references};
+use super::shared::QuestionNumber;
 use super::source::OperationType;
 use super::value::{PatchValue, TemplateInputs, render_reject_message};
 
@@ -23,6 +24,8 @@ use super::value::{PatchValue, TemplateInputs, render_reject_message};
 pub(super) struct ModRuleProgram {
     pub(super) name: Text,
     pub(super) reach: NamespaceReach,
+    /// The number of the question whether a request is within `reach` and not ignored, which other rules ask too.
+    pub(super) reach_number: Option<QuestionNumber>,
     /// Where the rule says which namespaces it is about.
     pub(super) namespaces_place: Option<Location>,
     /// The namespace in which cluster rules live.
@@ -107,13 +110,14 @@ impl RuleProgram for ModRuleProgram {
     }
 
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
-        let is_included = self.reach.includes(&evaluation.request.namespace, evaluation.budget);
-        if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
-            self.tell_refusal(evaluation);
-            return Ok(Applies::No(self.reach.refusal(&evaluation.request.namespace).into()));
-        }
-        if let Some(reason) = ignored::ignored_reason(&self.sight, &self.cluster_namespace, evaluation)? {
-            return Ok(Applies::No(reason));
+        let number = self.reach_number.as_ref().map(|number| **number);
+        if !number.is_some_and(|number| evaluation.has_passed(number)) {
+            if let Some(reason) = self.out_of_reach(evaluation)? {
+                return Ok(Applies::No(reason));
+            }
+            if let Some(number) = number {
+                evaluation.keep_passed(number);
+            }
         }
         let made;
         let is_traced = evaluation.tracer.is_on();
@@ -171,6 +175,16 @@ struct PatchResult {
 }
 
 impl ModRuleProgram {
+    /// Returns why the rule is not about the namespace of the request.
+    fn out_of_reach(&self, evaluation: &mut Evaluation<'_>) -> Result<Option<Text>, EvalError> {
+        let is_included = self.reach.includes(&evaluation.request.namespace, evaluation.budget);
+        if !is_included.map_err(|limit| EvalError::limit(limit.to_string()))? {
+            self.tell_refusal(evaluation);
+            return Ok(Some(self.reach.refusal(&evaluation.request.namespace).into()));
+        }
+        ignored::ignored_reason(&self.sight, &self.cluster_namespace, evaluation)
+    }
+
     /// Looks at the criteria of a traced rule one by one. The trace shows what was selected as the path found it.
     fn traced_match(&self, view: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         let mut looked = 0;

@@ -16,6 +16,7 @@ mod ignored;
 mod path;
 mod references;
 mod resources;
+mod shared;
 mod source;
 mod unreadable;
 mod value;

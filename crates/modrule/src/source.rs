@@ -38,7 +38,7 @@ pub(super) struct SourceCriterion {
 }
 
 /// Whether one selected value is enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MatchFor {
     /// One is enough.
     Any,

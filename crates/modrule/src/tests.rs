@@ -141,3 +141,60 @@ fn rules_with_an_equal_select_answer_as_each_does_alone() {
         assert_eq!(statuses(&specs), alone, "{containers}");
     }
 }
+
+/// Decides about a pod with `rules`, each on its own or all together, and returns status and message of each outcome.
+fn outcomes_of(rules: &[&str], is_together: bool) -> Vec<(RuleStatus, String)> {
+    struct Empty;
+    impl World for Empty {
+        fn get(&self, _: &Query) -> QueryAnswer {
+            QueryAnswer::Absent
+        }
+    }
+    let dialect = ModRule::new(&ModRuleOptions::default(), Inputs::default());
+    let compile = |(number, spec): (usize, &&str)| {
+        let mut compiled = dialect.compile(&document("shop", spec), &[]);
+        let mut rule = compiled.rules.remove(0);
+        rule.id = RuleId { rule: format!("r{number:02}").into(), ..RuleId::clone(&rule.id) }.into();
+        rule
+    };
+    let rules: Vec<Rule> = rules.iter().enumerate().map(compile).collect();
+    let sets: Vec<Vec<Rule>> = match is_together {
+        true => vec![rules],
+        false => rules.into_iter().map(|rule| vec![rule]).collect(),
+    };
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: a, image: 'web:1'}, {name: b, image: 'log:2'}]}}";
+    let decide = |rules: Vec<Rule>| {
+        let pod = yaml::parse(pod).expect("a pod");
+        let request = AdmissionRequest::for_object(pod, Operation::Create, "shop");
+        Engine::new(rules).decide(&request, &Empty, &DecisionSettings::default()).outcomes
+    };
+    let outcomes = sets.into_iter().flat_map(decide);
+    outcomes.map(|outcome| (outcome.status, outcome.message.to_string())).collect()
+}
+
+#[test]
+fn a_rule_that_asks_what_another_has_asked_gets_its_own_answer() {
+    const IMAGES: &str = "$.spec.containers[*].image";
+    let rule = |select: &str, rest: &str| {
+        format!(
+            "type: Reject\nmatch:\n- {{select: $.kind, matchValue: Pod}}\n- {{select: '{select}', {rest}}}\n"
+        )
+    };
+    let rules: Vec<String> = ["matchRegex: web", "matchRegex: web, negate: true", "matchRegex: other"]
+        .into_iter()
+        .chain([
+            "matchRegex: web",
+            "matchRegex: web, matchFor: All",
+            "matchRegex: nothing",
+            "matchRegex: log",
+        ])
+        .chain(["matchRegex: other", "matchRegex: other, negate: true", "matchValue: 'log:2'"])
+        .map(|rest| rule(IMAGES, rest))
+        .chain([rule("$.metadata.name", "matchValue: web"), rule("$.metadata.name", "matchValue: other")])
+        .collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let together = outcomes_of(&rules, true);
+    assert_eq!(together, outcomes_of(&rules, false));
+    let failed = together.iter().filter(|(status, _)| *status == RuleStatus::Fail).count();
+    assert_eq!((together.len(), failed), (12, 6), "{together:?}");
+}

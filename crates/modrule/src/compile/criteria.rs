@@ -8,6 +8,7 @@ use super::ModRuleCompiler;
 use crate::criterion::{CompiledCriterion, CriterionTest, WantedText};
 use crate::diagnostics as code;
 use crate::references::REFERENCES;
+use crate::shared::{criterion_number, select_number};
 use crate::source::SourceCriterion;
 use kubewright_dialect_kit::fields::{Located, locate_within};
 
@@ -20,6 +21,8 @@ impl ModRuleCompiler<'_> {
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(CompiledCriterion {
             text: source.select.value.clone(),
+            number: criterion_number(source, self.dialect.follows_program),
+            select_number: select_number(&source.select.value),
             path: JsonPathSelector::parse(&source.select.value).ok(),
             select,
             tests: tests?,
