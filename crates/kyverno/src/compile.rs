@@ -19,13 +19,13 @@ use super::autogen::{AutogenRule, autogen_limit};
 use super::cluster::autogen_status::{autogen_status, rule_counts};
 use super::cluster::webhook::Planned;
 use super::cluster::{admission_policy, needs};
-use super::evaluate::{FailureActions, ImageMutation, RuleBody, ValidateCheck, ValidateRule};
+use super::evaluate::{FailureActions, ImageMutation, LazyBody, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
 use super::source::{self, BrokenRule, Match, Method, PolicySource, RuleSource};
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
-use body::{PatternPlace, RuleParts};
+use body::{PatternPlace, SharedRuleParts};
 use kubewright_dialect_kit::description::policy_text;
 use kubewright_dialect_kit::secrets::names_secrets;
 use kubewright_k8s::PodTemplatePath;
@@ -151,6 +151,7 @@ impl PolicyCompiler<'_> {
                 rules.push(self.generate_rule(rule, generate, (parts.body, broken.as_deref()), position));
                 continue;
             }
+            let parts = SharedRuleParts { message: parts.message, body: Arc::new(parts.body) };
             let mut variants = vec![Variant {
                 rule,
                 name: rule.name.value.clone(),
@@ -196,25 +197,27 @@ impl PolicyCompiler<'_> {
     fn rule(
         &mut self,
         variant: &Variant<'_>,
-        parts: &RuleParts,
+        parts: &SharedRuleParts,
         broken: Option<&str>,
         position: u32,
     ) -> kubewright_engine::Rule {
         let judge = self.judge(variant, parts, broken);
         let properties = constant_properties(&judge, variant.rule);
-        self.finish(judge, position, &variant.rule.name.path, properties)
+        let action = if broken.is_some() { RuleAction::Validate } else { parts.body.check.action() };
+        self.finish((judge, action), position, &variant.rule.name.path, properties)
     }
 
     /// Returns the rule that verifies images and pins digests, before anything is validated and after all other changes.
     fn image_mutation(
         &mut self,
         variant: &Variant<'_>,
-        parts: &RuleParts,
+        parts: &SharedRuleParts,
         position: u32,
     ) -> kubewright_engine::Rule {
         let (judge, program) = (self.judge(variant, parts, None), self.judge(variant, parts, None));
         let properties = constant_properties(&judge, variant.rule);
-        let rule = self.finish(judge, position, &variant.rule.name.path, properties);
+        let judged = (judge, parts.body.check.action());
+        let rule = self.finish(judged, position, &variant.rule.name.path, properties);
         kubewright_engine::Rule {
             action: RuleAction::Mutate,
             phase: AdmissionPhase::Mutating,
@@ -226,24 +229,28 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    fn judge(&mut self, variant: &Variant<'_>, parts: &RuleParts, broken: Option<&str>) -> ValidateRule {
+    fn judge(
+        &mut self,
+        variant: &Variant<'_>,
+        parts: &SharedRuleParts,
+        broken: Option<&str>,
+    ) -> ValidateRule {
         let Variant { rule, workload, .. } = *variant;
-        let mut body = parts.body.build(workload, PatternPlace::Object);
-        if let Some(reason) = broken {
-            body.check = ValidateCheck::Impossible(format!("the rule is not valid: {reason}").into());
-            body.preconditions = None;
-            body.entries = Vec::new();
-        }
+        let body = match broken {
+            Some(reason) => LazyBody::impossible(format!("the rule is not valid: {reason}").into()),
+            // A policy that is compiled for the moment meets few sorts of controllers.
+            None if self.dialect.rules_only && workload != PodTemplatePath::Pod => {
+                let parts = Arc::clone(&parts.body);
+                LazyBody::later(move || parts.build(workload, PatternPlace::Object))
+            }
+            None => parts.body.build(workload, PatternPlace::Object).into(),
+        };
         let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
         let id = self.id(&variant.name);
-        let matcher = MatchExclude::compile(
-            &variant.matching,
-            variant.exclude.as_ref(),
-            self.policy.namespace.as_ref(),
-        );
+        let matcher = self.matcher(&variant.matching, variant.exclude.as_ref());
         let settings = &self.policy.settings;
         let mut message = RuleMessage::new(variant.name.clone(), written, parts.message.rebased(workload));
-        if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
+        if broken.is_none() && parts.body.check.names_rule_that_passes() {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
         ValidateRule {
@@ -270,6 +277,15 @@ impl PolicyCompiler<'_> {
         }
     }
 
+    /// Returns the matcher of a rule. Where only rules are asked for, a policy is compiled for the moment.
+    fn matcher(&self, matching: &Match, exclude: Option<&Match>) -> MatchExclude {
+        let compile = match self.dialect.rules_only {
+            true => MatchExclude::compile_alone,
+            false => MatchExclude::compile,
+        };
+        compile(matching, exclude, self.policy.namespace.as_ref())
+    }
+
     /// Returns the properties of rows in reports that have variables.
     fn variable_properties(
         &self,
@@ -287,8 +303,7 @@ impl PolicyCompiler<'_> {
     /// error.
     fn broken(&mut self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
-        let matcher =
-            MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher = self.matcher(matching, broken.exclude.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
         if self.generates(&broken.path) {
             return Some(self.broken_generate_rule(broken, (matcher, reason), position));
@@ -297,12 +312,11 @@ impl PolicyCompiler<'_> {
         // An exception for a part of a rule needs to know which part that is.
         let mut exceptions = self.exceptions(&broken.name);
         exceptions.retain(|exception| exception.pod_security.is_empty());
-        let check = ValidateCheck::Impossible(reason.into());
         let judge = ValidateRule {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),
             matcher,
-            body: RuleBody { entries: Vec::new(), preconditions: None, check },
+            body: LazyBody::impossible(reason.into()),
             message: RuleMessage::new(broken.name.clone(), Text::default(), VariableTemplate::empty()),
             exceptions,
             near_exceptions: Vec::new(),
@@ -320,12 +334,12 @@ impl PolicyCompiler<'_> {
             skips_background_requests: false,
             properties: Vec::new(),
         };
-        Some(self.finish(judge, position, &broken.path, Vec::new()))
+        Some(self.finish((judge, RuleAction::Validate), position, &broken.path, Vec::new()))
     }
 
     fn finish(
         &self,
-        judge: ValidateRule,
+        (judge, action): (ValidateRule, RuleAction),
         position: u32,
         path: &[Step],
         properties: Vec<(Text, Text)>,
@@ -334,11 +348,6 @@ impl PolicyCompiler<'_> {
         let mut scope = judge.matcher.scope_in(&self.document);
         scope.places.pod_controllers =
             autogen_limit(self.policy).map(|limit| (limit.value.clone(), self.document.locate(&limit.path)));
-        let action = match &judge.body.check {
-            ValidateCheck::Mutate(mutation) if mutation.targets.is_empty() => RuleAction::Mutate,
-            ValidateCheck::Mutate(_) => RuleAction::Generate,
-            _ => RuleAction::Validate,
-        };
         self.engine_rule((id, scope), position, path, (action, properties), Box::new(judge))
     }
 

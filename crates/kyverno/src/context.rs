@@ -37,7 +37,8 @@ pub(super) struct VariableContext<'a> {
     pub(super) wants_reason: bool,
     /// Whether a failure has its places in the object and in the rule.
     pub(super) wants_places: bool,
-    wants_pass_message: bool,
+    /// Whether something shows that the rule passes.
+    pub(super) wants_pass_message: bool,
     rule: &'a RuleId,
     object: Value,
     /// The object that a rule about others changes.

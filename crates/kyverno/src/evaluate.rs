@@ -2,12 +2,14 @@
 
 mod before;
 mod images;
+mod lazy_body;
 mod loops;
 mod mutation;
 pub(super) mod patterns;
 mod read_fields;
 
 pub(super) use images::ImageMutation;
+pub(super) use lazy_body::LazyBody;
 pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
@@ -39,7 +41,7 @@ pub(super) struct ValidateRule {
     /// The document of the policy, for locations.
     pub(super) document: Arc<Document>,
     pub(super) matcher: MatchExclude,
-    pub(super) body: RuleBody,
+    pub(super) body: LazyBody,
     pub(super) message: RuleMessage,
     pub(super) exceptions: Vec<CompiledException>,
     /// Only for traces.
@@ -124,6 +126,8 @@ struct CheckedObject<'a> {
     is_element: bool,
     /// How many loops it is in.
     nesting: usize,
+    /// Whether a look at its values, when the rule was matched, could not tell that it fits the pattern.
+    may_not_fit: bool,
 }
 
 impl<'a> CheckedObject<'a> {
@@ -133,7 +137,7 @@ impl<'a> CheckedObject<'a> {
     }
 
     fn whole(object: &'a Value) -> Self {
-        Self { object, is_element: false, nesting: 0 }
+        Self { object, is_element: false, nesting: 0, may_not_fit: false }
     }
 }
 
@@ -192,7 +196,7 @@ impl RuleViolation {
 
 impl RuleProgram for ValidateRule {
     fn message(&self) -> &str {
-        match (&self.body.check, self.message.text()) {
+        match (&self.body.check, self.message.text().as_str()) {
             (ValidateCheck::Cel(check), "") => check.message(),
             (_, message) => message,
         }
@@ -290,16 +294,12 @@ impl ValidateRule {
     /// Returns whether `object`, which the rule is about, passes by a look at its values alone, and nothing shows more of it
     /// than that. Most objects of a cluster pass most rules.
     fn surely_passes(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> bool {
-        let is_plain = !evaluation.wants_pass_message
-            && evaluation.request.operation != Operation::Delete
-            && self.body.entries.is_empty()
-            && self.exceptions.is_empty()
-            && self.properties.is_empty();
-        if !is_plain {
+        let is_deletion = evaluation.request.operation == Operation::Delete;
+        if !self.is_told_by_values(evaluation.wants_pass_message, is_deletion) {
             return false;
         }
         // What takes too long is evaluated, which says so.
-        if self.body.preconditions.is_none() && self.body.check.is_pattern() {
+        if self.is_pattern_alone() {
             return self.body.check.surely_fits(object, evaluation.budget).unwrap_or_default();
         }
         // Variables may be those of the caller.
@@ -307,6 +307,25 @@ impl ValidateRule {
             let input = QuickInput { object, element: None, derived: evaluation.derived() };
             self.body.surely_passes(input, evaluation.budget) == Some(true)
         }
+    }
+
+    /// Returns whether it is looked whether an object [surely passes](Self::surely_passes).
+    fn is_told_by_values(&self, wants_pass_message: bool, is_deletion: bool) -> bool {
+        !wants_pass_message
+            && !is_deletion
+            && self.body.entries.is_empty()
+            && self.exceptions.is_empty()
+            && self.properties.is_empty()
+    }
+
+    /// Returns whether all that the rule does is to compare with a pattern.
+    fn is_pattern_alone(&self) -> bool {
+        self.body.preconditions.is_none() && self.body.check.is_pattern()
+    }
+
+    /// Returns whether the object was compared with the pattern when the rule was matched, and surely fitted it not.
+    fn was_compared(&self, context: &VariableContext<'_>) -> bool {
+        self.is_pattern_alone() && self.is_told_by_values(context.wants_pass_message, context.is_deletion())
     }
 
     /// Returns whether the rule changes objects and so has nothing to do when one is deleted.
@@ -377,7 +396,7 @@ impl ValidateRule {
             if exceptions.is_empty() {
                 return ValidateRun::Checked(self.check(
                     &self.body.check,
-                    CheckedObject::whole(object),
+                    CheckedObject { may_not_fit: self.was_compared(context), ..CheckedObject::whole(object) },
                     context,
                     notes,
                 ));
@@ -413,10 +432,8 @@ impl ValidateRule {
             {
                 CheckVerdict::Nothing("patterns are not checked on DELETE".into())
             }
-            ValidateCheck::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
-            ValidateCheck::AnyPattern(patterns) => {
-                patterns.check(subject.object, &self.message, context, notes)
-            }
+            ValidateCheck::Pattern(pattern) => pattern.check(subject, &self.message, context, notes),
+            ValidateCheck::AnyPattern(patterns) => patterns.check(subject, &self.message, context, notes),
             ValidateCheck::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
             ValidateCheck::Foreach(loops) => self.loops(loops, subject, context, notes),
             ValidateCheck::Both(both) => self.both(both, subject, context, notes),
@@ -551,7 +568,7 @@ impl ValidateRule {
             CheckVerdict::Fail(RuleViolation { message, template, path, at, properties, reason, .. }) => {
                 evaluation.properties.extend(properties);
                 evaluation.reason = reason;
-                let template = if template.is_empty() { self.message.text().into() } else { template };
+                let template = if template.is_empty() { self.message.text().clone() } else { template };
                 let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
                 match self.is_scored {

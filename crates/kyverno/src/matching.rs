@@ -79,9 +79,26 @@ type MatchError = Box<EvalError>;
 impl MatchExclude {
     /// Returns the matcher of a rule. `home` is the namespace of a Policy.
     pub(super) fn compile(matching: &Match, exclude: Option<&Match>, home: Option<&Text>) -> Self {
-        let exclude = exclude.map(|exclude| MatchBlock::shared(exclude, "exclude", false));
+        Self::made(matching, exclude, home, MatchBlock::shared)
+    }
+
+    /// Returns the matcher of a rule that shares nothing with others, because few are compiled or none for long.
+    pub(super) fn compile_alone(matching: &Match, exclude: Option<&Match>, home: Option<&Text>) -> Self {
+        let alone = |written: &Match, what: &'static str, is_lenient: bool| {
+            Arc::new(MatchBlock::compile(written, what, is_lenient))
+        };
+        Self::made(matching, exclude, home, alone)
+    }
+
+    fn made(
+        matching: &Match,
+        exclude: Option<&Match>,
+        home: Option<&Text>,
+        block: impl Fn(&Match, &'static str, bool) -> Arc<MatchBlock>,
+    ) -> Self {
+        let exclude = exclude.map(|exclude| block(exclude, "exclude", false));
         Self {
-            matching: MatchBlock::shared(matching, "match", true),
+            matching: block(matching, "match", true),
             exclude: exclude.filter(|exclude| !exclude.is_empty()),
             home: home.cloned(),
         }

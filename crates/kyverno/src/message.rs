@@ -27,6 +27,22 @@ pub(super) enum PatternOutcome<'a> {
     Each(&'a [String]),
 }
 
+impl PatternOutcome<'_> {
+    /// Returns `parts` and then what happened to `rule`. Every refusal has such a message, and formatting takes far longer
+    /// than to join it.
+    fn after(&self, parts: &[&str], rule: &str) -> String {
+        let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum::<usize>() + 128);
+        let mut push = |more: &[&str]| more.iter().for_each(|part| text.push_str(part));
+        push(parts);
+        match self {
+            Self::At { path, .. } => push(&["rule ", rule, " failed at path ", path]),
+            Self::Execution(error) => push(&["rule ", rule, " execution error: ", error]),
+            Self::Each(failures) => push(&[&failures.join(" ")]),
+        }
+        text
+    }
+}
+
 /// The message of a violation.
 pub(super) struct ViolationMessage {
     /// In Kyverno's words.
@@ -63,8 +79,13 @@ impl RuleMessage {
     }
 
     /// Returns the message as its author wrote it.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &Text {
         &self.written
+    }
+
+    /// Returns whether it is the same for every object.
+    pub(super) fn is_constant(&self) -> bool {
+        self.template.constant().is_some()
     }
 
     /// Returns the message as its author wrote it, with those of the conditions that denied; empty where it is the
@@ -82,25 +103,23 @@ impl RuleMessage {
         outcome: &PatternOutcome<'_>,
         context: &mut VariableContext<'_>,
     ) -> ViolationMessage {
-        let rule = &self.rule;
-        let what = match outcome {
-            PatternOutcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
-            PatternOutcome::Execution(error) => format!("rule {rule} execution error: {error}"),
-            PatternOutcome::Each(failures) => failures.join(" "),
-        };
+        let rule = self.rule.as_str();
         if self.written.is_empty() {
-            return ViolationMessage::new(format!("validation error: {what}"), Text::default());
+            return ViolationMessage::new(outcome.after(&["validation error: "], rule), Text::default());
         }
         let unresolved = match self.template.resolve_text(context) {
             Ok(text) => {
-                let stop = if text.ends_with('.') { "" } else { "." };
-                return ViolationMessage::new(format!("validation error: {text}{stop} {what}"), text);
+                let stop = if text.ends_with('.') { " " } else { ". " };
+                return ViolationMessage::new(
+                    outcome.after(&["validation error: ", &text, stop], rule),
+                    text,
+                );
             }
             Err(unresolved) => unresolved,
         };
         let reason = match outcome {
-            PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => reason,
-            PatternOutcome::Each(_) => what.as_str(),
+            PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => (*reason).to_owned(),
+            PatternOutcome::Each(_) => outcome.after(&[], rule),
         };
         ViolationMessage {
             text: format!(

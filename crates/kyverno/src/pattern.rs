@@ -63,6 +63,23 @@ pub enum PatternVerdict {
     Fail(Mismatch),
 }
 
+/// How an object is compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PatternCheck {
+    /// Whether a mismatch has paths and values.
+    pub(super) wants_places: bool,
+    /// Whether a mismatch has a message. Without places it may be left out.
+    pub(super) wants_message: bool,
+    /// Whether a look at the values was taken before, and could not tell that the object fits.
+    pub(super) may_not_fit: bool,
+}
+
+impl Default for PatternCheck {
+    fn default() -> Self {
+        Self { wants_places: true, wants_message: true, may_not_fit: false }
+    }
+}
+
 /// A mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
@@ -76,7 +93,7 @@ pub struct Mismatch {
     pub wanted: String,
     /// The value in the object.
     pub found: String,
-    /// The reason, in Kyverno's wording.
+    /// The reason, in Kyverno's wording; empty where it is not wanted.
     pub message: String,
 }
 
@@ -127,23 +144,23 @@ impl ValidatePattern {
         budget: &mut Budget,
         notes: &mut TraceNotes,
     ) -> Result<PatternVerdict, Exhausted> {
-        self.check_told(object, true, budget, notes)
+        self.check_told(object, PatternCheck::default(), budget, notes)
     }
 
-    /// Compares `object` with the pattern. A mismatch has paths and values only if it `wants_places`.
+    /// Compares `object` with the pattern.
     ///
     /// # Errors
     /// When that takes more than the budget has left.
     pub(super) fn check_told(
         &self,
         object: &Value,
-        wants_places: bool,
+        check: PatternCheck,
         budget: &mut Budget,
         notes: &mut TraceNotes,
     ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() && self.is_quick {
-            if self.surely_fits(object, budget)? {
+            if !check.may_not_fit && self.surely_fits(object, budget)? {
                 return Ok(PatternVerdict::Pass);
             }
         } else if !notes.is_on() {
@@ -154,8 +171,28 @@ impl ValidatePattern {
                 Err(Halt::Stop(_)) => {}
             }
         }
-        let mut walk = PatternComparison::new(budget, notes, source);
-        (walk.tells, walk.wants_places) = (true, wants_places);
+        let verdict = self.explained(object, check, budget, notes)?;
+        match &verdict {
+            // It is an error for a reason that the walk saw elsewhere, and errors have a message.
+            PatternVerdict::Error { message, .. } if message.is_empty() && !check.wants_message => {
+                self.explained(object, PatternCheck { wants_message: true, ..check }, budget, notes)
+            }
+            _ => Ok(verdict),
+        }
+    }
+
+    /// Compares `object` with the pattern by the walk that explains.
+    fn explained(
+        &self,
+        object: &Value,
+        check: PatternCheck,
+        budget: &mut Budget,
+        notes: &mut TraceNotes,
+    ) -> Result<PatternVerdict, Exhausted> {
+        let mut walk = PatternComparison::new(budget, notes, &self.source);
+        walk.tells = true;
+        walk.wants_places = check.wants_places;
+        walk.wants_message = check.wants_message || check.wants_places || walk.notes.is_on();
         match walk.node(&self.node, object, &ComparedPath::ROOT) {
             Ok(()) => Ok(PatternVerdict::Pass),
             Err(Halt::Exhausted(exhausted)) => Err(exhausted),

@@ -118,11 +118,6 @@ fn write_yaml_value(out: &mut String, text: &str) {
 }
 
 fn write_folded_line(out: &mut String, text: &str) {
-    // Nearly all names and messages, in one pass over them.
-    if is_plain_word_text(text) {
-        out.push_str(text);
-        return;
-    }
     // Printable ASCII has no line breaks.
     let is_one_line =
         is_printable_ascii(text) || !text.contains(is_break) && text.chars().all(is_printable_in_yaml);
@@ -141,19 +136,18 @@ fn write_folded_line(out: &mut String, text: &str) {
     }
 }
 
-/// Returns whether `text` surely needs no quotes: printable ASCII that begins with a letter, is longer than any word with another
-/// meaning, does not end in a space or colon and has no `: ` and no ` #`.
-fn is_plain_word_text(text: &str) -> bool {
-    text.len() > LONGEST_YAML_WORD
-        && text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !text.ends_with([' ', ':'])
-        && !has_yaml_pair(text)
-        && is_printable_ascii(text)
-}
-
-/// Returns whether `text` has nothing but printable ASCII. All of it is looked at, which takes less than to look for an end.
+/// Returns whether `text` has nothing but printable ASCII, eight bytes at a time. Every refusal is looked through, and the
+/// shipped binary is built for size, without loops over several bytes at once.
 fn is_printable_ascii(text: &str) -> bool {
-    text.bytes().fold(true, |is_all, byte| is_all & matches!(byte, b' '..=b'~'))
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    // The upper bit is set in a byte below the space, above ASCII, or at its last character. What a byte borrows from the one
+    // above it, or carries there, sets a bit in both.
+    let others = words.iter().fold(0, |others, word| {
+        let word = u64::from_le_bytes(*word);
+        others | word.wrapping_sub(EACH * 0x20) | word | word.wrapping_add(EACH)
+    });
+    others & (EACH * 0x80) == 0 && rest.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Returns whether `text` has a pair of characters that ends a text without quotes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Recompile};
+use kubewright_engine::{Diagnostic, Recompile, RuleAction};
 use kubewright_value::{Step, Text, Value};
 
 use super::PolicyCompiler;
@@ -30,6 +30,12 @@ use kubewright_k8s::PodTemplatePath;
 pub(super) struct RuleParts {
     pub(super) message: VariableTemplate,
     pub(super) body: BodyParts,
+}
+
+/// The same for all variants of the rule, which may be built later.
+pub(super) struct SharedRuleParts {
+    pub(super) message: VariableTemplate,
+    pub(super) body: Arc<BodyParts>,
 }
 
 pub(super) struct BodyParts {
@@ -246,6 +252,20 @@ impl BodyParts {
 }
 
 impl CheckParts {
+    /// Returns what a rule with this check does.
+    pub(super) fn action(&self) -> RuleAction {
+        match self {
+            Self::Mutate(mutation) if mutation.targets.is_empty() => RuleAction::Mutate,
+            Self::Mutate(_) => RuleAction::Generate,
+            _ => RuleAction::Validate,
+        }
+    }
+
+    /// Returns whether the message of an object that passes has the name of the rule alone.
+    pub(super) fn names_rule_that_passes(&self) -> bool {
+        matches!(self, Self::PodSecurity(_) | Self::Cel(_))
+    }
+
     fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> ValidateCheck {
         match self {
             CheckParts::Pattern(pattern) => ValidateCheck::Pattern(pattern.build(workload, place, None)),

@@ -136,10 +136,6 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    fn matcher(&self, matching: &Match, exclude: Option<&Match>) -> MatchExclude {
-        MatchExclude::compile(matching, exclude, self.policy.namespace.as_ref())
-    }
-
     fn finish_generate(
         &self,
         program: GenerateRule,

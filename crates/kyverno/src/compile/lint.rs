@@ -4,9 +4,9 @@ use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
 use kubewright_jmespath::PathRoots;
 use kubewright_value::{Step, Value};
 
-use super::body::{BodyParts, CheckParts};
+use super::body::{BodyParts, CheckParts, RuleParts};
 use super::mutation::{MutationParts, MutationPatchParts};
-use super::{PolicyCompiler, RuleParts, RuleSource};
+use super::{PolicyCompiler, RuleSource};
 use crate::check::{self, VariableUse};
 use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
 use crate::context::CompiledContextEntry;

@@ -128,7 +128,12 @@ impl ValidateRule {
             Err(error) => return CheckVerdict::Error(error),
         }
         let inner = match one.is_scoped(element) {
-            true => CheckedObject { object: element, is_element: true, nesting: subject.nesting + 1 },
+            true => CheckedObject {
+                object: element,
+                is_element: true,
+                nesting: subject.nesting + 1,
+                may_not_fit: false,
+            },
             false => CheckedObject { nesting: subject.nesting + 1, ..subject },
         };
         let mut verdict = self.check(&one.body.check, inner, context, notes);

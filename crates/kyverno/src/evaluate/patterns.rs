@@ -6,10 +6,10 @@ use std::sync::Arc;
 use kubewright_engine::{EvalError, OutcomeReason};
 use kubewright_value::{Budget, Exhausted, Step, Value};
 
-use super::{CheckVerdict, RuleViolation, step_error};
+use super::{CheckVerdict, CheckedObject, RuleViolation, step_error};
 use crate::context::VariableContext;
 use crate::message::{PatternOutcome, RuleMessage, ViolationMessage};
-use crate::pattern::{self, Mismatch, ValidatePattern};
+use crate::pattern::{self, Mismatch, PatternCheck, ValidatePattern};
 use crate::tainted::Tainted;
 use crate::template::VariableTemplate;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
@@ -45,12 +45,13 @@ pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePatte
 impl OnePattern {
     pub(super) fn check(
         &self,
-        object: &Value,
+        subject: CheckedObject<'_>,
         message: &RuleMessage,
         context: &mut VariableContext<'_>,
         notes: &mut TraceNotes,
     ) -> CheckVerdict {
-        match self.compare(object, context, notes) {
+        // The reason is shown only where a variable of the message has no value.
+        match self.compare(subject, !message.is_constant(), context, notes) {
             Err(error) => CheckVerdict::Error(error),
             Ok(pattern::PatternVerdict::Pass) => {
                 CheckVerdict::Pass(context.pass_message(|| message.passed.clone()))
@@ -88,7 +89,8 @@ impl OnePattern {
 
     fn compare(
         &self,
-        object: &Value,
+        subject: CheckedObject<'_>,
+        wants_message: bool,
         context: &mut VariableContext<'_>,
         notes: &mut TraceNotes,
     ) -> Result<pattern::PatternVerdict, EvalError> {
@@ -104,7 +106,12 @@ impl OnePattern {
                 Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };
-        let verdict = pattern.check_told(object, context.wants_places, context.budget(), notes);
+        let told = PatternCheck {
+            wants_places: context.wants_places,
+            wants_message,
+            may_not_fit: subject.may_not_fit,
+        };
+        let verdict = pattern.check_told(subject.object, told, context.budget(), notes);
         notes.rebase(mark, &self.path);
         verdict.map_err(|limit: Exhausted| limit.into())
     }
@@ -127,7 +134,7 @@ impl OnePattern {
 impl AnyPattern {
     pub(super) fn check(
         &self,
-        object: &Value,
+        subject: CheckedObject<'_>,
         message: &RuleMessage,
         context: &mut VariableContext<'_>,
         notes: &mut TraceNotes,
@@ -137,7 +144,7 @@ impl AnyPattern {
         let mut first: Option<(usize, Mismatch)> = None;
         for (i, pattern) in self.patterns.iter().enumerate() {
             notes.open();
-            let compared = pattern.compare(object, context, notes);
+            let compared = pattern.compare(subject, true, context, notes);
             notes.close(|| any_pattern_note(i, pattern, &compared));
             match compared {
                 Err(error) => return CheckVerdict::Error(error),
@@ -159,7 +166,7 @@ impl AnyPattern {
         }
         if failures.is_empty() {
             return match skips.is_empty() {
-                true => CheckVerdict::Pass(message.text().into()),
+                true => CheckVerdict::Pass(message.text().clone()),
                 false => CheckVerdict::Skip(skips.join(" ").into()),
             };
         }

@@ -32,6 +32,8 @@ pub(super) struct PatternComparison<'w> {
     pub(super) tells: bool,
     /// Whether explanations have places and values, which only people read.
     pub(super) wants_places: bool,
+    /// Whether a value that does not fit is explained by a message even outside of conditions.
+    pub(super) wants_message: bool,
     /// How many conditions this is in; there a stop becomes a skip, of which only the message is kept.
     pub(super) conditions: u32,
     /// The keys of `( )` and `^( )` that were looked for, and whether the object has them somewhere.
@@ -43,7 +45,16 @@ type ComparisonResult = Result<(), Halt>;
 impl<'w> PatternComparison<'w> {
     /// Returns a comparison that only computes the result.
     pub(super) fn new(budget: &'w mut Budget, notes: &'w mut TraceNotes, source: &'w Value) -> Self {
-        Self { budget, notes, source, tells: false, wants_places: false, conditions: 0, sought: Vec::new() }
+        Self {
+            budget,
+            notes,
+            source,
+            tells: false,
+            wants_places: false,
+            wants_message: true,
+            conditions: 0,
+            sought: Vec::new(),
+        }
     }
 
     /// Compares `object` with `node`.
@@ -188,6 +199,9 @@ impl<'w> PatternComparison<'w> {
     fn unfit(&mut self, leaf: &Leaf, object: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         if !self.tells {
             return Ok(silent(StopKind::Mismatch));
+        }
+        if !self.wants_message && self.conditions == 0 {
+            return self.mismatch(object, place, String::new);
         }
         let found = gotext::format_go_value(object, self.budget)?;
         self.mismatch(object, place, || {

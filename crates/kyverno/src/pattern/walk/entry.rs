@@ -52,10 +52,13 @@ impl PatternComparison<'_> {
     /// compared literally.
     fn any_key(&mut self, asked: ComparedEntry<'_>, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         let entry = asked.entry;
-        let Some(keys) = asked.keys else { return self.keyed(entry, &entry.key, map, place) };
+        let Some(keys) = asked.keys else {
+            let value = entry.position_hint.get(map, &entry.key);
+            return self.keyed(entry, (&entry.key, value), place);
+        };
         let mut first = None;
         for key in keys {
-            match self.keyed(entry, key, map, place) {
+            match self.keyed(entry, (key, map.get(key)), place) {
                 Err(Halt::Stop(stop)) => first = first.or(Some(stop)),
                 walked => return walked,
             }
@@ -66,11 +69,9 @@ impl PatternComparison<'_> {
     fn keyed(
         &mut self,
         entry: &PatternEntry,
-        key: &Text,
-        map: &Map,
+        (key, value): (&Text, Option<&Value>),
         place: &ComparedPath<'_>,
     ) -> ComparisonResult {
-        let value = map.get(key);
         let below = place.under(entry, key);
         let Some(anchor) = entry.anchor else {
             if !entry.wants_any {
