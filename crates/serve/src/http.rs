@@ -8,6 +8,7 @@ mod bounds;
 mod connections;
 mod endpoints;
 mod listener;
+mod observer;
 mod routes;
 mod streams;
 mod tls;

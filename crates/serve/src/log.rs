@@ -1,15 +1,16 @@
 //! The log: one JSON object a line, on standard error.
 //!
-//! Lines go through a channel, bounded in lines and bytes, to a thread of their own, so that a reader who does not read
+//! Lines wait in one buffer, bounded in lines and bytes, for a thread of their own, so that a reader who does not read
 //! keeps no review waiting; what does not fit is dropped, and counted. A line and each text in it have a bounded length,
 //! because names and messages come from outside.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::Write as _;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_golib::time::{CivilDate, GoTime};
@@ -21,9 +22,17 @@ use crate::shorten::shorten_text;
 const MAX_WAITING_LINES: usize = 4096;
 const MAX_WAITING_BYTES: usize = 4 << 20;
 
-/// How long lines are gathered before they are written, and how many at once.
-const GATHERING_TIME: Duration = Duration::from_millis(5);
-const MAX_GATHERED_LINES: usize = 1024;
+/// How long lines are gathered before they are written.
+const GATHERING_TIME: Duration = Duration::from_millis(20);
+
+/// How much memory of written lines is kept for the next ones.
+const MAX_KEPT_BYTES: usize = 256 << 10;
+
+/// How long the end of the process waits for lines to be written.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
+/// What a line with a refusal takes, so that it need not grow.
+const USUAL_LINE_BYTES: usize = 2048;
 
 /// How long a line may be; fields that do not fit are left out, and the line says so.
 const MAX_LINE_BYTES: usize = 64 << 10;
@@ -79,45 +88,140 @@ impl FromStr for LogLevel {
 #[derive(Debug)]
 pub struct Log {
     level: LogLevel,
-    lines: SyncSender<LogMessage>,
-    waiting_bytes: Arc<AtomicUsize>,
+    waiting: Arc<WaitingLines>,
     dropped: AtomicU64,
 }
 
-#[derive(Debug)]
-enum LogMessage {
-    LogLine(String),
-    /// Everything before it is written when it is answered.
-    Flush(SyncSender<()>),
+/// Lines on their way to the thread that writes them. They are kept in one text, so that a line costs its bytes and no
+/// allocation that another thread has to free.
+#[derive(Debug, Default)]
+struct WaitingLines {
+    buffer: Mutex<LineBuffer>,
+    /// The first line has come, lines were written, or the log was dropped.
+    has_changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct LineBuffer {
+    text: String,
+    /// How many lines are in `text`.
+    lines: usize,
+    /// How many bytes the thread has taken and not written yet.
+    taken_bytes: usize,
+    /// How many lines have come, and how many of them are written.
+    added: u64,
+    written: u64,
+    is_closed: bool,
+}
+
+impl WaitingLines {
+    fn lock(&self) -> MutexGuard<'_, LineBuffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line; returns whether there was room for it.
+    fn add(&self, line: &str) -> bool {
+        let mut buffer = self.lock();
+        let bytes = buffer.text.len() + buffer.taken_bytes + line.len();
+        if buffer.lines >= MAX_WAITING_LINES || bytes > MAX_WAITING_BYTES {
+            return false;
+        }
+        buffer.text.push_str(line);
+        buffer.lines += 1;
+        buffer.added += 1;
+        let is_first = buffer.lines == 1;
+        drop(buffer);
+        if is_first {
+            self.has_changed.notify_all();
+        }
+        true
+    }
+
+    /// Waits for lines; returns nothing when there are none and no more can come.
+    fn wait(&self) -> Option<MutexGuard<'_, LineBuffer>> {
+        let is_idle = |buffer: &mut LineBuffer| buffer.lines == 0 && !buffer.is_closed;
+        let buffer =
+            self.has_changed.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+        (buffer.lines > 0).then_some(buffer)
+    }
+
+    /// Writes what comes until the log is dropped.
+    fn write_to_stderr(&self) {
+        let mut text = String::new();
+        while let Some(buffer) = self.wait() {
+            drop(buffer);
+            // Others follow where there is much to say. Waking this thread costs those who write a line more than the line.
+            std::thread::sleep(GATHERING_TIME);
+            let mut buffer = self.lock();
+            std::mem::swap(&mut text, &mut buffer.text);
+            let lines = std::mem::take(&mut buffer.lines);
+            buffer.taken_bytes = text.len();
+            drop(buffer);
+            let _ = std::io::stderr().lock().write_all(text.as_bytes());
+            text.clear();
+            text.shrink_to(MAX_KEPT_BYTES);
+            let mut buffer = self.lock();
+            buffer.taken_bytes = 0;
+            buffer.written += lines as u64;
+            drop(buffer);
+            self.has_changed.notify_all();
+        }
+    }
+
+    /// Waits until all lines that have come are written, at most for `time`.
+    fn flush(&self, time: Duration) {
+        let buffer = self.lock();
+        let added = buffer.added;
+        let is_waiting = |buffer: &mut LineBuffer| buffer.written < added;
+        drop(self.has_changed.wait_timeout_while(buffer, time, is_waiting));
+    }
+
+    /// Takes all lines, once there is one or after `time`.
+    fn take(&self, time: Duration) -> String {
+        let is_idle = |buffer: &mut LineBuffer| buffer.lines == 0 && !buffer.is_closed;
+        let waited = self.has_changed.wait_timeout_while(self.lock(), time, is_idle);
+        let (mut buffer, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        buffer.lines = 0;
+        std::mem::take(&mut buffer.text)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.waiting.lock().is_closed = true;
+        self.waiting.has_changed.notify_all();
+    }
 }
 
 impl Log {
     /// Returns a log that writes what matters as much as `level` to standard error.
     #[must_use]
     pub fn to_stderr(level: LogLevel) -> Self {
-        let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
-        let waiting_bytes = Arc::new(AtomicUsize::new(0));
-        let written = Arc::clone(&waiting_bytes);
-        // Without the thread there is no log, and everything is counted as dropped.
+        let log = Self::new(level);
+        let waiting = Arc::clone(&log.waiting);
+        // Without the thread there is no log, and what does not fit into the buffer is counted as dropped.
         let thread = std::thread::Builder::new().name("log".to_owned());
-        let _ = thread.spawn(move || write_log_lines(&waiting, &written));
-        Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }
+        let _ = thread.spawn(move || waiting.write_to_stderr());
+        log
     }
 
     /// Returns a log, and the lines that come into it.
     pub fn captured(level: LogLevel) -> (Self, impl Iterator<Item = String>) {
-        let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
-        let waiting_bytes = Arc::new(AtomicUsize::new(0));
-        let written = Arc::clone(&waiting_bytes);
-        let taken = std::iter::from_fn(move || {
-            let line = match waiting.recv_timeout(Duration::from_millis(200)).ok()? {
-                LogMessage::LogLine(line) => line,
-                LogMessage::Flush(_) => String::new(),
-            };
-            written.fetch_sub(line.len(), Ordering::Relaxed);
-            Some(line)
+        let log = Self::new(level);
+        let waiting = Arc::clone(&log.waiting);
+        let mut taken: VecDeque<String> = VecDeque::new();
+        let lines = std::iter::from_fn(move || {
+            if taken.is_empty() {
+                let text = waiting.take(Duration::from_millis(200));
+                taken.extend(text.split_inclusive('\n').map(str::to_owned));
+            }
+            taken.pop_front()
         });
-        (Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }, taken)
+        (log, lines)
+    }
+
+    fn new(level: LogLevel) -> Self {
+        Self { level, waiting: Arc::default(), dropped: AtomicU64::new(0) }
     }
 
     /// Returns whether lines of `level` are written.
@@ -137,7 +241,7 @@ impl Log {
 
     /// Begins a line that is written whatever the level of the log.
     pub fn always(&self, level: LogLevel, message: &str) -> LogLine<'_> {
-        let mut text = String::with_capacity(1024);
+        let mut text = String::with_capacity(USUAL_LINE_BYTES);
         text.push_str("{\"time\":\"");
         push_time(&mut text, SystemTime::now());
         text.push_str("\",\"level\":\"");
@@ -154,10 +258,7 @@ impl Log {
 
     /// Waits until everything is written, at most a second.
     pub fn flush(&self) {
-        let (done, written) = sync_channel(1);
-        if self.lines.send(LogMessage::Flush(done)).is_ok() {
-            let _ = written.recv_timeout(Duration::from_secs(1));
-        }
+        self.waiting.flush(FLUSH_TIME);
     }
 }
 
@@ -201,12 +302,8 @@ impl LogLine<'_> {
     pub fn write(self) {
         let Some(mut text) = self.text else { return };
         text.push_str(if self.is_cut { ",\"cut\":true}\n" } else { "}\n" });
-        let log = self.log;
-        let length = text.len();
-        let waiting = log.waiting_bytes.fetch_add(length, Ordering::Relaxed).saturating_add(length);
-        if waiting > MAX_WAITING_BYTES || log.lines.try_send(LogMessage::LogLine(text)).is_err() {
-            log.waiting_bytes.fetch_sub(length, Ordering::Relaxed);
-            log.dropped.fetch_add(1, Ordering::Relaxed);
+        if !self.log.waiting.add(&text) {
+            self.log.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -225,53 +322,34 @@ impl LogLine<'_> {
     }
 }
 
-fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) {
-    let mut together = String::new();
-    while let Ok(sent) = waiting.recv() {
-        let mut waiters = Vec::new();
-        // Others follow where there is much to say. Waking this thread costs those who write a line more than the line.
-        if matches!(sent, LogMessage::LogLine(_)) {
-            std::thread::sleep(GATHERING_TIME);
-        }
-        together.clear();
-        for sent in std::iter::once(sent).chain(waiting.try_iter().take(MAX_GATHERED_LINES)) {
-            match sent {
-                LogMessage::LogLine(line) => together.push_str(&line),
-                LogMessage::Flush(done) => waiters.push(done),
-            }
-        }
-        let _ = std::io::stderr().lock().write_all(together.as_bytes());
-        waiting_bytes.fetch_sub(together.len(), Ordering::Relaxed);
-        for waiter in waiters {
-            let _ = waiter.try_send(());
-        }
-    }
-}
-
 /// Appends `time` as RFC 3339 with milliseconds, in UTC.
 pub(crate) fn push_time(text: &mut String, time: SystemTime) {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let nanoseconds = i128::try_from(since_epoch.as_nanos()).unwrap_or_default();
-    let CivilDate { year, month, day, hour, minute, second, nanosecond, .. } =
-        GoTime::utc(nanoseconds).civil();
-    let milliseconds = nanosecond / 1_000_000;
-    let year = u32::try_from(year).unwrap_or_default();
-    let parts = [
-        (year, 4, '-'),
-        (month, 2, '-'),
-        (day, 2, 'T'),
-        (hour, 2, ':'),
-        (minute, 2, ':'),
-        (second, 2, '.'),
-        (milliseconds, 3, 'Z'),
-    ];
-    for (number, digits, end) in parts {
-        push_digits(text, number, digits);
-        text.push(end);
+    let seconds = since_epoch.as_secs();
+    // Every refusal is logged, many in a second, and the date takes longer than the rest of the line.
+    thread_local! {
+        static LAST_SECOND: RefCell<(u64, String)> = const { RefCell::new((u64::MAX, String::new())) };
     }
+    LAST_SECOND.with_borrow_mut(|(of, shown)| {
+        if *of != seconds {
+            (*of, *shown) = (seconds, second_text(seconds));
+        }
+        text.push_str(shown);
+    });
+    let milliseconds = since_epoch.subsec_millis();
+    text.push('.');
+    push_digits(text, milliseconds, 3);
+    text.push('Z');
 }
 
-/// Appends the last `digits` digits of `number`. Every refusal is logged, and formatting takes far longer than this.
+/// Returns the date and the time of day of a second since the Unix epoch.
+fn second_text(seconds: u64) -> String {
+    let CivilDate { year, month, day, hour, minute, second, .. } =
+        GoTime::utc(i128::from(seconds) * 1_000_000_000).civil();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+}
+
+/// Appends the last `digits` digits of `number`.
 fn push_digits(text: &mut String, number: u32, digits: u32) {
     for place in (0..digits).rev() {
         text.push(char::from_digit(number / 10_u32.pow(place) % 10, 10).unwrap_or('0'));

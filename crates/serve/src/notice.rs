@@ -11,18 +11,18 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::events::is_secret;
 
-/// How many notices wait to be taken, and for how long they gather meanwhile: waking the reader for each costs a review
-/// more than the notice does.
-pub(crate) const MAX_QUEUED_NOTICES: usize = 1000;
-const GATHERING_TIME: Duration = Duration::from_millis(5);
+/// The notices of how many reviews wait to be taken, and for how long they gather meanwhile: waking the reader for each
+/// costs a review more than the notices do.
+pub(crate) const MAX_QUEUED_REVIEWS: usize = 1000;
+const GATHERING_TIME: Duration = Duration::from_millis(20);
 
 /// Waits for notices and hands them to `take`; returns whether more can come.
-pub(crate) async fn take_notices(notices: &mut Receiver<Notice>, take: impl FnMut(Notice)) -> bool {
+pub(crate) async fn take_notices(notices: &mut Receiver<Vec<Notice>>, take: impl FnMut(Notice)) -> bool {
     let mut taken = Vec::new();
-    if notices.recv_many(&mut taken, MAX_QUEUED_NOTICES).await == 0 {
+    if notices.recv_many(&mut taken, MAX_QUEUED_REVIEWS).await == 0 {
         return false;
     }
-    taken.into_iter().for_each(take);
+    taken.into_iter().flatten().for_each(take);
     tokio::time::sleep(GATHERING_TIME).await;
     true
 }

@@ -13,7 +13,7 @@ use crate::certificates::{
     take_certificate_step, unix_seconds,
 };
 use crate::log::LogLevel;
-use crate::notice::{MAX_QUEUED_NOTICES, take_notices};
+use crate::notice::{MAX_QUEUED_REVIEWS, take_notices};
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics, serving_runtime};
 use crate::{ServeSettings, ServerState, Snapshot};
 
@@ -42,7 +42,7 @@ pub fn run_offline(
         let written = write_authority(path, &keys.authority);
         written.map_err(|error| ServeError::Write(path.to_owned(), error))?;
     }
-    let (notices, mut told) = mpsc::channel(MAX_QUEUED_NOTICES);
+    let (notices, mut told) = mpsc::channel(MAX_QUEUED_REVIEWS);
     let mut state = ServerState::new(settings, notices);
     state.world = world;
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();

@@ -11,7 +11,7 @@ use crate::admission_policies::{self, PolicyGeneration, admission_policies_condi
 use crate::certificates::{self, CERTIFICATE_CONDITION};
 use crate::handover::run_handover;
 use crate::log::LogLevel;
-use crate::notice::MAX_QUEUED_NOTICES;
+use crate::notice::MAX_QUEUED_REVIEWS;
 use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics, serving_runtime};
 use crate::{
     CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
@@ -59,7 +59,7 @@ pub fn run_in_cluster(
 /// # Panics
 /// Outside of a runtime.
 pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookServer, ServeError> {
-    let (notices, told) = mpsc::channel(MAX_QUEUED_NOTICES);
+    let (notices, told) = mpsc::channel(MAX_QUEUED_REVIEWS);
     let mut state = ServerState::new(settings, notices);
     let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
     state.world = Box::new(CachedWorld(Arc::clone(&stores)));

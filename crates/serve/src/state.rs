@@ -33,7 +33,7 @@ pub struct ServerState {
     /// What is served, and what the API server should believe.
     pub certificates: Certificates,
     /// The queue of notices for Events and statuses. If it is full, notices are dropped and counted.
-    pub notices: mpsc::Sender<Notice>,
+    pub notices: mpsc::Sender<Vec<Notice>>,
     /// What rules may read without a lookup.
     pub world: Box<dyn World + Send>,
     /// Answers queries that the world cannot answer.
@@ -130,7 +130,7 @@ impl Roles for NoCluster {
 impl ServerState {
     /// Returns the state of a server that knows no rule and no cluster yet.
     #[must_use]
-    pub fn new(settings: ServeSettings, notices: mpsc::Sender<Notice>) -> Self {
+    pub fn new(settings: ServeSettings, notices: mpsc::Sender<Vec<Notice>>) -> Self {
         Self {
             snapshot: ArcSwap::from_pointee(Snapshot::empty()),
             notices,

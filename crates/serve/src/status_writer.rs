@@ -38,7 +38,7 @@ pub async fn run_status_writer(
     state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
-    mut notices: Receiver<Notice>,
+    mut notices: Receiver<Vec<Notice>>,
     instance: String,
 ) {
     // Notices arrive while a call waits, so a busy API server must not hold the writer for long.

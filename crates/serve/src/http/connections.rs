@@ -11,8 +11,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Who connects has something to ask; who asks nothing for so long is closed.
+/// Who connects has something to ask; who asks nothing for so long is closed, except with HTTP/1.1.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection of HTTP/1.1 may be idle, also one on which nothing was asked yet. A request that is on its way when
+/// it ends is lost, so that clients are to be the first to end it. Go's, which the API server uses, does so after 90 seconds,
+/// and keeps connections that it has made for requests for which another one became free.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long an answer may take to be taken.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(15);
@@ -58,6 +63,10 @@ pub(crate) struct ConnectionUsage {
     average_time: AtomicU64,
     /// When the head of a request began to arrive that is not there yet, as `last`; 0 if there is none.
     head_since: AtomicU64,
+    /// Whether it is kept although nothing was asked on it yet.
+    is_kept_unused: AtomicBool,
+    /// Whether it is to end as soon as nothing is asked on it.
+    ends_when_idle: AtomicBool,
     /// How the connection is to end, once it is to.
     ending: Mutex<Option<ConnectionEnding>>,
     ended: Notify,
@@ -222,6 +231,23 @@ impl ConnectionUsage {
         }
     }
 
+    /// Lets the connection be kept although nothing was asked on it yet.
+    pub(crate) fn keep_unused(&self) {
+        self.is_kept_unused.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the connection end as soon as no request is on it.
+    pub(crate) fn end_when_idle(&self) {
+        self.ends_when_idle.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether it is to end and no request is under way on it, nor the beginning of one.
+    pub(crate) fn ends_now(&self) -> bool {
+        self.ends_when_idle.load(Ordering::Relaxed)
+            && self.head_since.load(Ordering::Relaxed) == 0
+            && !self.has_requests()
+    }
+
     fn end(&self, ending: ConnectionEnding) {
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
         self.ended.notify_one();
@@ -235,7 +261,11 @@ impl ConnectionUsage {
             return true;
         }
         if !self.has_asked() {
-            return is_longer(self.last.load(Ordering::Relaxed), MAX_SILENCE);
+            let is_kept = self.is_kept_unused.load(Ordering::Relaxed);
+            return is_longer(
+                self.last.load(Ordering::Relaxed),
+                if is_kept { IDLE_TIMEOUT } else { MAX_SILENCE },
+            );
         }
         self.oldest(WaitingFor::HttpResponse).is_some_and(|since| is_longer(since, MAX_ANSWER_TIME))
     }

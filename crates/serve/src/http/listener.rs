@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
@@ -14,7 +13,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -24,7 +22,8 @@ use tokio_rustls::server::TlsStream;
 use super::HttpResponse;
 use super::answer::ResponseBody;
 use super::bounds::{QueuedRequest, ResponsePermit};
-use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
+use super::connections::{ConnectionEnding, ConnectionUsage, IDLE_TIMEOUT, RequestGuard};
+use super::observer::ObservedStream;
 use super::routes::{self, too_many};
 use super::streams::{ArrivedStreams, ConnectionTask};
 use super::turns::ConnectionTurns;
@@ -34,9 +33,6 @@ use crate::metrics::MetricId;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection on which nothing is asked may take to end when all are closed.
 const CLOSING_GRACE: Duration = Duration::from_secs(5);
-/// How long a connection of HTTP/1.1 may be idle. A request that is on its way when it ends is lost, so that clients are to
-/// be the first to end it: Go's, which the API server uses, does so after 90 seconds.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a connection that makes room may take to end.
 const EVICTION_GRACE: Duration = Duration::from_secs(1);
 const PING_INTERVAL: Duration = Duration::from_secs(30);
@@ -189,7 +185,8 @@ async fn serve_http(
         })
         .await;
     } else {
-        let stream = TokioIo::new(HeadObserver { stream, usage: Arc::clone(usage) });
+        usage.keep_unused();
+        let stream = TokioIo::new(ObservedStream::new(stream, usage));
         let mut server = http1::Builder::new();
         server
             .timer(TokioTimer::new())
@@ -200,8 +197,10 @@ async fn serve_http(
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
             // A new connection would be closed although its first request is on the way; the answer to that closes it.
-            if usage.has_asked() {
+            if usage.has_requests() {
                 connection.graceful_shutdown();
+            } else if usage.has_asked() {
+                usage.end_when_idle();
             }
         })
         .await;
@@ -244,56 +243,5 @@ async fn until_closed<C: Future>(
         let _ = timeout(EVICTION_GRACE, connection).await;
     } else if timeout(CLOSING_GRACE, connection.as_mut()).await.is_err() && usage.has_requests() {
         let _ = connection.await;
-    }
-}
-
-/// A connection of HTTP/1.1 that notes when something comes that is no part of a request that is known already.
-struct HeadObserver<S> {
-    stream: S,
-    usage: Arc<ConnectionUsage>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for HeadObserver<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.usage.receives();
-        }
-        read
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for HeadObserver<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

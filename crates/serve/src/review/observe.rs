@@ -8,6 +8,7 @@ use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::text::{TextLimit, shorten_text};
 use kubewright_value::{Text, Value, json};
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::truncated_text;
@@ -47,10 +48,27 @@ impl ReviewObserver<'_> {
         self.log(decision, response, time);
         if !self.review.request.is_dry_run {
             self.hand_over(response);
-            decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
-            if self.state.settings.has_success_events {
-                self.notice_successes(decision);
-            }
+            self.notice(decision);
+        }
+    }
+
+    /// Sends notices about the outcomes, all in one message.
+    fn notice(&self, decision: &Decision) {
+        let mut notices = Vec::new();
+        for outcome in &decision.outcomes {
+            self.add_notices(outcome, &mut notices);
+        }
+        self.state.blocked.add(&mut notices, self.review.request.operation, SystemTime::now());
+        if self.state.settings.has_success_events {
+            self.add_successes(decision, &mut notices);
+        }
+        if notices.is_empty() {
+            return;
+        }
+        if let Err(TrySendError::Full(dropped) | TrySendError::Closed(dropped)) =
+            self.state.notices.try_send(notices)
+        {
+            dropped.iter().for_each(|_| self.state.metrics.count(MetricId::NoticesDropped));
         }
     }
 
@@ -167,21 +185,18 @@ impl ReviewObserver<'_> {
         line.number("microseconds", u64::try_from(time.as_micros()).unwrap_or(u64::MAX)).write();
     }
 
-    fn notice(&self, outcome: &RuleOutcome) {
+    fn add_notices(&self, outcome: &RuleOutcome, notices: &mut Vec<Notice>) {
         let Some(kind) = notice_kind(outcome) else { return };
         let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
         let Some(notice) = self.notice_about(outcome, kind, document.name.clone()) else { return };
-        if kind == NoticeKind::Refused {
-            self.state.blocked.add(&notice, self.review.request.operation, SystemTime::now());
-        }
         for exception in self.exceptions_of(outcome) {
-            self.send(Notice { document: exception, ..notice.clone() });
+            notices.push(Notice { document: exception, ..notice.clone() });
         }
-        self.send(notice);
+        notices.push(notice);
     }
 
-    /// Sends a notice for every rule object whose rules had something to say and were all content.
-    fn notice_successes(&self, decision: &Decision) {
+    /// Adds a notice for every rule object whose rules had something to say and were all content.
+    fn add_successes(&self, decision: &Decision, notices: &mut Vec<Notice>) {
         let mut told: Vec<&ObjectName> = Vec::new();
         for outcome in decision.outcomes.iter().filter(|outcome| outcome.status == RuleStatus::Pass) {
             let Some(document) = self.snapshot.document_of(&outcome.rule) else { continue };
@@ -194,9 +209,7 @@ impl ReviewObserver<'_> {
                 continue;
             }
             told.push(&document.name);
-            if let Some(notice) = self.notice_about(outcome, NoticeKind::Applied, document.name.clone()) {
-                self.send(notice);
-            }
+            notices.extend(self.notice_about(outcome, NoticeKind::Applied, document.name.clone()));
         }
     }
 
@@ -224,6 +237,9 @@ impl ReviewObserver<'_> {
 
     /// Returns the exceptions that `outcome` is due to, as objects.
     fn exceptions_of(&self, outcome: &RuleOutcome) -> Vec<ObjectName> {
+        if outcome.exceptions.is_empty() {
+            return Vec::new();
+        }
         let language = self.snapshot.language(outcome.rule.dialect);
         let watched = language.map(|language| language.watched_resources()).unwrap_or_default();
         let Some(of) = watched.iter().find(|of| of.role == WatchRole::Exception) else { return Vec::new() };
@@ -237,12 +253,6 @@ impl ReviewObserver<'_> {
             })
         };
         outcome.exceptions.iter().filter_map(object).collect()
-    }
-
-    fn send(&self, notice: Notice) {
-        if self.state.notices.try_send(notice).is_err() {
-            self.state.metrics.count(MetricId::NoticesDropped);
-        }
     }
 }
 

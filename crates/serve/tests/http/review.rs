@@ -156,7 +156,7 @@ fn a_rule_may_not_change_by_what_the_cluster_knows_an_object() {
     assert!(answer.is_allowed());
     let patch = answer.patch().expect("the other rule's patch").to_string();
     assert_eq!(patch, r#"[{"op":"add","path":"/metadata/labels/added","value":"yes"}]"#);
-    let notice = server.notices.try_recv().expect("a notice");
+    let [notice] = server.notices.try_recv().expect("notices").try_into().expect("one notice");
     assert_eq!(notice.kind, NoticeKind::Failed);
     assert!(notice.message.contains("metadata.name"), "{}", notice.message);
 }
@@ -169,6 +169,7 @@ fn others_hear_of_what_rules_did_but_not_of_a_dry_run() {
     assert!(server.notices.try_recv().is_err());
     server.post("/validate", review("CREATE", &pod("")));
     let mut kinds: Vec<_> = std::iter::from_fn(|| server.notices.try_recv().ok())
+        .flatten()
         .map(|notice| (notice.document.name.to_string(), notice.subject.name.to_string(), notice.kind))
         .collect();
     kinds.sort_by_key(|(document, ..)| document.clone());

@@ -24,7 +24,7 @@ pub(crate) struct Running {
     pub(crate) state: Arc<ServerState>,
     pub(crate) address: SocketAddr,
     pub(crate) health: SocketAddr,
-    pub(crate) notices: mpsc::Receiver<Notice>,
+    pub(crate) notices: mpsc::Receiver<Vec<Notice>>,
     pub(crate) ended: Option<oneshot::Receiver<()>>,
     stop: Option<oneshot::Sender<()>>,
     authority: CertificateDer<'static>,

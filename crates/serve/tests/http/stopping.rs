@@ -172,6 +172,12 @@ fn an_idle_connection_is_kept_and_half_a_request_is_not() {
             tokio::time::sleep(Duration::from_secs(8)).await;
             assert!(client.post("/validate", review("CREATE", MAP)).await.is_allowed());
         };
+        // Go keeps connections that it has made for requests for which another one became free.
+        let unused = async {
+            let mut client = server.client(ONE).await;
+            tokio::time::sleep(Duration::from_secs(13)).await;
+            assert!(client.post("/validate", review("CREATE", MAP)).await.is_allowed());
+        };
         let half = async {
             let mut stream = server.tls(ONE).await.expect("a connection");
             let body = review("CREATE", MAP);
@@ -189,6 +195,6 @@ fn an_idle_connection_is_kept_and_half_a_request_is_not() {
             assert!(matches!(ended, Ok(Ok(0) | Err(_))), "{ended:?} after {:?}", begun.elapsed());
             assert!(begun.elapsed() > Duration::from_secs(4), "{:?}", begun.elapsed());
         };
-        tokio::join!(idle, half);
+        tokio::join!(idle, unused, half);
     });
 }

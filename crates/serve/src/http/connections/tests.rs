@@ -65,6 +65,9 @@ fn connection_ends_after_silence_or_an_unread_answer() {
     let usage = &connection.usage;
     assert!(!usage.is_over(milliseconds_since_start()));
     assert!(usage.is_over(milliseconds_since_start() + 10_100));
+    usage.keep_unused();
+    assert!(!usage.is_over(milliseconds_since_start() + 91_000), "the API server ends it after 90 s");
+    assert!(usage.is_over(milliseconds_since_start() + 120_100));
     let under_way = usage.begin();
     under_way.decides();
     assert!(!usage.is_over(milliseconds_since_start() + 60_000));
