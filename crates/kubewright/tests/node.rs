@@ -36,6 +36,10 @@ const REPLACEMENTS: usize = 4;
 /// How long requests may fail after a container was killed: until the kubelet has seen it and kube-proxy was told.
 const ENDPOINT_DELAY: Duration = Duration::from_secs(10);
 
+/// How many requests are under way at most. The API server keeps 25 connections to a webhook; where more requests are under
+/// way for long, each needs a new one, and a machine with other work then makes connections and nothing else.
+const MAX_UNDER_WAY: usize = 20;
+
 /// How long a rule may take to be live, on a machine with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -77,7 +81,7 @@ fn run() -> Result<bool, ClusterError> {
             node.import_image(&ContainerImage { name, program: &program, user: "65532:65532" })?;
         }
     }
-    let stage = NodeStage { cluster: &cluster, nodes, load: Load::on(&cluster) };
+    let stage = NodeStage { cluster: &cluster, nodes, load: Load::on(&cluster, MAX_UNDER_WAY) };
     let mut rows = Vec::new();
     for (name, step) in STEPS {
         eprintln!("{name} …");

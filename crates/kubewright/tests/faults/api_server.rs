@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
+use kubewright_controlplane::{CommandOutput, ControlPlaneComponent, TestCluster};
 
 use crate::stage::Stage;
 use crate::table::Row;
@@ -81,14 +81,19 @@ pub(crate) fn change_a_rule(stage: &Stage<'_>, name: &str) -> Duration {
     live
 }
 
-/// A rule that denies ConfigMaps which are called as it is.
+/// Makes a rule that denies ConfigMaps which are called as it is.
 pub(crate) fn make_rule(cluster: &TestCluster, name: &str) {
+    apply_rule(cluster, name).expect_success();
+}
+
+/// Tries to make the rule of [`make_rule`].
+pub(crate) fn apply_rule(cluster: &TestCluster, name: &str) -> CommandOutput {
     let rule = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: {name}}}, spec: {{rules: [{{name: {name},
           match: {{any: [{{resources: {{kinds: [ConfigMap], names: [{name}]}}}}]}},
           validate: {{failureAction: Enforce, message: no {name}, deny: {{}}}}}}]}}}}"
     );
-    cluster.kubectl(&["apply", "-f", "-"], &rule).expect_success();
+    cluster.kubectl(&["apply", "-f", "-"], &rule)
 }
 
 pub(crate) fn is_denied_by(stage: &Stage<'_>, name: &str) -> bool {

@@ -12,6 +12,7 @@ use kubewright_controlplane::TestCluster;
 use kubewright_load::{LoadClient, LoadError, LoadRun, LoadTarget, RequestOutcome, at_rate};
 use kubewright_value::json;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 
 /// Requests a second.
 const RATE: f64 = 100.0;
@@ -52,19 +53,21 @@ pub(crate) const UNJUDGED: &str = "not judged: ";
 /// Where requests go.
 pub(crate) struct Load {
     client: Arc<LoadClient>,
+    /// How many requests may be under way; the others wait.
+    places: Arc<Semaphore>,
     runtime: Runtime,
 }
 
 impl Load {
-    /// Requests of the administrator of `cluster`.
-    pub(crate) fn on(cluster: &TestCluster) -> Self {
+    /// Requests of the administrator of `cluster`, of which at most `most` are under way.
+    pub(crate) fn on(cluster: &TestCluster, most: usize) -> Self {
         let address: SocketAddr =
             cluster.server().trim_start_matches("https://").parse().expect("an address");
         let authorities = std::fs::read_to_string(cluster.ca()).expect("a certificate");
         let target = LoadTarget { address, authorities, token: Some(cluster.token().to_owned()) };
         let client = Arc::new(LoadClient::new(target, 2).expect("a client"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        Self { client, runtime: runtime.expect("a runtime") }
+        Self { client, places: Arc::new(Semaphore::new(most)), runtime: runtime.expect("a runtime") }
     }
 
     /// Sends requests as long as `work` takes. It is told when they began.
@@ -104,13 +107,14 @@ impl Load {
 
     /// Every second one is to be denied.
     fn request(&self, number: usize) -> impl Future<Output = RequestOutcome> + Send + use<> {
-        let client = Arc::clone(&self.client);
+        let (client, places) = (Arc::clone(&self.client), Arc::clone(&self.places));
         let is_allowed = number.is_multiple_of(2);
         let body = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"load-{number}","namespace":"faults","labels":{{"app":"load"}}}},"data":{{"verdict":"{}"}}}}"#,
             if is_allowed { "allow" } else { "deny" }
         );
         async move {
+            let _place = places.acquire_owned().await.expect("it is never closed");
             match client.post(PATH, Bytes::from(body), LIMIT).await {
                 Ok(answer) => judge(is_allowed, answer.status, &String::from_utf8_lossy(&answer.body)),
                 Err(error @ (LoadError::Connection(_) | LoadError::Broken(_))) => {

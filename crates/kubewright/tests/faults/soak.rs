@@ -6,9 +6,10 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use kubewright_controlplane::{CommandOutput, TestCluster};
 use kubewright_load::ProcessUsage;
 
-use crate::api_server::make_rule;
+use crate::api_server::apply_rule;
 use crate::certificates::begin_anew;
 use crate::stage::Stage;
 use crate::table::Row;
@@ -21,6 +22,9 @@ const CERTIFICATES: [&str; 4] = ["--certificate-life", "90s", "--certificate-gra
 
 const CHURN_INTERVAL: Duration = Duration::from_secs(5);
 const RESTART_INTERVAL: Duration = Duration::from_secs(600);
+
+/// How long the API server may refuse a change of a rule.
+const CALL_PATIENCE: Duration = Duration::from_secs(180);
 
 /// How many rules come and go.
 const CHURNED_RULES: usize = 10;
@@ -87,13 +91,25 @@ pub(crate) fn soak(stage: &mut Stage<'_>, length: Duration) -> Row {
 }
 
 /// Adds a rule, or removes the one that was added `CHURNED_RULES` changes before.
-fn churn(cluster: &kubewright_controlplane::TestCluster, change: usize) {
-    make_rule(cluster, &format!("churned-{}", change % CHURNED_RULES));
+fn churn(cluster: &TestCluster, change: usize) {
+    patiently(|| apply_rule(cluster, &format!("churned-{}", change % CHURNED_RULES)));
     let old = format!("churned-{}", (change + CHURNED_RULES / 2) % CHURNED_RULES);
-    cluster.kubectl(&["delete", "clusterpolicy", &old, "--ignore-not-found"], "").expect_success();
+    patiently(|| cluster.kubectl(&["delete", "clusterpolicy", &old, "--ignore-not-found"], ""));
 }
 
-fn certificate(cluster: &kubewright_controlplane::TestCluster) -> String {
+/// Makes a call until it succeeds: in hours, a machine with other work lets kubectl wait too long now and then.
+fn patiently(call: impl Fn() -> CommandOutput) {
+    let begun = Instant::now();
+    loop {
+        let output = call();
+        if output.is_success() || begun.elapsed() > CALL_PATIENCE {
+            return output.expect_success();
+        }
+        sleep(Duration::from_secs(1));
+    }
+}
+
+fn certificate(cluster: &TestCluster) -> String {
     let namespace = crate::installation::NAMESPACE;
     let fields = ["get", "secret", "kubewright-tls", "-n", namespace, "-o", r"jsonpath={.data.tls\.crt}"];
     cluster.kubectl(&fields, "").stdout

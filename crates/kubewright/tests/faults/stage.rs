@@ -48,6 +48,9 @@ spec:
         deny: {conditions: {any: [{key: '{{ request.object.[ }}', operator: Equals, value: x}]}}
 ";
 
+/// More requests than come while one waits for a replica that does not answer.
+const MAX_UNDER_WAY: usize = 4_000;
+
 /// How long anything may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -69,7 +72,7 @@ impl<'c> Stage<'c> {
             cluster.kubectl(&["apply", "-f", "-"], rules).expect_success();
         }
         let is_long = std::env::var("KUBEWRIGHT_FAULTS").is_ok_and(|wish| wish == "long");
-        let mut stage = Self { cluster, installation, load: Load::on(cluster), is_long };
+        let mut stage = Self { cluster, installation, load: Load::on(cluster, MAX_UNDER_WAY), is_long };
         stage.recover();
         stage
     }
