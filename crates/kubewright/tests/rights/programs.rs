@@ -126,13 +126,31 @@ impl InstalledPrograms {
 
     /// Runs kubectl with words that have no spaces in them.
     fn kubectl(&self, words: &str) {
-        self.cluster.kubectl(&words.split(' ').collect::<Vec<_>>(), "").expect_success();
+        self.ask(&words.split(' ').collect::<Vec<_>>());
     }
 
     fn patch(&self, object: &str, patch: &str) {
         let mut words = vec!["patch", "--type=merge", "-p", patch];
         words.extend(object.split(' '));
-        self.cluster.kubectl(&words, "").expect_success();
+        self.ask(&words);
+    }
+
+    /// Runs kubectl until it succeeds: on a busy machine the API server or a webhook that just starts may answer late. What an
+    /// earlier try did without an answer is done.
+    fn ask(&self, words: &[&str]) {
+        let mut answer = String::new();
+        let is_done = |answer: &mut String| {
+            let output = self.cluster.kubectl(words, "");
+            *answer = output.to_string();
+            let is_there = words.first() == Some(&"create") && output.stderr.contains("AlreadyExists");
+            let is_gone = words.first() == Some(&"delete") && output.stderr.contains("NotFound");
+            output.is_success() || is_there || is_gone
+        };
+        let begun = Instant::now();
+        while !is_done(&mut answer) {
+            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            sleep(Duration::from_secs(1));
+        }
     }
 
     /// Waits until `account` has used all of `rights`, each a verb and a resource; meanwhile does `again` now and then.
