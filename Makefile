@@ -18,7 +18,7 @@ test:
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --locked -q -p kubewright --no-default-features -- -D warnings
+	cargo clippy --locked -q -p kubewright-cli -p kubewright --no-default-features -- -D warnings
 	cargo test --locked -q -p kubewright-conformance --test architecture --test vocabulary --test layering --test recipes
 	@$(MAKE) --no-print-directory docs deny
 
@@ -304,7 +304,7 @@ pictures:
 # Writes the parts of the Helm chart that follow from the rule languages and from the flags that `install` and `serve`
 # share; a test fails if they are outdated.
 chart:
-	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
+	UPDATE_CHART=1 cargo test --locked -q -p kubewright-cli --lib install::tests::the_chart
 
 # The static binary of the image: `target/static/kubewright`, at most MAX_STATIC_BYTES. As root it is also run in a
 # chroot that contains nothing else. `make static PROFILE=quick` builds faster.

@@ -44,6 +44,7 @@ const LAYERS: &[&[&str]] = &[
     &["kubewright-report", "kubewright-schemas"],
     &["kubewright-scan", "kubewright-lsp", "kubewright-serve", "kubewright-ui"],
     &["kubewright-scan-controller"],
+    &["kubewright-cli"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
 ];
@@ -249,14 +250,14 @@ const MESSAGE_DECISIONS: &[&str] = &[
 
 /// Where words decide all the same, and why.
 const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
-    ("kubewright/src/commands/test/", "compares with what a test file expects"),
-    ("kubewright/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
-    ("kubewright/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
-    ("kubewright/src/commands/fix/misspelt.rs", "a word is corrected only where the message quotes it"),
+    ("cli/src/commands/test/", "compares with what a test file expects"),
+    ("cli/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
+    ("cli/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
+    ("cli/src/commands/fix/misspelt.rs", "a word is corrected only where the message quotes it"),
     ("engine/src/diagnostic.rs", "a word is corrected only where the message quotes it"),
     ("lsp/src/diagnostics.rs", "a place that a message names is shown beside it"),
     (
-        "kubewright/src/commands/trace.rs",
+        "cli/src/commands/trace.rs",
         "the words of the original stand for several reasons; the tree says which",
     ),
     (
@@ -323,7 +324,7 @@ fn shared_crates_and_the_binary_name_no_dialect() {
         ];
         places.iter().any(|place| path.contains(place))
     };
-    for (path, content) in sources_of("kubewright").into_iter().filter(|(path, _)| !reads_their_files(path)) {
+    for (path, content) in sources_of("cli").into_iter().filter(|(path, _)| !reads_their_files(path)) {
         let lower = content.to_lowercase();
         let is_ours = |line: &str| ["/rules/", "kyverno-test.yaml"].iter().any(|text| line.contains(text));
         // The crate of a dialect and its options are named in order to be used.
@@ -369,7 +370,7 @@ fn dependencies_have_permissive_licences() {
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
     let others =
-        ["files", "cluster", "serve", "scan-controller", "kubewright", "controlplane", "load", "conformance"];
+        ["files", "cluster", "serve", "scan-controller", "cli", "kubewright", "controlplane", "load", "conformance"];
     for name in PURE.iter().chain(DIALECTS).chain(&others) {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -39,7 +39,7 @@ fn only_patterns_and_what_shows_them_depend_on_the_graph() {
         .collect();
     assert_eq!(
         users,
-        ["kubewright", "kubewright-draw", "kubewright-patterns", "kubewright-report", "kubewright-scan"]
+        ["kubewright-cli", "kubewright-draw", "kubewright-patterns", "kubewright-report", "kubewright-scan"]
     );
 }
 

@@ -1,29 +1,7 @@
 //! kubewright: one engine for rules about Kubernetes objects, on the command line.
-
-mod arguments;
-mod codes;
-mod commands;
-mod failure;
-mod fields;
-mod fixtures;
-#[cfg(feature = "serve")]
-mod live;
-#[cfg(feature = "serve")]
-mod live_objects;
-mod manifest_inputs;
-mod output;
-mod pattern_inputs;
-mod progress;
-mod project;
-mod registry_access;
-mod request;
-mod review;
-mod rule_inputs;
-mod rules;
-mod since;
-mod suppressions;
-mod watch;
-mod why_words;
+//!
+//! The commands are in `kubewright-cli`. This crate is only the binary, because link-time optimization of the whole program
+//! runs at its level (`profile.dist` of the workspace): the commands are built for size, and what they call for speed.
 
 use std::process::ExitCode;
 
@@ -32,11 +10,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = arguments::parse_command_line();
-    kubewright_files::allow_outside(arguments.allow_outside);
-    let paint = arguments.color.paint_errors();
-    match commands::dispatch_command(arguments) {
-        Ok(exit) => exit.into(),
-        Err(failure) => failure.report(paint),
-    }
+    kubewright_cli::run()
 }

@@ -173,7 +173,7 @@ fn watch_answers_soon_after_a_manifest_was_saved() {
     for sub in [".git", "rules", "objects"] {
         fs::create_dir_all(folder.join(sub)).expect("a folder");
     }
-    let policy = include_str!("../../templates/policy/policy.yaml");
+    let policy = include_str!("../../../cli/templates/policy/policy.yaml");
     let object = |number: usize, key: &str| {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{number}}}\ndata: {{{key}: x}}\n")
     };

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn paths_are_relative_to_the_test_file() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert_eq!(path_from(&here.join("src"), &here.join("tests/fixtures")), "../tests/fixtures");
+        assert_eq!(path_from(&here.join("src"), &here.join("templates/test")), "../templates/test");
         assert_eq!(path_from(here, here), ".");
     }
 }

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn resource_flag_takes_one_value_and_what_follows_is_told_by_its_contents() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../kubewright/tests/fixtures");
         let (rules, objects) = (format!("{folder}/rules"), format!("{folder}/manifests/shop.yaml"));
         check(
             &format!("kubewright apply -r {objects} {rules}"),
