@@ -256,10 +256,7 @@ const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
     ("cli/src/commands/fix/misspelt.rs", "a word is corrected only where the message quotes it"),
     ("engine/src/diagnostic.rs", "a word is corrected only where the message quotes it"),
     ("lsp/src/diagnostics.rs", "a place that a message names is shown beside it"),
-    (
-        "cli/src/commands/trace.rs",
-        "the words of the original stand for several reasons; the tree says which",
-    ),
+    ("cli/src/commands/trace.rs", "the words of the original stand for several reasons; the tree says which"),
     (
         "cel-rules/src/reasons.rs",
         "the API server's words for a variable without a value, which has a note of its own",
@@ -369,8 +366,17 @@ fn dependencies_have_permissive_licences() {
 #[test]
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
-    let others =
-        ["files", "cluster", "serve", "scan-controller", "cli", "kubewright", "controlplane", "load", "conformance"];
+    let others = [
+        "files",
+        "cluster",
+        "serve",
+        "scan-controller",
+        "cli",
+        "kubewright",
+        "controlplane",
+        "load",
+        "conformance",
+    ];
     for name in PURE.iter().chain(DIALECTS).chain(&others) {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -29,7 +29,7 @@ const MAX_STANDARD_INPUT_BYTES: u64 = 1 << 28;
 pub fn read_documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut documents = Vec::new();
     for input in inputs {
-        match open_input(input) {
+        match open_input(input, |_| true) {
             Ok((source, parts)) => {
                 for part in parts {
                     documents.extend(read_part(&source, &part, problems));
@@ -49,13 +49,16 @@ pub fn parse_documents(name: &str, text: &str) -> Vec<Document> {
     parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
 }
 
-/// Reads `input` and splits it into parts.
-pub(super) fn open_input(input: &Input) -> Result<(Arc<Source>, Vec<SourcePart>), Box<Diagnostic>> {
+/// Reads `input` and splits it into parts, of which there are none unless its text `is_wanted`.
+pub(super) fn open_input(
+    input: &Input,
+    is_wanted: impl FnOnce(&[u8]) -> bool,
+) -> Result<(Arc<Source>, Vec<SourcePart>), Box<Diagnostic>> {
     if let Input::Objects(objects) = input {
         return Ok((Source::new("", ""), objects.iter().cloned().map(SourcePart::Made).collect()));
     }
     let source = read_source(input)?;
-    let parts = split_parts(&source);
+    let parts = if is_wanted(source.text.as_bytes()) { split_parts(&source) } else { Vec::new() };
     Ok((source, parts))
 }
 

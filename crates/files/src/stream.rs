@@ -67,7 +67,7 @@ fn stream_parts<T: Send>(
     work: impl Fn(&Document) -> T + Sync,
     mut take: impl FnMut(T, Progress) -> io::Result<()>,
 ) -> io::Result<Vec<Diagnostic>> {
-    let queue = Mutex::new(BatchQueue::new(inputs));
+    let queue = Mutex::new(BatchQueue::new(inputs, wanted.1));
     let workers = workers::worker_count();
     let (memory, deadline) = (memory::current_memory(), Deadline::of_this_thread());
     thread::scope(|scope| {
@@ -144,7 +144,11 @@ fn run_worker<T>(
 /// by which it could be written otherwise does not.
 fn may_name(source: &Source, part: &SourcePart, word: &str) -> bool {
     let SourcePart::Yaml(chunk) = part else { return true };
-    let Some(text) = source.text.as_bytes().get(chunk.range.clone()) else { return true };
+    source.text.as_bytes().get(chunk.range.clone()).is_none_or(|text| may_have(text, word))
+}
+
+/// Returns whether a value in `text`, which is YAML or JSON, may be `word`.
+fn may_have(text: &[u8], word: &str) -> bool {
     memchr::memmem::find(text, word.as_bytes()).is_some() || memchr::memchr2(b'\\', b'!', text).is_some()
 }
 
@@ -187,6 +191,8 @@ struct ObjectBatch {
 /// The remaining input.
 struct BatchQueue<'a> {
     inputs: &'a [Input],
+    /// Files whose text cannot name it are not split.
+    kind: Option<&'a str>,
     opened: usize,
     number: usize,
     current: Option<(Arc<Source>, std::vec::IntoIter<SourcePart>, usize)>,
@@ -194,8 +200,8 @@ struct BatchQueue<'a> {
 }
 
 impl<'a> BatchQueue<'a> {
-    fn new(inputs: &'a [Input]) -> Self {
-        Self { inputs, opened: 0, number: 0, current: None, problems: Vec::new() }
+    fn new(inputs: &'a [Input], kind: Option<&'a str>) -> Self {
+        Self { inputs, kind, opened: 0, number: 0, current: None, problems: Vec::new() }
     }
 
     /// Returns the next batch; opens files as it comes to them.
@@ -217,7 +223,8 @@ impl<'a> BatchQueue<'a> {
                 return has_problems.then(|| self.batch(Source::new("", ""), Vec::new(), 0, 1));
             };
             self.opened += 1;
-            match open_input(input) {
+            let kind = self.kind;
+            match open_input(input, |text| kind.is_none_or(|kind| may_have(text, kind))) {
                 Ok((source, parts)) => {
                     let source = match input {
                         Input::File(_) => origins::with_existing_origins(source),

@@ -103,6 +103,7 @@ pub fn matches_wildcard(pattern: &str, text: &str, budget: &mut Budget) -> Resul
 
 /// Returns whether there is a wildcard in `text`.
 #[must_use]
+#[inline]
 pub fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?'])
 }

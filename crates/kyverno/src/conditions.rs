@@ -413,6 +413,7 @@ impl ConditionOperand {
         }
     }
 
+    #[inline]
     fn operand<'s>(
         &'s self,
         resolved: Option<Tainted>,

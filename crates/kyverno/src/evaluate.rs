@@ -319,6 +319,7 @@ impl ValidateRule {
     }
 
     /// Returns whether all that the rule does is to compare with a pattern.
+    #[inline]
     fn is_pattern_alone(&self) -> bool {
         self.body.preconditions.is_none() && self.body.check.is_pattern()
     }

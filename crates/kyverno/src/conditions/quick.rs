@@ -22,6 +22,7 @@ pub(in super::super) struct QuickInput<'a> {
 
 impl ConditionSet {
     /// Returns whether the conditions hold, if that is sure.
+    #[inline]
     pub(in super::super) fn surely_hold(&self, input: QuickInput<'_>, budget: &mut Budget) -> Option<bool> {
         for group in &self.groups {
             if !group.surely_holds(input, budget)? {

@@ -36,6 +36,7 @@ impl From<RuleBody> for LazyBody {
 impl Deref for LazyBody {
     type Target = RuleBody;
 
+    #[inline]
     fn deref(&self) -> &RuleBody {
         &self.0
     }

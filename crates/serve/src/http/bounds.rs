@@ -46,8 +46,9 @@ const BYTES_PER_VALUE: usize = 300;
 /// the processor is used up for a moment, delays requests and refuses none.
 const MAX_QUEUE_AGE: Duration = Duration::from_millis(10);
 
-/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it.
-const STANDING_QUEUE_TIME: Duration = Duration::from_millis(60);
+/// Where a third more comes than can be answered, the last of those that came in this time wait for a third of it. Where hardly
+/// more comes, those that make way first have waited for all of it: less than the 50 ms within which a spike is refused.
+const STANDING_QUEUE_TIME: Duration = Duration::from_millis(45);
 
 /// The part of the requests that may wait that a queue must have shrunk to before it may grow again, and that one that makes
 /// way must have had before it.

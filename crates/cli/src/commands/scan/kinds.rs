@@ -75,7 +75,8 @@ mod tests {
     /// Returns the kinds that a rule about `kinds` reads in a cluster that serves `served`, written `resource.group/version
     /// Kind`.
     fn listed(kinds: &str, served: &[&str]) -> Vec<String> {
-        let policy = include_str!("../../../../kubewright/tests/scan/rules/about-kinds.yaml").replace("KINDS", kinds);
+        let policy =
+            include_str!("../../../../kubewright/tests/scan/rules/about-kinds.yaml").replace("KINDS", kinds);
         let documents = yaml::read(&Source::new("p.yaml", policy)).documents;
         let (rules, _) = ScanRules::compile(&documents, &[], &ScanRuleOptions::default());
         let served = served.iter().filter_map(|text| served_resource(text)).collect();

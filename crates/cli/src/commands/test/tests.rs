@@ -185,7 +185,8 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
 fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
     let schema = json::parse(super::SCHEMA).unwrap();
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fixtures = ["cases", "trait-cases", "pattern-cases"].map(|name| format!("../kubewright/tests/fixtures/{name}"));
+    let fixtures =
+        ["cases", "trait-cases", "pattern-cases"].map(|name| format!("../kubewright/tests/fixtures/{name}"));
     let folders = ["../../tests".to_owned()].into_iter().chain(fixtures);
     let folders: Vec<_> = folders.map(|folder| here.join(folder)).collect();
     let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
