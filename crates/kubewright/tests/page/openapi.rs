@@ -117,11 +117,11 @@ fn the_document_describes_every_route_and_nothing_else() {
         }
     }
     let sources = [
-        include_str!("../../src/commands/ui/answers.rs"),
-        include_str!("../../src/commands/ui/graph.rs"),
-        include_str!("../../src/commands/ui/cluster.rs"),
-        include_str!("../../src/commands/ui/cluster/reports.rs"),
-        include_str!("../../src/commands/ui/cluster/scan_events.rs"),
+        include_str!("../../../cli/src/commands/ui/answers.rs"),
+        include_str!("../../../cli/src/commands/ui/graph.rs"),
+        include_str!("../../../cli/src/commands/ui/cluster.rs"),
+        include_str!("../../../cli/src/commands/ui/cluster/reports.rs"),
+        include_str!("../../../cli/src/commands/ui/cluster/scan_events.rs"),
     ];
     let calls = [
         "answers.get(\"",
