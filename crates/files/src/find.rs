@@ -551,3 +551,33 @@ fn broken_links(links: &[PathBuf]) -> Option<Diagnostic> {
     };
     Some(codes::about_path(&BROKEN_LINK, &first, message).help("mend the link, or remove it"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(folder: &str, path: &str, joined: &str) {
+        assert_eq!(relative_path(Path::new(folder), path), joined, "{path} in {folder}");
+    }
+
+    #[test]
+    fn relative_path_leaves_out_what_leads_nowhere() {
+        check("a/b", "c.yaml", "a/b/c.yaml");
+        check("a/b", "../c.yaml", "a/c.yaml");
+        check("a/b", "../../c.yaml", "c.yaml");
+        check("a/b", "../../../c.yaml", "../c.yaml");
+        check("a/b", "./c.yaml", "a/b/c.yaml");
+        check("a/b/", "c//d/./e.yaml", "a/b/c/d/e.yaml");
+        check("a/./b", "../c.yaml", "a/c.yaml");
+        check("a/../b", "../c.yaml", "c.yaml");
+        check("..", "../c.yaml", "../../c.yaml");
+        check("", "c.yaml", "c.yaml");
+        check("", "../c.yaml", "../c.yaml");
+        check("a", "..", ".");
+        check("a", "../", ".");
+        check("/a", "../c.yaml", "/c.yaml");
+        check("/a", "/b/c.yaml", "/b/c.yaml");
+        check("a", "https://example.com/c.yaml", "https://example.com/c.yaml");
+    }
+}

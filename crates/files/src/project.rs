@@ -77,12 +77,23 @@ impl RealFolders {
             return read(real);
         }
         drop(known);
-        let path = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-        let is_given = given_roots().iter().any(|root| is_below(&path, root));
-        let real = RealFolder { path, is_given };
+        let real = self.look_up(folder);
         let found = read(&real);
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), real);
         found
+    }
+
+    fn look_up(&self, folder: &Path) -> RealFolder {
+        let is_folder = fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
+        let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+        if let (Some(above), Some(name)) = (above.filter(|_| is_folder), folder.file_name())
+            && let Some(path) = self.folder(above, |real| real.is_given.then(|| real.path.join(name)))
+        {
+            return RealFolder { path, is_given: true };
+        }
+        let path = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let is_given = given_roots().iter().any(|root| is_below(&path, root));
+        RealFolder { path, is_given }
     }
 }
 

@@ -10,11 +10,14 @@ use super::super::library::{CachedFile, SharedFile};
 use super::file::{PayloadFixture, WantedResource};
 use crate::codes::TEST_VALUE;
 use crate::fixtures::FileWorld;
+use kubewright_value::CompactSort as _;
 
 /// The objects of a test.
 pub(super) struct TestObjects<'b> {
     /// The evaluated objects; of two with the same name the first.
     pub(super) judged: Vec<TestObject<'b>>,
+    /// The places of the evaluated objects, in the order of their names.
+    by_name: Vec<usize>,
     /// Further objects that rules may look up.
     pub(super) others: Vec<Value>,
 }
@@ -43,7 +46,10 @@ impl<'b> TestObjects<'b> {
         let judged = judged.filter(|object| seen.insert(unique_name(&object.request)));
         let payloads =
             payloads.iter().filter_map(|(payload, loans)| TestObject::payload(payload, loans, problems));
-        Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
+        let judged: Vec<TestObject<'b>> = judged.chain(payloads).collect();
+        let mut by_name: Vec<usize> = (0..judged.len()).collect();
+        by_name.compact_sort_by_key(|place| judged.get(*place).map(|object| &object.request.name));
+        Self { by_name, judged, others: documents_of(others, problems) }
     }
 
     /// Returns the evaluated objects that `wanted` selects.
@@ -56,13 +62,14 @@ impl<'b> TestObjects<'b> {
         kind: Option<&str>,
     ) -> Result<Vec<&TestObject<'b>>, String> {
         let kind = wanted.kind.as_deref().or(kind);
-        // Rows are many, and so are objects.
-        let mut found: Vec<&TestObject<'b>> = Vec::new();
-        for object in &self.judged {
-            if object.is_called(wanted) {
-                found.push(object);
-            }
+        let mut found = self.named(&wanted.name);
+        // A payload may have the name of its file.
+        if wanted.text != wanted.name {
+            found.extend(self.named(&wanted.text));
+            found.sort_unstable();
         }
+        let found = found.into_iter().filter_map(|place| self.judged.get(place));
+        let mut found: Vec<&TestObject<'b>> = found.filter(|object| object.is_called(wanted)).collect();
         if found.is_empty() {
             return Err(self.missing(wanted));
         }
@@ -74,6 +81,14 @@ impl<'b> TestObjects<'b> {
         }
         found.retain(is_of_kind);
         Ok(found)
+    }
+
+    /// Returns the places of the objects called `name`, in their order.
+    fn named(&self, name: &str) -> Vec<usize> {
+        let name_at = |place: &usize| self.judged.get(*place).map_or("", |object| &object.request.name);
+        let first = self.by_name.partition_point(|place| name_at(place) < name);
+        let behind = self.by_name.get(first..).unwrap_or_default();
+        behind.iter().take_while(|place| name_at(place) == name).copied().collect()
     }
 
     fn missing(&self, wanted: &WantedResource) -> String {
