@@ -25,17 +25,10 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Arc<Source>, ParseProblem> {
         let at = wrong.good.len();
         failed(wrong.good, at, ParseProblemKind::Encoding, wrong.message)
     })?;
-    match has_nul(text.as_bytes()).then(|| text.find('\0')).flatten() {
+    match text.find('\0') {
         Some(at) => Err(failed(text, at, ParseProblemKind::ControlCharacter, "found a NUL character")),
         None => Ok(Source::new(name, text)),
     }
-}
-
-/// Returns whether there is a NUL in `bytes`, without branches where there are many.
-fn has_nul(bytes: &[u8]) -> bool {
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    let is_in = |block: &[u8]| block.iter().fold(0, |found, byte| found | u8::from(*byte == 0)) != 0;
-    blocks.iter().any(|block| is_in(block)) || is_in(rest)
 }
 
 /// The text up to what could not be decoded, and what that was.

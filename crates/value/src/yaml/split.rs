@@ -11,9 +11,6 @@ pub struct StreamChunk {
     pub line: u32,
 }
 
-/// The number of bytes that are looked at together.
-const BLOCK_BYTES: usize = 64;
-
 /// Cuts `text` before each line that starts with `---`, which always starts a document.
 ///
 /// A piece with a directive goes on to the document that the directive is about.
@@ -23,32 +20,30 @@ pub fn split(text: &str) -> Vec<StreamChunk> {
     let mut cutter =
         StreamCutter { bytes, chunks: Vec::new(), start: 0, start_line: 1, line: 1, has_directive: false };
     cutter.start_line_at(0);
-    let (blocks, rest) = bytes.as_chunks::<BLOCK_BYTES>();
-    let (following, _) = bytes.get(1..).unwrap_or_default().as_chunks::<BLOCK_BYTES>();
-    for (number, block) in blocks.iter().enumerate() {
-        match following.get(number) {
-            Some(following) if !has_marked_line(block, following) => {
-                cutter.line = cutter.line.saturating_add(count_breaks(block));
-            }
-            _ => cutter.take(number * BLOCK_BYTES, block),
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let mut breaks = marked_breaks(u64::from_le_bytes(*word));
+        while breaks != 0 {
+            cutter.end_line_at(number * 8 + breaks.trailing_zeros() as usize / 8);
+            breaks &= breaks - 1;
         }
     }
-    cutter.take(bytes.len() - rest.len(), rest);
+    let from = bytes.len() - rest.len();
+    for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+        cutter.end_line_at(from + at);
+    }
     if cutter.start < bytes.len() {
         cutter.chunks.push(StreamChunk { range: cutter.start..bytes.len(), line: cutter.start_line });
     }
     cutter.chunks
 }
 
-/// Returns whether a line may start with `---` or a directive behind a line break in `block`; `following` are the bytes behind
-/// each of its bytes. Without branches, so that many bytes are compared at once.
-fn has_marked_line(block: &[u8; BLOCK_BYTES], following: &[u8; BLOCK_BYTES]) -> bool {
-    let is_marked = |(end, first): (&u8, &u8)| (*end == b'\n') & ((*first == b'-') | (*first == b'%'));
-    block.iter().zip(following).fold(0, |found, pair| found | u8::from(is_marked(pair))) != 0
-}
-
-fn count_breaks(block: &[u8; BLOCK_BYTES]) -> u32 {
-    u32::from(block.iter().fold(0_u8, |count, byte| count + u8::from(*byte == b'\n')))
+/// Returns `word` with the highest bit of each byte that is a line break, and no other bits. Eight bytes are compared at once,
+/// because lines are long.
+fn marked_breaks(word: u64) -> u64 {
+    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
+    let different = word ^ u64::from_ne_bytes([b'\n'; 8]);
+    !(((different & LOW_BITS) + LOW_BITS) | different | LOW_BITS)
 }
 
 /// A text that is cut from its start to its end.
@@ -64,12 +59,9 @@ struct StreamCutter<'t> {
 }
 
 impl StreamCutter<'_> {
-    /// Goes through `part`, which begins at `from`, line by line.
-    fn take(&mut self, from: usize, part: &[u8]) {
-        for (at, _) in part.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
-            self.line = self.line.saturating_add(1);
-            self.start_line_at(from + at + 1);
-        }
+    fn end_line_at(&mut self, at: usize) {
+        self.line = self.line.saturating_add(1);
+        self.start_line_at(at + 1);
     }
 
     fn start_line_at(&mut self, at: usize) {
