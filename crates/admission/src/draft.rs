@@ -91,7 +91,7 @@ impl PolicyDraft {
         wording: Wording,
     ) -> CelChecks {
         let policy = &self.policy;
-        let kinds = constrained_kinds(policy);
+        let kinds = if environments.rules_only { Vec::new() } else { constrained_kinds(policy) };
         let kinds: Vec<&str> = kinds.iter().map(Text::as_str).collect();
         let mut compiler = ExpressionCompiler::new(&kinds);
         let mut environment = environments.environment(given);

@@ -93,8 +93,8 @@ pub struct PolicyDialect {
 /// Returns the dialects of ValidatingPolicies, MutatingPolicies, GeneratingPolicies, DeletingPolicies and
 /// ImageValidatingPolicies with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
 #[must_use]
-pub fn policy_dialects(exceptions: &[Document], inputs: Inputs) -> [PolicyDialect; 5] {
-    let environments = Environments::policies(inputs);
+pub fn policy_dialects(exceptions: &[Document], inputs: Inputs, rules_only: bool) -> [PolicyDialect; 5] {
+    let environments = Environments::policies(inputs).with_rules_only(rules_only);
     let exceptions = load_policy_exceptions(&environments, exceptions);
     let surroundings = Arc::new(PolicySurroundings { inputs, environments, exceptions });
     POLICY_LANGUAGES.map(|language| PolicyDialect { language, surroundings: Arc::clone(&surroundings) })
@@ -104,7 +104,7 @@ pub fn policy_dialects(exceptions: &[Document], inputs: Inputs) -> [PolicyDialec
 impl PolicyDialect {
     /// Returns the dialect of one kind.
     pub(crate) fn of(language: &'static PolicyLanguage, exceptions: &[Document], inputs: Inputs) -> Self {
-        let [any, ..] = policy_dialects(exceptions, inputs);
+        let [any, ..] = policy_dialects(exceptions, inputs, false);
         Self { language, ..any }
     }
 }

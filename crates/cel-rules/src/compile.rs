@@ -332,9 +332,15 @@ impl<'k> ExpressionCompiler<'k> {
 
     /// Reports fields that do not exist in the request, the namespace or objects of the matched kinds.
     fn fields(&mut self, text: &Located<Text>, program: &CelProgram) {
+        // Following all paths takes longer than looking for the few words with which they may begin.
+        let has_objects =
+            !self.kinds.is_empty() && (text.value.contains("object") || text.value.contains("oldObject"));
+        if !has_objects && !environment::names_known_variable(&text.value) {
+            return;
+        }
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
-            let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
+            let (Some(field), Some(offset)) = (read.path.get(at), read.offsets.get(at)) else { continue };
             let before: Vec<&str> = read.path.iter().take(at).map(Text::as_str).collect();
             let owner = std::iter::once(read.variable.as_str()).chain(before).collect::<Vec<_>>().join(".");
             let problem = ExpressionProblem {
@@ -342,7 +348,7 @@ impl<'k> ExpressionCompiler<'k> {
                 message: format!("`{owner}` has no field `{field}`"),
                 help,
                 path: text.path.clone(),
-                place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
+                place: Some((program.position(*offset), u32::try_from(field.chars().count()).unwrap_or(1))),
                 upstream_words: Some(format!("undefined field '{field}'; `{owner}` has none")),
             };
             let is_known =

@@ -17,6 +17,8 @@ pub struct Environments {
     made: Arc<[OnceLock<CelEnvironment>; AvailableVariables::COUNT]>,
     /// The same with patches, once it was asked for.
     patching: Arc<OnceLock<Environments>>,
+    /// Whether expressions are compiled without the warnings for which the kinds of the objects must be known.
+    pub rules_only: bool,
 }
 
 /// The variables an expression may read besides the object and the request.
@@ -41,7 +43,13 @@ impl AvailableVariables {
 
 impl Environments {
     fn new(base: CelEnvironment, inputs: Inputs) -> Self {
-        Self { base, inputs, made: Arc::default(), patching: Arc::default() }
+        Self { base, inputs, made: Arc::default(), patching: Arc::default(), rules_only: false }
+    }
+
+    /// Returns the same, in which expressions are compiled, where `rules_only`, without warnings about fields of objects.
+    #[must_use]
+    pub fn with_rules_only(self, rules_only: bool) -> Self {
+        Self { rules_only, ..self }
     }
 
     /// Returns the variables that the API server provides.
@@ -119,7 +127,8 @@ impl Environments {
     /// Returns the same for policies that change objects: `Object{...}` and `JSONPatch{...}` can be written.
     #[must_use]
     pub fn with_patches(&self) -> Self {
-        self.patching.get_or_init(|| Self::new(self.base.clone().with_patches(), self.inputs)).clone()
+        let made = self.patching.get_or_init(|| Self::new(self.base.clone().with_patches(), self.inputs));
+        made.clone().with_rules_only(self.rules_only)
     }
 
     fn with_exceptions(self) -> Self {
@@ -242,6 +251,12 @@ const KNOWN_VARIABLE_FIELDS: &[(&[&str], &[&str])] = &[
     (&["namespaceObject", "spec"], &["finalizers"]),
     (&["namespaceObject", "status"], &["conditions", "phase"]),
 ];
+
+/// Returns whether the expression `text` may read a variable of which [`unknown_variable_field`] knows the fields.
+pub(super) fn names_known_variable(text: &str) -> bool {
+    let mut variables = KNOWN_VARIABLE_FIELDS.iter().filter_map(|(known, _)| known.first());
+    variables.any(|variable| text.contains(variable))
+}
 
 /// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
 #[must_use]

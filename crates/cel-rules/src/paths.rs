@@ -22,22 +22,31 @@ pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> CelPathChange {
     Some((1, path.map(Text::new).collect()))
 }
 
+/// The parts of a Pod that its template has too, as expressions write them behind the object.
+const TEMPLATE_PARTS: [&str; 5] =
+    ["spec", "metadata.labels", "metadata.annotations", "metadata.?labels", "metadata.?annotations"];
+
 /// Returns a text as messages show it after its path is rebased.
 #[must_use]
 pub fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
-    let below = to.keys().join(".");
-    let mut text = text.to_owned();
-    for object in ["object.", "oldObject."] {
-        for part in
-            ["spec", "metadata.labels", "metadata.annotations", "metadata.?labels", "metadata.?annotations"]
-        {
-            text = text.replace(&format!("{object}{part}"), &format!("{object}{below}.{part}"));
+    let mut rebased = String::with_capacity(text.len() + 32);
+    let mut copied = 0;
+    // How both `object.` and `oldObject.` end, so that one search finds them.
+    for (at, end) in text.match_indices("bject.") {
+        let (before, behind) = (text.get(..at).unwrap_or_default(), at + end.len());
+        let is_object = before.ends_with('o') || before.ends_with("oldO");
+        let part = text.get(behind..).unwrap_or_default();
+        if is_object && TEMPLATE_PARTS.iter().any(|known| part.starts_with(known)) {
+            rebased.push_str(text.get(copied..behind).unwrap_or_default());
+            to.keys().iter().for_each(|key| rebased.extend([*key, "."]));
+            copied = behind;
         }
     }
-    text
+    rebased.push_str(text.get(copied..).unwrap_or_default());
+    rebased
 }
 
 /// Returns the part of the object that `program` reads: the common prefix of all its paths into the object.
@@ -53,4 +62,31 @@ pub(super) fn common_object_path(program: &CelProgram) -> Vec<Step> {
         });
     }
     common.unwrap_or_default().into_iter().map(Step::Key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, rebased: &str) {
+        assert_eq!(rebase_text(text, PodTemplatePath::Template), rebased);
+        assert_eq!(rebase_text(text, PodTemplatePath::Pod), text);
+    }
+
+    #[test]
+    fn rebase_text_changes_what_a_pod_template_has() {
+        check("object.spec.a == object.spec.b", "object.spec.template.spec.a == object.spec.template.spec.b");
+        check("has(oldObject.spec)", "has(oldObject.spec.template.spec)");
+        check("object.metadata.?labels['é']", "object.spec.template.metadata.?labels['é']");
+        check("object.metadata.annotations", "object.spec.template.metadata.annotations");
+    }
+
+    #[test]
+    fn rebase_text_leaves_everything_else() {
+        for text in ["object.metadata.name", "object", "object.", "Object.spec", "namespaceObject.spec", "é"]
+        {
+            check(text, text);
+        }
+    }
 }

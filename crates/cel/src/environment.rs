@@ -408,6 +408,15 @@ impl CelEnvironment {
         self.parts.has_mixed_literals
     }
 
+    /// Returns what `find` finds for the first of the qualified names that `name` may refer to.
+    pub(super) fn first_candidate<T>(&self, name: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+        match name.strip_prefix('.') {
+            Some(absolute) => find(absolute),
+            None if self.parts.container.is_empty() => find(name),
+            None => self.candidates(name).iter().find_map(|candidate| find(candidate)),
+        }
+    }
+
     /// Returns the qualified names that `name` may refer to, in the order in which they are tried.
     pub(super) fn candidates(&self, name: &str) -> Vec<Text> {
         if let Some(absolute) = name.strip_prefix('.') {

@@ -20,8 +20,8 @@ pub struct FieldRead {
     pub variable: Text,
     /// The fields and keys behind it; [`ANY_STEP`] for an index that is not known, and inside of macros.
     pub path: Vec<Text>,
-    /// The position of each step in the expression.
-    pub positions: Vec<Position>,
+    /// The byte of the expression at which each step is, for [`CelProgram::position`].
+    pub offsets: Vec<u32>,
 }
 
 /// A comparison of a field of a variable with a string.
@@ -43,7 +43,7 @@ impl CelProgram {
         reader.complete(&self.root);
         let index = PositionIndex::new(&self.source);
         let compared = reader.compared.into_iter().map(|(trail, text, at)| FieldComparison {
-            field: trail.located(&index),
+            field: trail.into(),
             text,
             position: index.of(at as usize),
         });
@@ -57,8 +57,13 @@ impl CelProgram {
     pub fn reads(&self) -> Vec<FieldRead> {
         let mut reader = ReadCollector { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
-        let index = PositionIndex::new(&self.source);
-        reader.found.into_iter().map(|trail| trail.located(&index)).collect()
+        reader.found.into_iter().map(FieldRead::from).collect()
+    }
+
+    /// Returns the position of the byte `offset` of the expression.
+    #[must_use]
+    pub fn position(&self, offset: u32) -> Position {
+        Position::of(&self.source, offset as usize)
     }
 }
 
@@ -69,10 +74,9 @@ struct ReadTrail {
     at: Vec<u32>,
 }
 
-impl ReadTrail {
-    fn located(self, index: &PositionIndex<'_>) -> FieldRead {
-        let positions = self.at.iter().map(|at| index.of(*at as usize)).collect();
-        FieldRead { variable: self.variable, path: self.path, positions }
+impl From<ReadTrail> for FieldRead {
+    fn from(trail: ReadTrail) -> Self {
+        Self { variable: trail.variable, path: trail.path, offsets: trail.at }
     }
 }
 

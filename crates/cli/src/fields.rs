@@ -34,6 +34,8 @@ pub(crate) struct InputFieldReader<'a> {
     problems: Vec<Diagnostic>,
     // Go's readers take `isMUtatingPolicy` for `isMutatingPolicy`, and people have files with it.
     ignores_case: bool,
+    // Whether a field here may be written in another case. Most files have none, so that one look at all fields saves many.
+    may_differ_in_case: bool,
 }
 
 impl<'a> InputFieldReader<'a> {
@@ -45,12 +47,20 @@ impl<'a> InputFieldReader<'a> {
     /// Returns a reader at the root of `document` that reports with `codes`.
     pub(crate) fn of(codes: InputFieldCodes, document: &'a Document) -> Self {
         let value = Some(&document.value);
-        Self { document, codes, path: Vec::new(), value, problems: Vec::new(), ignores_case: false }
+        Self {
+            document,
+            codes,
+            path: Vec::new(),
+            value,
+            problems: Vec::new(),
+            ignores_case: false,
+            may_differ_in_case: false,
+        }
     }
 
     /// Returns a reader with case-insensitive field names.
     pub(crate) fn ignoring_case(document: &'a Document) -> Self {
-        Self { ignores_case: true, ..Self::new(document) }
+        Self { ignores_case: true, may_differ_in_case: true, ..Self::new(document) }
     }
 
     /// Returns what was read.
@@ -74,12 +84,14 @@ impl<'a> InputFieldReader<'a> {
 
     /// Reads at `steps` below this place.
     pub(crate) fn within<T>(&mut self, steps: &[Step], read: impl FnOnce(&mut Self) -> T) -> T {
-        let (depth, value) = (self.path.len(), self.value);
+        let (depth, value, may_differ_in_case) = (self.path.len(), self.value, self.may_differ_in_case);
         self.path.extend_from_slice(steps);
         self.value = value.and_then(|value| value.follow(steps));
+        self.may_differ_in_case = self.ignores_case;
         let read = read(self);
         self.path.truncate(depth);
         self.value = value;
+        self.may_differ_in_case = may_differ_in_case;
         read
     }
 
@@ -219,8 +231,9 @@ impl<'a> InputFieldReader<'a> {
             self.problems.push(Diagnostic::new(self.codes.value, message, self.location()));
             return;
         };
-        let is_known = |field: &&Text| known.iter().any(|known| self.is_called(known, field));
-        let unknown: Vec<&Text> = map.keys().filter(|field| !is_known(field)).collect();
+        let mut unknown: Vec<&Text> = map.keys().filter(|field| !known.contains(&field.as_str())).collect();
+        self.may_differ_in_case &= !unknown.is_empty();
+        unknown.retain(|field| !known.iter().any(|known| self.is_called(known, field)));
         for field in unknown {
             let mut path = self.path.clone();
             path.push(Step::Key(field.clone()));
@@ -275,7 +288,7 @@ impl<'a> InputFieldReader<'a> {
     fn entry(&self, field: &str) -> Option<(&'a Text, &'a Value)> {
         let map = self.value?.as_object()?;
         let in_other_case = || map.keys().position(|key| self.is_called(field, key));
-        let place = map.position(field).or_else(|| self.ignores_case.then(in_other_case).flatten())?;
+        let place = map.position(field).or_else(|| self.may_differ_in_case.then(in_other_case).flatten())?;
         map.entry(place).filter(|(_, value)| !value.is_null())
     }
 

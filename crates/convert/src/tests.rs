@@ -193,7 +193,7 @@ fn document_of(text: &str) -> Document {
 
 /// Returns the rules of `documents`, in whichever of the dialects before and after a conversion they are written.
 fn rules(documents: &[Document]) -> Vec<Rule> {
-    let [validating, mutating, _, deleting, _] = policy_dialects(&[], Default::default());
+    let [validating, mutating, _, deleting, _] = policy_dialects(&[], Default::default(), false);
     let dialects: [Box<dyn Dialect>; 5] = [
         Box::new(Kyverno::new(&[], Default::default())),
         Box::new(ValidatingAdmissionPolicies::new()),

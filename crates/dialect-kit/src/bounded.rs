@@ -27,7 +27,17 @@ pub fn compile_within_budget(
     budget: &mut CompileBudget,
 ) -> CompiledPolicy {
     // A compiled policy keeps its document, and the policies of a cluster are kept for months.
-    let document = &document.compacted();
+    compile_in_place(dialect, &document.compacted(), auxiliaries, budget)
+}
+
+/// Does what [`compile_within_budget`] does, for rules that are not kept: the compiled policy shares what was read.
+#[must_use]
+pub fn compile_in_place(
+    dialect: &dyn Dialect,
+    document: &Document,
+    auxiliaries: &[Document],
+    budget: &mut CompileBudget,
+) -> CompiledPolicy {
     let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, auxiliaries));
     if let Some(exceeded) = exceeded {
         compiled.diagnostics.insert(0, limit_diagnostic(document, exceeded));

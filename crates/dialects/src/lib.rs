@@ -74,7 +74,8 @@ pub fn all_dialects(options: &DialectOptions) -> Vec<Box<dyn Dialect>> {
     let kyverno = Kyverno::new(exceptions, *inputs)
         .with_admission_policies(kubewright_convert::write_admission_policy)
         .with_rules_only(*rules_only);
-    let [validating, mutating, generating, deleting, image_validating] = policy_dialects(exceptions, *inputs);
+    let [validating, mutating, generating, deleting, image_validating] =
+        policy_dialects(exceptions, *inputs, *rules_only);
     vec![
         Box::new(ModRule::new(modrule, *inputs)),
         Box::new(kyverno),

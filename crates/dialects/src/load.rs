@@ -46,11 +46,12 @@ pub fn load_documents_within(
     documents: &[Document],
     limits: CompileLimits,
 ) -> LoadedRules {
-    load_with(dialects, documents, Loading { budget: CompileBudget::new(limits), has_warnings: true })
+    let budget = CompileBudget::new(limits);
+    load_with(dialects, documents, Loading { budget, has_warnings: true, is_kept: true })
 }
 
-/// Does what [`load_documents`] does, without compiling regular expressions that are among `regexes`, and without warnings
-/// about documents that no dialect finds alone.
+/// Does what [`load_documents`] does for rules that are not kept, without compiling regular expressions that are among
+/// `regexes`, and without warnings about documents that no dialect finds alone.
 #[must_use]
 pub fn load_rules_sharing(
     dialects: &[Box<dyn Dialect>],
@@ -58,7 +59,7 @@ pub fn load_rules_sharing(
     regexes: &SharedRegexes,
 ) -> LoadedRules {
     let budget = CompileBudget::default().sharing(regexes);
-    load_with(dialects, documents, Loading { budget, has_warnings: false })
+    load_with(dialects, documents, Loading { budget, has_warnings: false, is_kept: false })
 }
 
 /// How documents are compiled.
@@ -66,6 +67,8 @@ struct Loading {
     budget: CompileBudget,
     /// Whether warnings are given that no dialect finds alone.
     has_warnings: bool,
+    /// Whether the rules are kept for long, so that their documents should take little memory.
+    is_kept: bool,
 }
 
 fn load_with(dialects: &[Box<dyn Dialect>], documents: &[Document], mut loading: Loading) -> LoadedRules {
@@ -132,7 +135,7 @@ pub fn compile_document(
 ) -> LoadedRules {
     let mut loaded = LoadedRules::default();
     let budget = CompileBudget::new(CompileLimits::default());
-    let mut loading = Loading { budget, has_warnings: true };
+    let mut loading = Loading { budget, has_warnings: true, is_kept: true };
     let position = dialects.iter().position(|dialect| dialect.claims(document)).unwrap_or_default();
     let auxiliaries = Auxiliaries::from([(position, auxiliaries.to_vec())]);
     compile_one(dialects, document, &auxiliaries, &mut loading, &mut loaded);
@@ -194,8 +197,8 @@ fn compile_one(
         loaded.diagnostics.extend(typos::check_kinds(document));
     }
     let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled =
-        bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, &mut loading.budget);
+    let compile = if loading.is_kept { bounded::compile_within_budget } else { bounded::compile_in_place };
+    let compiled = compile(dialect.as_ref(), document, auxiliaries, &mut loading.budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
     loaded.set_programs.extend(compiled.set_programs);

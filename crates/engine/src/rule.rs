@@ -43,7 +43,7 @@ impl RuleId {
     pub fn short(&self) -> String {
         match self.rule.as_str() {
             "" => self.policy.to_string(),
-            rule => format!("{}/{rule}", self.policy),
+            rule => [self.policy.as_str(), "/", rule].concat(),
         }
     }
 }

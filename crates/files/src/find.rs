@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
@@ -116,6 +116,9 @@ pub fn relative_path(folder: &Path, path: &str) -> String {
     if is_address(path) {
         return path.to_owned();
     }
+    if let Some(joined) = joined_plainly(folder, path) {
+        return joined;
+    }
     let mut plain = PathBuf::new();
     for part in folder.join(path).components() {
         match part {
@@ -127,6 +130,20 @@ pub fn relative_path(folder: &Path, path: &str) -> String {
         }
     }
     if plain.as_os_str().is_empty() { ".".to_owned() } else { shown_path(&plain).into_owned() }
+}
+
+/// Returns `path` in `folder` if nothing has to be left out of it but `../` at its start, which is most paths.
+fn joined_plainly(folder: &Path, path: &str) -> Option<String> {
+    let (mut folder, mut path) = (folder, path);
+    while let Some(rest) = path.strip_prefix("../") {
+        // What has no name, such as `..`, cannot be left out.
+        folder.file_name()?;
+        (folder, path) = (folder.parent()?, rest);
+    }
+    let joined = folder.join(path).into_os_string().into_string().ok()?;
+    let names = joined.strip_prefix('/').unwrap_or(&joined);
+    let is_plain = MAIN_SEPARATOR == '/' && names.split('/').all(|name| !matches!(name, "" | "." | ".."));
+    is_plain.then_some(joined)
 }
 
 /// Returns `path` as text. What is no UTF-8 in it is replaced.
@@ -142,7 +159,10 @@ fn is_document_name(path: &Path) -> bool {
 }
 
 fn is_file_called(path: &Path, names: &[&str]) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
+    // Quicker than taking the path apart.
+    let text = path.as_os_str().as_encoded_bytes();
+    names.iter().any(|name| text.ends_with(name.as_bytes()))
+        && path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
 }
 
 /// Whether folders whose names start with a dot are searched.
@@ -171,7 +191,9 @@ fn search_paths(
         };
         match inputs {
             Ok(part) => {
-                found.inputs.extend(part.inputs.into_iter().filter(|input| seen.insert(input.name())));
+                // What one argument names has no file twice.
+                let is_new = |input: &Input| paths.len() == 1 || seen.insert(input.name());
+                found.inputs.extend(part.inputs.into_iter().filter(is_new));
                 found.problems.extend(part.problems);
                 found.left_out.extend(part.left_out);
             }
@@ -336,7 +358,8 @@ struct WalkedFolder {
     files: Vec<PathBuf>,
     /// Folders that could not be read.
     problems: Vec<Diagnostic>,
-    /// Files called as YAML or JSON that are hidden, test files, or links that may not be followed.
+    /// Files called as YAML or JSON that are hidden, test files, or links that may not be followed; not where hidden folders
+    /// are searched.
     left_out: Vec<PathBuf>,
     /// Folders of Helm charts.
     charts: Vec<PathBuf>,
@@ -360,8 +383,8 @@ impl FolderWalk {
 
     fn files(mut self, wanted: PathFilter<'_>) -> WalkedFolder {
         let root = self.root.clone();
-        if let Some(real) = self.real_root.clone() {
-            self.folder(&root, &real, wanted, MAX_FOLDERS);
+        if let Some(path) = self.real_root.clone() {
+            self.folder(&root, &RealEntry { path, is_inside: true }, wanted, MAX_FOLDERS);
         }
         self.found.problems.extend(broken_links(&self.broken));
         self.found.problems.extend(skipped_charts(&self.found.charts));
@@ -369,8 +392,8 @@ impl FolderWalk {
     }
 
     /// Goes through `folder`, whose path without links is `real`.
-    fn folder(&mut self, folder: &Path, real: &Path, wanted: PathFilter<'_>, deeper: usize) {
-        if !self.enters(real.to_owned()) {
+    fn folder(&mut self, folder: &Path, real: &RealEntry, wanted: PathFilter<'_>, deeper: usize) {
+        if !self.may_follow(real) || !self.seen.insert(real.path.clone().into_os_string()) {
             return;
         }
         registry::watch_path(folder);
@@ -378,7 +401,7 @@ impl FolderWalk {
             self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
             return;
         }
-        self.linked_folders += usize::from(!self.is_inside(real));
+        self.linked_folders += usize::from(!real.is_inside);
         if self.linked_folders > MAX_LINKED_FOLDERS {
             if self.linked_folders == MAX_LINKED_FOLDERS + 1 {
                 self.unread(folder, &format!("links lead to more than {MAX_LINKED_FOLDERS} other folders"));
@@ -406,14 +429,15 @@ impl FolderWalk {
             }
             match WalkedEntry::of(&entry, &path) {
                 WalkedEntry::Folder { is_link } if !is_left_out => {
-                    if let Some(real) = real_entry(&path, is_link, real, &name) {
+                    if let Some(real) = self.real_entry(&path, is_link, real, &name) {
                         self.folder(&path, &real, wanted, deeper - 1);
                     }
                 }
                 // A pipe in a folder would be waited for without end.
                 WalkedEntry::File { is_link } => {
                     let is_wanted = !is_left_out && wanted(&path);
-                    self.file(path, is_wanted, |path| real_entry(path, is_link, real, &name));
+                    let real = is_wanted.then(|| self.real_entry(&path, is_link, real, &name)).flatten();
+                    self.file(path, real);
                 }
                 // It may have been the link to a folder.
                 WalkedEntry::Broken if !is_left_out && (wanted(&path) || path.extension().is_none()) => {
@@ -424,13 +448,13 @@ impl FolderWalk {
         }
     }
 
-    /// Takes a file that is wanted, or keeps that it was left out. `real` returns its path without links.
-    fn file(&mut self, path: PathBuf, is_wanted: bool, real: impl FnOnce(&Path) -> Option<PathBuf>) {
-        if is_wanted && let Some(real) = real(&path).filter(|real| self.may_follow(real)) {
-            if self.seen.insert(real.into_os_string()) {
+    /// Takes a file that is wanted, which has a path without links, or keeps that it was left out.
+    fn file(&mut self, path: PathBuf, real: Option<RealEntry>) {
+        if let Some(real) = real.filter(|real| self.may_follow(real)) {
+            if self.seen.insert(real.path.into_os_string()) {
                 self.found.files.push(path);
             }
-        } else if is_document_name(&path) {
+        } else if self.hidden == HiddenFolders::LeftOut && is_document_name(&path) {
             self.found.left_out.push(path);
         }
     }
@@ -442,21 +466,29 @@ impl FolderWalk {
         self.found.problems.push(problem);
     }
 
-    /// Returns whether what is at `real`, a path without links, may be read and is seen for the first time.
-    fn enters(&mut self, real: PathBuf) -> bool {
-        self.may_follow(&real) && self.seen.insert(real.into_os_string())
-    }
-
     /// Returns whether `real` is inside the root, or something else that a link leads to. What contains the root is a circle.
-    fn may_follow(&self, real: &Path) -> bool {
-        let Some(root) = &self.real_root else { return false };
-        real.starts_with(root)
-            || (!root.starts_with(real) && (!self.is_confined || project::may_read(&self.root, real)))
+    fn may_follow(&self, real: &RealEntry) -> bool {
+        let RealEntry { path, is_inside } = real;
+        let is_circle = || self.real_root.as_ref().is_none_or(|root| root.starts_with(path));
+        *is_inside || (!is_circle() && (!self.is_confined || project::may_read(&self.root, path)))
     }
 
-    fn is_inside(&self, real: &Path) -> bool {
-        self.real_root.as_ref().is_some_and(|root| real.starts_with(root))
+    /// Returns the path without links of `path`, which is called `name` in `folder`.
+    fn real_entry(&self, path: &Path, is_link: bool, folder: &RealEntry, name: &OsStr) -> Option<RealEntry> {
+        if !is_link {
+            return Some(RealEntry { path: folder.path.join(name), is_inside: folder.is_inside });
+        }
+        let path = fs::canonicalize(path).ok()?;
+        let is_inside = self.real_root.as_ref().is_some_and(|root| path.starts_with(root));
+        Some(RealEntry { path, is_inside })
     }
+}
+
+/// A path without links.
+struct RealEntry {
+    path: PathBuf,
+    /// Whether it is inside the root of the walk.
+    is_inside: bool,
 }
 
 /// What an entry of a folder is, or leads to.
@@ -486,11 +518,6 @@ impl WalkedEntry {
             Err(_) => Self::Broken,
         }
     }
-}
-
-/// Returns the path without links of `path`, which is called `name` in `folder`, itself a path without links.
-fn real_entry(path: &Path, is_link: bool, folder: &Path, name: &OsStr) -> Option<PathBuf> {
-    if is_link { fs::canonicalize(path).ok() } else { Some(folder.join(name)) }
 }
 
 /// Returns whether `folder` is the folder of a Helm chart.
@@ -523,4 +550,34 @@ fn broken_links(links: &[PathBuf]) -> Option<Diagnostic> {
         }
     };
     Some(codes::about_path(&BROKEN_LINK, &first, message).help("mend the link, or remove it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(folder: &str, path: &str, joined: &str) {
+        assert_eq!(relative_path(Path::new(folder), path), joined, "{path} in {folder}");
+    }
+
+    #[test]
+    fn relative_path_leaves_out_what_leads_nowhere() {
+        check("a/b", "c.yaml", "a/b/c.yaml");
+        check("a/b", "../c.yaml", "a/c.yaml");
+        check("a/b", "../../c.yaml", "c.yaml");
+        check("a/b", "../../../c.yaml", "../c.yaml");
+        check("a/b", "./c.yaml", "a/b/c.yaml");
+        check("a/b/", "c//d/./e.yaml", "a/b/c/d/e.yaml");
+        check("a/./b", "../c.yaml", "a/c.yaml");
+        check("a/../b", "../c.yaml", "c.yaml");
+        check("..", "../c.yaml", "../../c.yaml");
+        check("", "c.yaml", "c.yaml");
+        check("", "../c.yaml", "../c.yaml");
+        check("a", "..", ".");
+        check("a", "../", ".");
+        check("/a", "../c.yaml", "/c.yaml");
+        check("/a", "/b/c.yaml", "/b/c.yaml");
+        check("a", "https://example.com/c.yaml", "https://example.com/c.yaml");
+    }
 }

@@ -2,7 +2,7 @@
 
 /// Returns whether `text` is a pattern and not a plain path.
 pub(crate) fn is_pattern(text: &str) -> bool {
-    text.bytes().any(|byte| matches!(byte, b'*' | b'?'))
+    memchr::memchr2(b'*', b'?', text.as_bytes()).is_some()
 }
 
 /// Splits a pattern into the folder before its first wildcard and the segments after it.

@@ -30,7 +30,7 @@ pub use find::{
 };
 pub use ignored::ignore_files;
 pub use memory::MemoryFiles;
-pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
+pub use objects::{ObjectFilter, is_object, list_items, objects_of, wanted_objects};
 pub use project::{
     RealFolders, allow_outside, resolve_output, resolve_path, resolve_paths, resolve_paths_among, set_project,
 };

@@ -54,6 +54,12 @@ pub fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> V
     wanted_objects(documents, ObjectFilter::Objects, problems)
 }
 
+/// Returns whether `document` is an object, and neither a list of objects nor something else.
+#[must_use]
+pub fn is_object(document: &Document) -> bool {
+    missing_type(&document.value).is_none() && ListOfObjects::of(&document.value).is_none()
+}
+
 /// Returns what is wanted of `documents`.
 #[must_use]
 pub fn wanted_objects(

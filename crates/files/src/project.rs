@@ -47,29 +47,65 @@ pub fn set_project(path: &str) {
 /// Folders by their paths without links, each looked up once. For the time of one command.
 #[derive(Debug, Default)]
 pub struct RealFolders {
-    known: Mutex<HashMap<OsString, PathBuf>>,
+    known: Mutex<HashMap<OsString, RealFolder>>,
+}
+
+/// A folder without links.
+#[derive(Debug, Clone)]
+struct RealFolder {
+    path: PathBuf,
+    /// Whether it is in a folder that was given.
+    is_given: bool,
 }
 
 impl RealFolders {
-    /// Returns `path` without links, as far as it is there.
-    fn resolve(&self, path: &Path) -> PathBuf {
+    /// Returns `path` without links, as far as it is there; nothing if it is in a folder that was given.
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
         let is_link = fs::symlink_metadata(path).map_or(true, |data| data.is_symlink());
         match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) if !is_link => self.folder(folder).join(name),
-            _ => resolve_existing(path),
+            (Some(folder), Some(name)) if !is_link => {
+                self.folder(folder, |real| (!real.is_given).then(|| real.path.join(name)))
+            }
+            _ => Some(resolve_existing(path)),
         }
     }
 
-    fn folder(&self, folder: &Path) -> PathBuf {
-        let known =
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder.as_os_str()).cloned();
-        known.unwrap_or_else(|| {
-            let real = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(folder.into(), real.clone());
-            real
-        })
+    /// Returns what `read` takes from `folder`.
+    fn folder<T>(&self, folder: &Path, read: impl FnOnce(&RealFolder) -> T) -> T {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(real) = known.get(folder.as_os_str()) {
+            return read(real);
+        }
+        drop(known);
+        let real = self.look_up(folder);
+        let found = read(&real);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), real);
+        found
     }
+
+    fn look_up(&self, folder: &Path) -> RealFolder {
+        let is_folder = fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
+        let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+        if let (Some(above), Some(name)) = (above.filter(|_| is_folder), folder.file_name())
+            && let Some(path) = self.folder(above, |real| real.is_given.then(|| real.path.join(name)))
+        {
+            return RealFolder { path, is_given: true };
+        }
+        let path = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let is_given = given_roots().iter().any(|root| is_below(&path, root));
+        RealFolder { path, is_given }
+    }
+}
+
+/// Returns the folders that were given, which a file may name others in.
+fn given_roots() -> Vec<PathBuf> {
+    let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner);
+    given.iter().map(|folder| visible_parent(folder)).collect()
+}
+
+/// Returns whether `target` is in the project `root`. The root of the file system is never a project.
+fn is_below(target: &Path, root: &Path) -> bool {
+    root.parent().is_some() && target.starts_with(root)
 }
 
 /// Returns `paths`, which a file in `folder` names, as they are from here. Those outside of the project are left out and told.
@@ -156,14 +192,13 @@ fn is_inside_project(known: &RealFolders, folder: &Path, resolved: &str) -> bool
     } else {
         resolved
     }));
-    // The root of the file system is never a project.
-    let has_target = |root: &PathBuf| root.parent().is_some() && target.starts_with(root);
-    let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut roots: Vec<PathBuf> = given.iter().map(|folder| visible_parent(folder)).collect();
+    let Some(target) = target else { return true };
+    let has_target = |root: &PathBuf| is_below(&target, root);
+    let mut roots = given_roots();
     if roots.iter().any(has_target) {
         return true;
     }
-    roots.push(visible_parent(&known.folder(folder)));
+    roots.push(known.folder(folder, |real| visible_parent(&real.path)));
     roots.extend(fs::canonicalize(".").ok());
     roots.iter().any(has_target)
         || roots.iter().filter_map(|root| enclosing_repository(root)).any(|root| has_target(&root))

@@ -33,10 +33,7 @@ enum FileIdentity {
 
 /// Registers a file that is read.
 pub fn register(path: &Path) {
-    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !registered.inputs.contains(path.as_os_str()) {
-        registered.inputs.insert(path.into());
-    }
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).inputs.insert(path.into());
 }
 
 /// Registers a file or folder that is only watched.

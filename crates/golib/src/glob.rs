@@ -37,7 +37,12 @@ impl WildcardPattern {
     /// Returns the pattern that `text` is.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        Self::of_parts([(text, true)])
+        match text {
+            "*" => Self { shape: WildcardShape::Any },
+            // Most texts in the place of a pattern have none.
+            text if !has_wildcard(text) => Self { shape: WildcardShape::Exact(text.into()) },
+            text => Self::of_parts([(text, true)]),
+        }
     }
 
     /// Returns the pattern that is made of `parts`, each with whether its wildcards count.

@@ -20,7 +20,8 @@ impl GroupVersionKind {
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let text = |key| object.str_at(&[key]);
-        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let api_version = text("apiVersion");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self { group: group.into(), version: version.into(), kind: text("kind").into() }
     }
 }

@@ -292,8 +292,11 @@ impl Document {
     /// Returns a copy without the spare room that its value has from when it was read.
     #[must_use]
     pub fn compacted(&self) -> Self {
-        let positions = Positions::new(self.positions.list.clone());
-        Self { value: self.value.compacted(), source: Arc::clone(&self.source), positions }
+        Self {
+            value: self.value.compacted(),
+            source: Arc::clone(&self.source),
+            positions: self.positions.clone(),
+        }
     }
 
     /// Returns the position of the value at `path`, or its nearest ancestor that exists.
@@ -372,27 +375,19 @@ impl Document {
 
     /// Returns the location in the text that was read, whatever that was made from.
     fn rendered_location(&self, path: &[Step], key: bool) -> Location {
-        let mut known = path.len();
-        let found = loop {
-            match self.walk(path.get(..known).unwrap_or_default()) {
-                Some(found) => break found,
-                None if known == 0 => break (0, None),
-                None => known -= 1,
-            }
-        };
-        let (node, key_position) = found;
-        let wants_key = key && known == path.len();
+        let WalkedPart { value, node, key: key_position, depth } = self.walk_far(path);
+        let wants_key = key && depth == path.len();
         let at = if wants_key { key_position.unwrap_or(node) } else { node };
         let position = self.positions.list.get(at).copied().unwrap_or(Position::START);
-        let covered = match path.get(..known).and_then(|p| self.value.follow(p)) {
+        let covered = match value {
             _ if wants_key && key_position.is_some() => path.last().and_then(|step| match step {
                 Step::Key(key) => Some(key.chars().count()),
                 Step::Index(_) => None,
             }),
-            Some(Value::String(text)) => Some(text.chars().count()),
+            Value::String(text) => Some(text.chars().count()),
             // As it is written, which may be `yes` for true and `0777` for 511.
-            Some(Value::Number(_) | Value::Bool(_)) if position.column > MEASURED_COLUMNS => None,
-            Some(Value::Number(_) | Value::Bool(_)) => self.source.line(position.line).map(|line| {
+            Value::Number(_) | Value::Bool(_) if position.column > MEASURED_COLUMNS => None,
+            Value::Number(_) | Value::Bool(_) => self.source.line(position.line).map(|line| {
                 let rest = line.chars().skip(usize::try_from(position.column).unwrap_or(1) - 1);
                 rest.take_while(|character| !character.is_whitespace() && !",]}".contains(*character)).count()
             }),
@@ -408,27 +403,45 @@ impl Document {
 
     /// Returns the list positions of the node at `path` and of its key.
     fn walk(&self, path: &[Step]) -> Option<(usize, Option<usize>)> {
-        let mut value = &self.value;
-        let mut at = 0;
-        let mut key_at = None;
-        for step in path {
-            match (step, value) {
-                (Step::Key(key), Value::Object(map)) => {
-                    let place = map.position(key)?;
-                    let child = *self.children().of(at, value).get(place)? as usize;
-                    (at, key_at) = (child + 1, Some(child));
-                    value = map.get(key)?;
-                }
-                (Step::Index(index), Value::Array(items)) => {
-                    at = *self.children().of(at, value).get(*index)? as usize;
-                    key_at = None;
-                    value = items.get(*index)?;
-                }
-                _ => return None,
-            }
-        }
-        Some((at, key_at))
+        let part = self.walk_far(path);
+        (part.depth == path.len()).then_some((part.node, part.key))
     }
+
+    /// Returns the part at `path`, or its nearest ancestor that exists.
+    fn walk_far(&self, path: &[Step]) -> WalkedPart<'_> {
+        let mut part = WalkedPart { value: &self.value, node: 0, key: None, depth: 0 };
+        for step in path {
+            let Some((value, node, key)) = self.child(&part, step) else { break };
+            part = WalkedPart { value, node, key, depth: part.depth + 1 };
+        }
+        part
+    }
+
+    /// Returns the child of `part` at `step`, and the list positions of its node and of its key.
+    fn child<'d>(&'d self, part: &WalkedPart<'d>, step: &Step) -> Option<(&'d Value, usize, Option<usize>)> {
+        let places = || self.children().of(part.node, part.value);
+        match (step, part.value) {
+            (Step::Key(key), Value::Object(map)) => {
+                let entry = map.position(key)?;
+                let place = *places().get(entry)? as usize;
+                map.entry(entry).map(|(_, value)| (value, place + 1, Some(place)))
+            }
+            (Step::Index(index), Value::Array(items)) => {
+                let place = *places().get(*index)? as usize;
+                items.get(*index).map(|value| (value, place, None))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A part of a document, with the list positions of its node and of its key.
+struct WalkedPart<'d> {
+    value: &'d Value,
+    node: usize,
+    key: Option<usize>,
+    /// How many steps lead to it.
+    depth: usize,
 }
 
 /// Returns how many positions the value and all its parts take.

@@ -65,7 +65,7 @@ impl PolicyDraft {
     ) -> (Arc<CelChecks>, T) {
         let policy = &self.policy;
         let is_native = given.authorizer;
-        let kinds = constrained_kinds(policy);
+        let kinds = if environments.rules_only { Vec::new() } else { constrained_kinds(policy) };
         let kinds: Vec<&str> = kinds.iter().map(Text::as_str).collect();
         let mut compiler = ExpressionCompiler::new(&kinds);
         compiler.has_dynamic_conditions = !is_native;
@@ -82,7 +82,9 @@ impl PolicyDraft {
         for one in mutations {
             compiled.extend(compiler.mutation(&one.expression, one.language, &environment));
         }
-        compiler.problems.extend(check_structures(policy, &compiled));
+        if !environments.rules_only {
+            compiler.problems.extend(check_structures(policy, &compiled));
+        }
         let annotations = compiler.annotations(&policy.annotations, &environment);
         let other = more(&mut compiler, &environment);
         let wording = if is_native { Wording::ApiServer } else { Wording::Policy };

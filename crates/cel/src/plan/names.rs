@@ -14,6 +14,12 @@ enum PathLink<'x> {
     Index(&'x CelExpr, bool, CelSpan),
 }
 
+/// What a name stands for.
+enum NamedPlan {
+    Variable(Text, CelType),
+    Constant(CelPlan, CelType),
+}
+
 impl Planner<'_> {
     /// Plans a name and everything that is selected from it.
     pub(super) fn path(&mut self, expr: &CelExpr) -> (CelPlan, CelType) {
@@ -113,28 +119,33 @@ impl Planner<'_> {
         if !is_absolute && let Some(local) = self.scope.iter().rev().find(|local| local.name == *name) {
             return (CelPlan::Local(local.slot), local.kind.clone(), 0);
         }
-        let fields: Vec<&str> = links
-            .iter()
-            .map_while(|link| match link {
-                PathLink::Field(field, false, _) => Some(field.as_str()),
-                _ => None,
-            })
-            .collect();
-        let dot = if is_absolute { "." } else { "" };
-        for used in (0..=fields.len()).rev() {
-            let behind = fields.get(..used).unwrap_or_default();
-            let full =
-                std::iter::once(name.as_str()).chain(behind.iter().copied()).collect::<Vec<_>>().join(".");
-            for candidate in self.environment.candidates(&format!("{dot}{full}")) {
-                if let Some(kind) = self.environment.variable_type(&candidate) {
-                    return (self.variable(candidate, span), kind.clone(), used);
-                }
-                if let Some(value) = self.environment.constant_named(&candidate) {
-                    return (CelPlan::Constant(value.clone(), 1), CelType::of(value.kind()), used);
-                }
-                if let Some(name) = self.environment.type_named(&candidate) {
-                    return (CelPlan::Constant(Val::Type(name.clone()), 0), CelType::of(CelKind::Type), used);
-                }
+        let mut full = if is_absolute { [".", name.as_str()].concat() } else { name.to_string() };
+        let mut ends = vec![full.len()];
+        for link in links {
+            let PathLink::Field(field, false, _) = link else { break };
+            full.push('.');
+            full.push_str(field);
+            ends.push(full.len());
+        }
+        let environment = self.environment;
+        for (used, end) in ends.into_iter().enumerate().rev() {
+            full.truncate(end);
+            let found = environment.first_candidate(&full, |candidate| {
+                let variable = |kind: &CelType| NamedPlan::Variable(candidate.into(), kind.clone());
+                let constant = |value: &Val<'static>, cost| {
+                    NamedPlan::Constant(CelPlan::Constant(value.clone(), cost), CelType::of(value.kind()))
+                };
+                let declared = environment.variable_type(candidate).map(variable);
+                let declared = declared
+                    .or_else(|| environment.constant_named(candidate).map(|value| constant(value, 1)));
+                declared.or_else(|| {
+                    environment.type_named(candidate).map(|name| constant(&Val::Type(name.clone()), 0))
+                })
+            });
+            match found {
+                Some(NamedPlan::Variable(name, kind)) => return (self.variable(name, span), kind, used),
+                Some(NamedPlan::Constant(plan, kind)) => return (plan, kind, used),
+                None => {}
             }
         }
         if self.environment.is_checked() {

@@ -9,7 +9,7 @@ fn reads(text: &str, want: &[&str]) {
     let mut found: Vec<String> = Vec::new();
     for read in program.reads() {
         let path = format!("{}.{}", read.variable, read.path.join("."));
-        assert_eq!(read.path.len(), read.positions.len(), "{text}");
+        assert_eq!(read.path.len(), read.offsets.len(), "{text}");
         if !found.contains(&path) {
             found.push(path);
         }

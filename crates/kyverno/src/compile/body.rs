@@ -100,6 +100,8 @@ impl PolicyCompiler<'_> {
         let message = rule.validate.message.as_ref();
         let about = &rule.matching;
         let filters = about.any.iter().chain(&about.all).chain(&about.flat);
+        // The kinds are for warnings alone.
+        let filters = filters.filter(|_| !self.dialect.rules_only);
         let kinds: Vec<&str> =
             filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
         let preconditions = &rule.cel_preconditions;

@@ -79,13 +79,14 @@ impl<'s> TypeScope<'s> {
         let mut unknown = Vec::new();
         for read in program.reads() {
             let Some((variable, mut field)) = self.find(&read.variable) else { continue };
-            for (name, position) in read.path.iter().zip(&read.positions) {
+            for (name, offset) in read.path.iter().zip(&read.offsets) {
                 match step_into_field(field, name) {
                     FieldLookup::Known(inner) => field = inner,
                     FieldLookup::Any => break,
                     FieldLookup::Unknown(nearest) => {
                         let (variable, name) = (variable.clone(), name.clone());
-                        unknown.push(UnknownRead { variable, name, position: *position, nearest });
+                        let position = program.position(*offset);
+                        unknown.push(UnknownRead { variable, name, position, nearest });
                         break;
                     }
                 }

@@ -17,35 +17,67 @@ pub struct StreamChunk {
 #[must_use]
 pub fn split(text: &str) -> Vec<StreamChunk> {
     let bytes = text.as_bytes();
-    let mut chunks = Vec::new();
-    let mut start = 0;
-    let mut start_line = 1;
-    let mut line = 1_u32;
-    let mut has_directive = false;
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes.get(at) {
-            Some(b'-') if at > start && starts_document(bytes, at) => {
-                if has_directive {
-                    has_directive = false;
+    let mut cutter =
+        StreamCutter { bytes, chunks: Vec::new(), start: 0, start_line: 1, line: 1, has_directive: false };
+    cutter.start_line_at(0);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let mut breaks = marked_breaks(u64::from_le_bytes(*word));
+        while breaks != 0 {
+            cutter.end_line_at(number * 8 + breaks.trailing_zeros() as usize / 8);
+            breaks &= breaks - 1;
+        }
+    }
+    let from = bytes.len() - rest.len();
+    for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+        cutter.end_line_at(from + at);
+    }
+    if cutter.start < bytes.len() {
+        cutter.chunks.push(StreamChunk { range: cutter.start..bytes.len(), line: cutter.start_line });
+    }
+    cutter.chunks
+}
+
+/// Returns `word` with the highest bit of each byte that is a line break, and no other bits. Eight bytes are compared at once,
+/// because lines are long.
+fn marked_breaks(word: u64) -> u64 {
+    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
+    let different = word ^ u64::from_ne_bytes([b'\n'; 8]);
+    !(((different & LOW_BITS) + LOW_BITS) | different | LOW_BITS)
+}
+
+/// A text that is cut from its start to its end.
+struct StreamCutter<'t> {
+    bytes: &'t [u8],
+    chunks: Vec<StreamChunk>,
+    /// Where the present piece starts.
+    start: usize,
+    start_line: u32,
+    /// The number of the line that was reached.
+    line: u32,
+    has_directive: bool,
+}
+
+impl StreamCutter<'_> {
+    fn end_line_at(&mut self, at: usize) {
+        self.line = self.line.saturating_add(1);
+        self.start_line_at(at + 1);
+    }
+
+    fn start_line_at(&mut self, at: usize) {
+        match self.bytes.get(at) {
+            Some(b'-') if at > self.start && starts_document(self.bytes, at) => {
+                if self.has_directive {
+                    self.has_directive = false;
                 } else {
-                    chunks.push(StreamChunk { range: start..at, line: start_line });
-                    (start, start_line) = (at, line);
+                    self.chunks.push(StreamChunk { range: self.start..at, line: self.start_line });
+                    (self.start, self.start_line) = (at, self.line);
                 }
             }
-            Some(b'%') => has_directive = true,
+            Some(b'%') => self.has_directive = true,
             _ => {}
         }
-        let Some(end) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n')) else {
-            break;
-        };
-        at += end + 1;
-        line = line.saturating_add(1);
     }
-    if start < bytes.len() {
-        chunks.push(StreamChunk { range: start..bytes.len(), line: start_line });
-    }
-    chunks
 }
 
 /// Returns whether `---` and a blank or the end of the line are at `at`, where a line starts.

@@ -35,7 +35,8 @@ pub(super) struct CachedFile {
     /// Its documents; lists are replaced by their items.
     pub(super) documents: Vec<Document>,
     problems: Vec<Diagnostic>,
-    objects: OnceLock<(Vec<Document>, Vec<Diagnostic>)>,
+    /// Its objects and what is wrong with the other documents; nothing where all documents are objects.
+    objects: OnceLock<Option<(Vec<Document>, Vec<Diagnostic>)>>,
 }
 
 impl FileCache {
@@ -46,6 +47,9 @@ impl FileCache {
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<SharedFile> {
+        if paths.is_empty() {
+            return Vec::new();
+        }
         let found = files::find_files(&files::resolve_paths_among(&self.folders, folder, paths, problems));
         problems.extend(found.problems);
         let loans: Vec<SharedFile> = found.inputs.iter().map(|input| self.loan(input)).collect();
@@ -89,10 +93,12 @@ impl CachedFiles {
 impl CachedFile {
     /// Returns the Kubernetes objects of the file.
     pub(super) fn objects(&self, problems: &mut Vec<Diagnostic>) -> &[Document] {
-        let (objects, wrong) = self.objects.get_or_init(|| {
+        let taken = self.objects.get_or_init(|| {
             let mut wrong = Vec::new();
-            (files::objects_of(self.documents.clone(), &mut wrong), wrong)
+            let has_others = !self.documents.iter().all(files::is_object);
+            has_others.then(|| (files::objects_of(self.documents.clone(), &mut wrong), wrong))
         });
+        let Some((objects, wrong)) = taken else { return &self.documents };
         problems.extend(wrong.iter().cloned());
         objects
     }

@@ -96,6 +96,20 @@ fn streams_are_cut_only_where_documents_start() {
     assert_eq!(pieces(""), []);
 }
 
+/// A document may start anywhere in the bytes that are looked at together.
+#[test]
+fn streams_are_cut_wherever_a_document_starts() {
+    for before in 0..40 {
+        let text = format!("a: {}\nb: 1\n---\n- c\n%d\n---\ne", "x".repeat(before));
+        let (first, second) = (before + 9, text.len());
+        let pieces: Vec<_> = split(&text).into_iter().map(|chunk| (chunk.range, chunk.line)).collect();
+        assert_eq!(pieces, [(0..first, 1), (first..second, 3)], "{before}");
+        let text = format!("{}---\na", "\n".repeat(before + 1));
+        let last = split(&text).pop().map(|chunk| (chunk.range.start, chunk.line));
+        assert_eq!(last, Some((before + 1, u32::try_from(before).unwrap() + 2)));
+    }
+}
+
 #[test]
 fn bytes_are_decoded_by_their_mark() {
     let text = |bytes: &[u8]| {

@@ -125,6 +125,9 @@ impl<'a> DecisionChain<'a> {
 
     /// Returns the object as the changing policies before the one at `place` left it; nothing where there is none.
     fn object_before(&mut self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> Option<Value> {
+        if self.changing.is_empty() {
+            return None;
+        }
         let earlier: Vec<usize> = self.changing.iter().copied().take_while(|one| *one != place).collect();
         self.object_after(row, &earlier, object)
     }
@@ -136,6 +139,9 @@ impl<'a> DecisionChain<'a> {
         policy: &TestPolicy,
         object: &TestObject<'a>,
     ) -> Option<Value> {
+        if self.changing.is_empty() {
+            return None;
+        }
         let stage = policy.stage();
         let is_earlier = |place: &usize| self.policies.get(*place).is_some_and(|one| one.stage() <= stage);
         let earlier: Vec<usize> = self.changing.iter().copied().filter(is_earlier).collect();

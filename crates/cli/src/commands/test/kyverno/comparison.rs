@@ -55,8 +55,8 @@ impl ExpectedObjects {
             ));
         };
         let (expected, found) = (comparable_object(expected), comparable_object(actual));
-        let title = format!("{} is not as in {}", identity.title(), self.files);
-        (expected != found).then(|| object_difference_lines(&title, &expected, &found))
+        let title = || format!("{} is not as in {}", identity.title(), self.files);
+        (expected != found).then(|| object_difference_lines(&title(), &expected, &found))
     }
 }
 

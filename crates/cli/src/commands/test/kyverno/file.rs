@@ -127,6 +127,8 @@ pub(super) struct ResultRow {
     pub(super) operation: Option<Operation>,
     /// Files with the objects that are expected after the rules: changed ones and generated ones.
     pub(super) expected_files: Vec<String>,
+    /// Files with the objects that rules clone.
+    clone_sources: Vec<String>,
     /// Its path in the test file.
     pub(super) path: Vec<Step>,
 }
@@ -175,10 +177,13 @@ fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -
     }
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
+    let rows = reader.each("results", read_result_row);
     // The objects that a rule clones exist beside those under review.
     let before_sources = others.len();
-    for sources in reader.each("results", |row| row.texts("cloneSourceResource")) {
-        others.extend(sources.into_iter().filter(|path| !others.contains(path)).collect::<Vec<_>>());
+    for source in rows.iter().flat_map(|row| &row.clone_sources) {
+        if !others.contains(source) {
+            others.push(source.clone());
+        }
     }
     KyvernoTestDocument {
         name: reader.text("name").or(name),
@@ -199,7 +204,7 @@ fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -
         answers,
         has_answers: ["apiCallResponses", "globalContextEntries"].iter().any(|f| reader.value(f).is_some()),
         shared: read_shared(reader),
-        rows: reader.each("results", read_result_row),
+        rows,
     }
 }
 
@@ -220,6 +225,7 @@ fn read_result_row(reader: &mut InputFieldReader<'_>) -> ResultRow {
     let expected_files = named.iter().flat_map(|field| reader.texts(field)).collect();
     ResultRow {
         expected_files,
+        clone_sources: reader.texts("cloneSourceResource"),
         policy: reader.required_text("policy", "a result"),
         policy_kind: FLAGS.iter().find(|(flag, _)| reader.flag(flag) == Some(true)).map(|(_, kind)| *kind),
         rule: reader.text("rule").filter(|rule| !rule.is_empty()),

@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 
 use kubewright_engine::{Diagnostic, nearest_word};
-use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::{CachedFile, SharedFile};
 use super::file::{PayloadFixture, WantedResource};
 use crate::codes::TEST_VALUE;
 use crate::fixtures::FileWorld;
+use kubewright_value::CompactSort as _;
 
 /// The objects of a test.
 pub(super) struct TestObjects<'b> {
     /// The evaluated objects; of two with the same name the first.
     pub(super) judged: Vec<TestObject<'b>>,
+    /// The places of the evaluated objects, in the order of their names.
+    by_name: Vec<usize>,
     /// Further objects that rules may look up.
     pub(super) others: Vec<Value>,
 }
@@ -40,10 +43,13 @@ impl<'b> TestObjects<'b> {
         let mut seen = BTreeSet::new();
         let documents: Vec<&Document> = cached_documents(judged, problems);
         let judged = documents.into_iter().map(TestObject::new);
-        let judged = judged.filter(|object| seen.insert(unique_name(&object.request.object)));
+        let judged = judged.filter(|object| seen.insert(unique_name(&object.request)));
         let payloads =
             payloads.iter().filter_map(|(payload, loans)| TestObject::payload(payload, loans, problems));
-        Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
+        let judged: Vec<TestObject<'b>> = judged.chain(payloads).collect();
+        let mut by_name: Vec<usize> = (0..judged.len()).collect();
+        by_name.compact_sort_by_key(|place| judged.get(*place).map(|object| &object.request.name));
+        Self { by_name, judged, others: documents_of(others, problems) }
     }
 
     /// Returns the evaluated objects that `wanted` selects.
@@ -56,22 +62,33 @@ impl<'b> TestObjects<'b> {
         kind: Option<&str>,
     ) -> Result<Vec<&TestObject<'b>>, String> {
         let kind = wanted.kind.as_deref().or(kind);
-        let named: Vec<&TestObject<'b>> =
-            self.judged.iter().filter(|object| object.is_called(wanted)).collect();
-        if named.is_empty() {
+        let mut found = self.named(&wanted.name);
+        // A payload may have the name of its file.
+        if wanted.text != wanted.name {
+            found.extend(self.named(&wanted.text));
+            found.sort_unstable();
+        }
+        let found = found.into_iter().filter_map(|place| self.judged.get(place));
+        let mut found: Vec<&TestObject<'b>> = found.filter(|object| object.is_called(wanted)).collect();
+        if found.is_empty() {
             return Err(self.missing(wanted));
         }
-        let is_of_kind = |object: &&&TestObject<'b>| {
-            object.payload.is_some() || kind.is_none_or(|kind| object.kind() == kind)
-        };
-        let found: Vec<&TestObject<'b>> = named.iter().filter(is_of_kind).copied().collect();
-        match (found.is_empty(), kind) {
-            (true, Some(kind)) => {
-                let there: Vec<String> = named.iter().map(|object| format!("`{}`", object.kind())).collect();
-                Err(format!("there is no {kind} `{}`; it is of kind {}", wanted.text, there.join(", ")))
-            }
-            _ => Ok(found),
+        let Some(kind) = kind else { return Ok(found) };
+        let is_of_kind = |object: &&TestObject<'b>| object.payload.is_some() || object.kind() == kind;
+        if !found.iter().any(is_of_kind) {
+            let there: Vec<String> = found.iter().map(|object| format!("`{}`", object.kind())).collect();
+            return Err(format!("there is no {kind} `{}`; it is of kind {}", wanted.text, there.join(", ")));
         }
+        found.retain(is_of_kind);
+        Ok(found)
+    }
+
+    /// Returns the places of the objects called `name`, in their order.
+    fn named(&self, name: &str) -> Vec<usize> {
+        let name_at = |place: &usize| self.judged.get(*place).map_or("", |object| &object.request.name);
+        let first = self.by_name.partition_point(|place| name_at(place) < name);
+        let behind = self.by_name.get(first..).unwrap_or_default();
+        behind.iter().take_while(|place| name_at(place) == name).copied().collect()
     }
 
     fn missing(&self, wanted: &WantedResource) -> String {
@@ -143,12 +160,13 @@ impl<'b> TestObject<'b> {
     }
 
     fn is_called(&self, wanted: &WantedResource) -> bool {
-        if self.payload.is_some() {
-            return [wanted.text.as_str(), wanted.name.as_str()].contains(&self.request.name.as_str());
+        let (name, is_payload) = (&self.request.name, self.payload.is_some());
+        let is_named = *name == wanted.name || (is_payload && *name == wanted.text);
+        if !is_named || is_payload {
+            return is_named;
         }
         let version = || self.document.value.get("apiVersion").and_then(Value::as_str);
-        self.request.name == wanted.name
-            && wanted.namespace.as_ref().is_none_or(|namespace| self.request.namespace == *namespace)
+        wanted.namespace.as_ref().is_none_or(|namespace| self.request.namespace == *namespace)
             && wanted.api_version.as_deref().is_none_or(|wanted| version() == Some(wanted))
     }
 
@@ -163,9 +181,10 @@ impl<'b> TestObject<'b> {
 }
 
 /// Returns what no two objects have in common, and first that in which most of them differ.
-fn unique_name(object: &Value) -> [Text; 4] {
-    let ObjectName { group, kind, namespace, name } = ObjectName::of(object);
-    [name, kind, namespace, group]
+fn unique_name(request: &AdmissionRequest) -> [Text; 4] {
+    let metadata = |key: &str| Text::new(request.object.str_at(&["metadata", key]));
+    let kind = &request.kind;
+    [metadata("name"), kind.kind.clone(), metadata("namespace"), kind.group.clone()]
 }
 
 fn cached_documents<'b>(loans: &'b [SharedFile], problems: &mut Vec<Diagnostic>) -> Vec<&'b Document> {

@@ -257,16 +257,13 @@ impl<'a> KyvernoTestRun<'a> {
                 message.push_str(&format!(": {}", said.message));
             }
         }
-        let mut result = row_result(row, part, message);
-        if let (Some(rule), Some(name)) = (&said.rule, &mut result.rule) {
-            name.traced = rule.short();
-        }
+        let traced = said.rule.as_ref().map(|rule| rule.short());
         let result = TestCaseResult {
-            actual: said.status.to_string(),
+            actual: said.status.name().to_owned(),
             is_ok,
             operation: Some(said.operation),
             place: if is_ok && !self.has_places { String::new() } else { said.place(object) },
-            ..result
+            ..row_result(row, part, traced, message)
         };
         result_about_object(result, object)
     }
@@ -373,7 +370,7 @@ impl<'a> KyvernoTestRun<'a> {
         wanted: &WantedResource,
         message: String,
     ) -> TestCaseResult {
-        let result = row_result(row, part, message);
+        let result = row_result(row, part, None, message);
         let case = match wanted.text.as_str() {
             "" => result.rule_text.clone(),
             text => format!("{} on {text}", result.rule_text),
@@ -445,10 +442,16 @@ fn status_rank(status: RuleStatus) -> u8 {
     }
 }
 
-/// Returns the result of a row, with `message` where it fails. What it is about is left out.
-fn row_result(row: &ResultRow, part: &TestPolicyRule, message: String) -> TestCaseResult {
+/// Returns the result of a row, with the rule that can be `traced` and with `message` where it fails. What it is about is left
+/// out.
+fn row_result(
+    row: &ResultRow,
+    part: &TestPolicyRule,
+    traced: Option<String>,
+    message: String,
+) -> TestCaseResult {
     let rule_text = match &row.rule {
-        Some(rule) => format!("{}/{rule}", row.policy),
+        Some(rule) => [&row.policy, "/", rule].concat(),
         None => row.policy.clone(),
     };
     let rule = CaseRule {
@@ -457,7 +460,7 @@ fn row_result(row: &ResultRow, part: &TestPolicyRule, message: String) -> TestCa
         rule: row.rule.as_deref().map(Into::into),
         sort: Some(part.sort.clone()).filter(|sort| !sort.is_empty()),
         method: part.method,
-        traced: rule_text.clone(),
+        traced: traced.unwrap_or_else(|| rule_text.clone()),
         severity: part.severity.clone(),
         category: part.category.clone(),
     };
@@ -467,9 +470,8 @@ fn row_result(row: &ResultRow, part: &TestPolicyRule, message: String) -> TestCa
 
 /// Returns `result`, about `object`.
 fn result_about_object(result: TestCaseResult, object: &TestObject<'_>) -> TestCaseResult {
-    let case = format!("{} on {}", result.rule_text, object.request.name);
     TestCaseResult {
-        case,
+        case: [&result.rule_text, " on ", object.request.name.as_str()].concat(),
         kind: object.kind().into(),
         namespace: object.request.namespace.clone(),
         resource: object.request.name.clone(),
