@@ -136,8 +136,8 @@ fn write_folded_line(out: &mut String, text: &str) {
     }
 }
 
-/// Returns whether `text` has nothing but printable ASCII, eight bytes at a time. Every refusal is looked through, and the
-/// shipped binary is built for size, without loops over several bytes at once.
+/// Returns whether `text` has nothing but printable ASCII, eight bytes at a time. Every refusal is looked through, and this
+/// crate is built for size, without loops over several bytes at once.
 fn is_printable_ascii(text: &str) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let (words, rest) = text.as_bytes().as_chunks::<8>();
