@@ -219,6 +219,12 @@ impl Budget {
         self.depth = self.depth.saturating_add(1).min(self.limits.depth);
     }
 
+    /// Returns how many levels below this one there may be.
+    #[must_use]
+    pub fn depth_left(&self) -> u32 {
+        self.depth
+    }
+
     /// Returns how many steps were taken.
     #[must_use]
     pub fn steps_used(&self) -> u64 {

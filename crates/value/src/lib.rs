@@ -8,6 +8,7 @@ mod budget;
 mod compact_sort;
 pub mod display;
 pub mod duration;
+mod eight_bytes;
 mod fields;
 pub mod json;
 mod map;

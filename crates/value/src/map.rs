@@ -39,17 +39,30 @@ pub struct Map {
 pub struct PositionHint(AtomicU32);
 
 impl PositionHint {
+    /// Returns the first position.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
     /// Returns the value of `map` under `key`.
     #[must_use]
     #[inline]
     pub fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
+        map.entry(self.position(map, key)?).map(|(_, value)| value)
+    }
+
+    /// Returns the position of `key` in `map`.
+    #[must_use]
+    #[inline]
+    pub fn position(&self, map: &Map, key: &str) -> Option<usize> {
         let guess = self.0.load(MemoryOrdering::Relaxed);
         let position = map.position_near(key, guess as usize)?;
         // Stored only when it changes, since a store invalidates the cache lines of other threads.
         if position != guess as usize {
             self.0.store(u32::try_from(position).unwrap_or(0), MemoryOrdering::Relaxed);
         }
-        map.entry(position).map(|(_, value)| value)
+        Some(position)
     }
 }
 
@@ -117,8 +130,9 @@ impl Map {
     }
 
     /// Returns the index of `key`, which is looked for at `guess` first.
+    #[must_use]
     #[inline]
-    fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
+    pub fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
         match self.entries.get(guess) {
             Some((known, _)) if known == key => Some(guess),
             _ => self.position(key),

@@ -65,6 +65,12 @@ pub fn parse(text: &str) -> Result<Value, YamlError> {
     first_document(text, true).map_err(|failed| *failed)
 }
 
+/// Reads a text of letters, digits and a few other characters, none of which separates values. Nothing where `text` is another
+/// one; [`parse`] reads that.
+pub(crate) fn read_word(text: &str) -> Option<Value> {
+    fast::read_fast_word(text)
+}
+
 /// Reads all documents of a stream with the position of every part. Empty and null documents are left out.
 /// A broken document is a problem; reading goes on at the next line that starts with `---`.
 #[must_use]

@@ -80,3 +80,46 @@ fn values_that_are_read_are_charged_by_what_they_take() {
     let yaml = parse_bounded_yaml(&"- a\n".repeat(1000), &mut budget(10_000)).map(|read| read.is_ok());
     assert_eq!(yaml, Err(Exhausted::Bytes(10_000)));
 }
+
+#[test]
+fn words_are_read_as_any_yaml_and_charged_by_their_length() {
+    let words = [
+        "web-0-SHOP",
+        "true",
+        "null",
+        "Null",
+        "9000",
+        "007",
+        "0x1F",
+        "0b1",
+        "1e3",
+        "1.50",
+        "/metadata",
+        "a/b",
+        "y",
+        "2026-01-01",
+        "0o17",
+        "1_000",
+        "-",
+        "--",
+        "...",
+        ".inf",
+        "-5",
+        "",
+        " ",
+        "a b",
+        "a: b",
+        "12:30:45",
+        "a#b",
+        "18446744073709551615",
+        "99999999999999999999999999",
+    ];
+    for word in words {
+        let mut paying = budget(1 << 20);
+        let read = parse_bounded_yaml(word, &mut paying).unwrap();
+        assert_eq!(read, crate::yaml::parse_fully(word), "{word:?}");
+        assert!(paying.bytes_used() >= word.len() as u64, "{word:?}");
+    }
+    let long = "a".repeat(1000);
+    assert_eq!(parse_bounded_yaml(&long, &mut budget(999)), Err(Exhausted::Bytes(999)));
+}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::MAX_DEPTH;
+use crate::eight_bytes::{EightBytes, first_json_special};
 use crate::source::position_count;
 use crate::{
     Document, FieldSet, Location, Map, Number, ParseProblem, ParseProblemKind, Position, Positions, Source,
@@ -446,10 +447,9 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
     /// Steps over the literal part of a string: anything but quotes, backslashes and controls.
     #[inline]
     fn skip_plain(&mut self) {
-        while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
-            let special = json_special_bytes(u64::from_le_bytes(*eight));
-            if special != 0 {
-                self.at += (special.trailing_zeros() / 8) as usize;
+        while let Some(eight) = EightBytes::at(self.bytes, self.at) {
+            if let Some(special) = first_json_special(eight) {
+                self.at += special;
                 return;
             }
             self.at += 8;
@@ -641,14 +641,4 @@ impl<'a, S: PositionSink> JsonReader<'a, S> {
     fn error(&self, kind: ParseProblemKind, message: String) -> JsonFailure {
         Box::new(JsonError { kind, message, position: Position::of(self.text, self.at) })
     }
-}
-
-/// Returns a word whose lowest set bit is in the first of eight bytes that is a quote, a backslash or a control.
-#[inline]
-fn json_special_bytes(eight: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 0xff;
-    // Of each byte, the top bit says whether it was below `limit`; exact up to the first that was.
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    let equal = |byte: u8| below(eight ^ (ONES * u64::from(byte)), 1);
-    (below(eight, 0x20) | equal(b'"') | equal(b'\\')) & (ONES << 7)
 }

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 
 use crate::Value;
 use crate::display::escape_json;
+use crate::eight_bytes::{EightBytes, first_json_special};
 
 /// The destination of text as it is written.
 pub(crate) trait TextSink {
@@ -165,16 +166,10 @@ pub(crate) fn string_to<S: TextSink>(out: &mut S, text: &str) -> Result<(), S::F
 
 /// Returns the place of the first byte that is escaped in a JSON string.
 fn first_escaped(bytes: &[u8]) -> Option<usize> {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    // Eight bytes at a time. The subtraction borrows from the bytes above the first one that it finds, and not below it.
-    let has_below = |word: u64, limit: u64| word.wrapping_sub(EACH * limit) & !word & (EACH * 0x80);
-    let is_byte = |word: u64, byte: u8| has_below(word ^ (EACH * u64::from(byte)), 1);
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = has_below(word, 0x20) | is_byte(word, b'"') | is_byte(word, b'\\');
-        if found != 0 {
-            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+        if let Some(special) = first_json_special(EightBytes::new(*word)) {
+            return Some(index * 8 + special);
         }
     }
     let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';

@@ -76,16 +76,30 @@ pub(super) fn read_fast_scalar(text: &str) -> Option<Value> {
     }
     let mut before = 0;
     for byte in bytes {
-        let is_word =
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'+' | b'=' | b',');
         // A colon ends a key only when a blank follows it.
-        if !(is_word || (*byte == b' ' && before != b':') || (*byte == b':' && before != b':')) {
+        let is_plain = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'+'..=b'9' | b'_' | b'=' => true,
+            b' ' | b':' => before != b':',
+            _ => false,
+        };
+        if !is_plain {
             return None;
         }
         before = *byte;
     }
     let text = if before == b' ' { text.trim_end_matches(' ') } else { text };
     if before == b':' || text.ends_with(':') { None } else { resolve_scalar(text).value(text) }
+}
+
+/// Reads `text` as [`read_fast_scalar`] does, if nothing in it ends or separates values.
+pub(super) fn read_fast_word(text: &str) -> Option<Value> {
+    let is_word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'-'..=b'9' | b'_');
+    let begins_value =
+        |bytes: &[u8]| matches!(bytes, [first, ..] if first.is_ascii_alphanumeric() || *first == b'/');
+    let is_read = text.len() <= MAX_FAST_SCALAR_BYTES
+        && begins_value(text.as_bytes())
+        && text.as_bytes().iter().all(is_word);
+    if is_read { resolve_scalar(text).value(text) } else { None }
 }
 
 /// INVARIANT: every method that returns nothing gives up for good.

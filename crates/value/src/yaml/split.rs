@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::eight_bytes::EightBytes;
+
 /// A piece of a stream: mostly one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamChunk {
@@ -22,10 +24,9 @@ pub fn split(text: &str) -> Vec<StreamChunk> {
     cutter.start_line_at(0);
     let (words, rest) = bytes.as_chunks::<8>();
     for (number, word) in words.iter().enumerate() {
-        let mut breaks = marked_breaks(u64::from_le_bytes(*word));
-        while breaks != 0 {
-            cutter.end_line_at(number * 8 + breaks.trailing_zeros() as usize / 8);
-            breaks &= breaks - 1;
+        // Eight bytes are compared at once, because lines are long.
+        for at in EightBytes::new(*word).places_of(b'\n') {
+            cutter.end_line_at(number * 8 + at);
         }
     }
     let from = bytes.len() - rest.len();
@@ -36,14 +37,6 @@ pub fn split(text: &str) -> Vec<StreamChunk> {
         cutter.chunks.push(StreamChunk { range: cutter.start..bytes.len(), line: cutter.start_line });
     }
     cutter.chunks
-}
-
-/// Returns `word` with the highest bit of each byte that is a line break, and no other bits. Eight bytes are compared at once,
-/// because lines are long.
-fn marked_breaks(word: u64) -> u64 {
-    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
-    let different = word ^ u64::from_ne_bytes([b'\n'; 8]);
-    !(((different & LOW_BITS) + LOW_BITS) | different | LOW_BITS)
 }
 
 /// A text that is cut from its start to its end.

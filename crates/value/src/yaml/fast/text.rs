@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::FastReader;
+use crate::eight_bytes::EightBytes;
 use crate::{Text, Value};
 
 impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
@@ -36,10 +37,10 @@ impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
     /// Steps over bytes that are ordinary in a plain scalar, eight at a time.
     #[inline]
     fn skip_harmless(&mut self) {
-        while let Some(eight) = self.bytes.get(self.at..self.at + 8).and_then(|bytes| bytes.first_chunk()) {
-            let special = yaml_special_bytes(u64::from_le_bytes(*eight));
-            if special != 0 {
-                self.at += (special.trailing_zeros() / 8) as usize;
+        while let Some(eight) = EightBytes::at(self.bytes, self.at) {
+            let special = eight.equal(b'\n') | eight.equal(b':') | eight.equal(b'#') | eight.equal(b'\t');
+            if let Some(special) = special.first() {
+                self.at += special;
                 return;
             }
             self.at += 8;
@@ -222,16 +223,4 @@ impl<'a, const PLACES: bool> FastReader<'a, PLACES> {
 
 fn push_breaks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n('\n', count));
-}
-
-/// Returns a word whose lowest set bit is in the first of eight bytes that is a line break, `:`, `#` or a tab.
-#[inline]
-fn yaml_special_bytes(eight: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 0xff;
-    // The top bit of each byte says whether it is `byte`; exact up to the first that is.
-    let equal = |byte: u8| {
-        let word = eight ^ (ONES * u64::from(byte));
-        word.wrapping_sub(ONES) & !word
-    };
-    (equal(b'\n') | equal(b':') | equal(b'#') | equal(b'\t')) & (ONES << 7)
 }
