@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use kubewright_value::{Text, Value};
+use kubewright_value::{Map, PositionHint, Text, Value};
 
 use super::function;
 
@@ -53,11 +53,31 @@ pub(super) enum JmesPathNode {
     Reference(Box<JmesPathExpr>),
 }
 
+/// A key on a path, and where the last object had it.
+#[derive(Debug, Clone)]
+pub(super) struct PathKey {
+    pub(super) name: Text,
+    position: PositionHint,
+}
+
+impl PathKey {
+    /// Returns the value of `map` under the key.
+    pub(super) fn value_in<'m>(&self, map: &'m Map) -> Option<&'m Value> {
+        self.position.get(map, &self.name)
+    }
+}
+
+impl From<Text> for PathKey {
+    fn from(name: Text) -> Self {
+        Self { name, position: PositionHint::default() }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) enum JmesPathStep {
-    Key(Text),
+    Key(PathKey),
     /// A key that ends the path with null where an object does not have it.
-    RequiredKey(Text),
+    RequiredKey(PathKey),
     /// A key that is filled in later.
     Slot {
         number: usize,
@@ -120,6 +140,8 @@ pub(super) struct ExprShape {
     /// How often the result can contain its input. Copies share memory, so
     /// `[@, @] | [@, @] | …` is cheap to make and grows without end when it is walked.
     copies: u32,
+    /// Whether the evaluation can fail although the budget suffices.
+    can_fail: bool,
 }
 
 impl ExprShape {
@@ -131,23 +153,35 @@ impl ExprShape {
         self.copies > MAX_UNCHARGED_COPIES
     }
 
-    const LEAF: Self = Self { height: 1, levels: 0, copies: 1 };
+    /// Returns the nesting depth of the expression.
+    pub(super) fn height(self) -> u32 {
+        self.height
+    }
+
+    /// Returns whether the evaluation can fail although the budget suffices: functions reject arguments.
+    pub(super) fn can_fail(self) -> bool {
+        self.can_fail
+    }
+
+    const LEAF: Self = Self { height: 1, levels: 0, copies: 1, can_fail: false };
 
     /// Returns the shape of an expression whose parts are all evaluated on the same value.
     fn in_parallel(parts: impl IntoIterator<Item = Self>) -> Self {
-        parts.into_iter().fold(Self { height: 0, levels: 0, copies: 0 }, |a, b| Self {
+        parts.into_iter().fold(Self { height: 0, copies: 0, ..Self::LEAF }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.max(b.levels),
             copies: a.copies.saturating_add(b.copies),
+            can_fail: a.can_fail || b.can_fail,
         })
     }
 
     /// Returns the shape of an expression whose parts are evaluated on each other's results.
     fn in_sequence(parts: impl IntoIterator<Item = Self>) -> Self {
-        parts.into_iter().fold(Self { height: 0, levels: 0, copies: 1 }, |a, b| Self {
+        parts.into_iter().fold(Self { height: 0, ..Self::LEAF }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.saturating_add(b.levels),
             copies: a.copies.saturating_mul(b.copies.max(1)),
+            can_fail: a.can_fail || b.can_fail,
         })
     }
 
@@ -155,7 +189,7 @@ impl ExprShape {
         Self {
             height: self.height.saturating_add(height),
             levels: self.levels.saturating_add(levels),
-            copies: self.copies,
+            ..self
         }
     }
 }
@@ -219,8 +253,13 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
             let each = projection.each.as_ref().map_or(ExprShape::LEAF, |each| each.shape);
             let shape = ExprShape::in_sequence([projection.source.shape, each]).raised(1, 0);
             match &projection.over {
-                ProjectionKind::Filtered(condition) => {
-                    ExprShape { height: shape.height.max(condition.shape.height.saturating_add(1)), ..shape }
+                ProjectionKind::Filtered(condition) => ExprShape {
+                    height: shape.height.max(condition.shape.height.saturating_add(1)),
+                    can_fail: shape.can_fail || condition.shape.can_fail,
+                    ..shape
+                },
+                ProjectionKind::Slice(SliceBounds { step: Some(0), .. }) => {
+                    ExprShape { can_fail: true, ..shape }
                 }
                 _ => shape,
             }
@@ -229,12 +268,14 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
         JmesPathNode::Or(parts) | JmesPathNode::And(parts) => {
             ExprShape::in_parallel(parts.iter().map(|part| part.shape)).raised(1, 0)
         }
-        JmesPathNode::Not(operand) => {
-            ExprShape { height: operand.shape.height.saturating_add(1), ..ExprShape::LEAF }
-        }
+        JmesPathNode::Not(operand) => ExprShape {
+            height: operand.shape.height.saturating_add(1),
+            can_fail: operand.shape.can_fail,
+            ..ExprShape::LEAF
+        },
         JmesPathNode::Compare(_, sides) => {
-            let height = sides.0.shape.height.max(sides.1.shape.height);
-            ExprShape { height: height.saturating_add(1), ..ExprShape::LEAF }
+            let sides = ExprShape::in_parallel([sides.0.shape, sides.1.shape]).raised(1, 0);
+            ExprShape { height: sides.height, can_fail: sides.can_fail, ..ExprShape::LEAF }
         }
         JmesPathNode::List(members) => {
             ExprShape::in_parallel(members.iter().map(|member| member.shape)).raised(1, 1)
@@ -246,8 +287,9 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
         JmesPathNode::Call(_, arguments) => {
             let after = ExprShape::in_sequence(arguments.iter().map(|argument| argument.shape));
             let beside = ExprShape::in_parallel(arguments.iter().map(|argument| argument.shape));
-            ExprShape { copies: after.copies.max(beside.copies), ..after }.raised(1, 2)
+            let copies = after.copies.max(beside.copies);
+            ExprShape { copies, can_fail: true, ..after }.raised(1, 2)
         }
-        JmesPathNode::Reference(expr) => expr.shape.raised(1, 0),
+        JmesPathNode::Reference(expr) => ExprShape { can_fail: true, ..expr.shape }.raised(1, 0),
     }
 }

@@ -178,13 +178,18 @@ fn evaluate_members<'a>(
     members: &'a [JmesPathExpr],
     current: &'a Value,
 ) -> Result<Vec<Cow<'a, Value>>, JmesPathFailure> {
-    budget.step(members.len() as u64)?;
-    budget.produce(members.len().saturating_mul(size_of::<Value>()))?;
+    charge_members(budget, members)?;
     let mut items = Vec::with_capacity(members.len());
     for member in members {
         items.push(evaluate_expr(budget, member, current)?);
     }
     Ok(items)
+}
+
+/// Charges for the members of `[a, b]`.
+fn charge_members(budget: &mut Budget, members: &[JmesPathExpr]) -> Result<(), JmesPathFailure> {
+    budget.step(members.len() as u64)?;
+    Ok(budget.produce(members.len().saturating_mul(size_of::<Value>()))?)
 }
 
 fn evaluate_object<'a>(

@@ -182,8 +182,8 @@ impl JmesPathParser<'_> {
             (Some(number), language) => {
                 JmesPathStep::Slot { number, is_required: language == JmesPathLanguage::Forgiving }
             }
-            (None, JmesPathLanguage::Standard) => JmesPathStep::Key(name),
-            (None, JmesPathLanguage::Forgiving) => JmesPathStep::RequiredKey(name),
+            (None, JmesPathLanguage::Standard) => JmesPathStep::Key(name.into()),
+            (None, JmesPathLanguage::Forgiving) => JmesPathStep::RequiredKey(name.into()),
         };
         Ok(JmesPathExpr::new(JmesPathNode::Current, at).step(step))
     }

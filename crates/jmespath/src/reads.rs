@@ -91,7 +91,7 @@ impl PathReader {
     fn step(&mut self, step: &JmesPathStep, mut paths: Vec<ReadPath>) -> Vec<ReadPath> {
         match step {
             JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key) => {
-                paths.iter_mut().for_each(|path| path.push(key.clone()));
+                paths.iter_mut().for_each(|path| path.push(key.name.clone()));
                 paths
             }
             JmesPathStep::Index(_) => paths,

@@ -98,7 +98,7 @@ impl JmesPathExpression {
 
 fn leading_keys(steps: &[JmesPathStep]) -> Vec<&str> {
     let key = |step| match step {
-        &JmesPathStep::Key(ref key) | &JmesPathStep::RequiredKey(ref key) => Some(key.as_str()),
+        &JmesPathStep::Key(ref key) | &JmesPathStep::RequiredKey(ref key) => Some(key.name.as_str()),
         &(JmesPathStep::Index(_) | JmesPathStep::Slot { .. } | JmesPathStep::Expr(_)) => None,
     };
     steps.iter().map_while(key).collect()
@@ -110,8 +110,8 @@ fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
         JmesPathNode::Literal(_) | JmesPathNode::Slot(_) | JmesPathNode::Reference(_) => {}
         JmesPathNode::Path(first, steps) => match (&first.node, steps.first()) {
             (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key))) => {
-                if !roots.names.contains(key) {
-                    roots.names.push(key.clone());
+                if !roots.names.contains(&key.name) {
+                    roots.names.push(key.name.clone());
                 }
                 let path = leading_keys(steps).into_iter().map(Text::new).collect();
                 if !roots.paths.contains(&path) {
@@ -204,8 +204,8 @@ impl JmesPathRewriter<'_> {
         self.has_changed.set(true);
         let is_needed = matches!(steps.first(), Some(JmesPathStep::RequiredKey(_)));
         let made = replacement.into_iter().map(|key| match is_needed {
-            true => JmesPathStep::RequiredKey(key),
-            false => JmesPathStep::Key(key),
+            true => JmesPathStep::RequiredKey(key.into()),
+            false => JmesPathStep::Key(key.into()),
         });
         made.chain(steps.iter().skip(count).cloned()).collect()
     }

@@ -80,7 +80,10 @@ fn fill_step(step: &mut JmesPathStep, values: &[Value]) {
     match step {
         JmesPathStep::Slot { number, is_required } => {
             let key = Text::from(values.get(*number).and_then(Value::as_str).unwrap_or_default());
-            *step = if *is_required { JmesPathStep::RequiredKey(key) } else { JmesPathStep::Key(key) };
+            *step = match *is_required {
+                true => JmesPathStep::RequiredKey(key.into()),
+                false => JmesPathStep::Key(key.into()),
+            };
         }
         JmesPathStep::Expr(inner) => fill_expr(inner, values),
         JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => {}

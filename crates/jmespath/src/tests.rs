@@ -376,6 +376,47 @@ fn deep_expressions_are_refused() {
     }
 }
 
+/// With few levels, the elements of a source are all found before the first is used.
+#[test]
+fn elements_are_the_same_whether_or_not_their_source_is_listed_first() {
+    let pod = json::parse(POD).unwrap();
+    let texts = [
+        "spec.[containers[], none[], kind[], @][].ports[].p",
+        "spec.[containers, none][].[ports, name][]",
+        "[n, mixed, empty, none][][][]",
+        "mixed[][][?@ != `3`]",
+        "spec.containers[].ports[?p > `80`][].[p, @][]",
+        "spec.containers[].ports[].keys(@)[]",
+        "[spec.containers[], n[]][][0:2]",
+        "none.[a[], b][]",
+        "[a, b].[kind[], n[]][]",
+    ];
+    for text in texts {
+        let expression = parse(text);
+        let run = |depth: u32| {
+            let mut budget = Budget::new(Limits { depth, ..Limits::default() });
+            let found = expression.evaluate(&pod, &mut budget);
+            found.map(|value| (value.to_string(), budget.steps_used(), budget.bytes_used()))
+        };
+        let least = (0..256).find_map(|depth| run(depth).ok()).expect(text);
+        assert_eq!(run(256).expect(text), least, "{text}");
+    }
+}
+
+#[test]
+fn deep_sources_of_deep_elements_fit_a_small_stack() {
+    let run = || {
+        let nested = Value::array(vec![Value::array(vec![Value::from(1_i64)])]);
+        let sources = format!("@{}.[@{}]", "[]".repeat(120), "[]".repeat(100));
+        let lists = format!("@{}.{}@{}", "[]".repeat(100), "[".repeat(26), "]".repeat(26));
+        for text in [sources, lists] {
+            assert!(parse(&text).evaluate(&nested, &mut Budget::default()).is_ok(), "{text}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
+    thread.join().expect("no overflow");
+}
+
 #[test]
 fn budget_limits_growing_results() {
     let long = Value::array((0..10_000_i64).map(Value::from).collect());

@@ -116,9 +116,9 @@ fn follow_steps<'e: 'v, 'v>(
     while let Some(step) = steps.next() {
         let part = match step {
             JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key) => match value {
-                Value::Object(map) => match map.get(key) {
+                Value::Object(map) => match key.value_in(map) {
                     None if needed == RequiredKeys::All || matches!(step, JmesPathStep::RequiredKey(_)) => {
-                        return Ok(PathResult::Missing(key));
+                        return Ok(PathResult::Missing(&key.name));
                     }
                     found => found,
                 },

@@ -1,18 +1,18 @@
 //! Projections.
 //!
-//! A projection of a projection, or of `[a, b]`, iterates over the elements directly: no intermediate
-//! list is made.
+//! The elements of a projection of a projection, or of `[a, b]`, go from one to the other as they are found: no list
+//! between them is made, unless an error of the inner one could make all of it null.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use kubewright_value::{Budget, Value};
 
 use super::super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep, Projection, ProjectionKind, SliceBounds};
 use super::super::function::JmesPathFailure;
-use super::{JmesPathResult, NULL, evaluate_expr, evaluate_members, is_truthy_value, path};
+use super::{JmesPathResult, NULL, charge_members, evaluate_expr, evaluate_members, is_truthy_value, path};
 
-type ProjectedElements<'a> = Vec<Cow<'a, Value>>;
+/// What is done with each element.
+type ElementVisitor<'v, 'a> = dyn FnMut(&mut Budget, Cow<'a, Value>) -> Result<(), JmesPathFailure> + 'v;
 
 /// Evaluates `projection`; null when its source does not have the right type.
 pub(super) fn evaluate_projection<'a>(
@@ -20,183 +20,218 @@ pub(super) fn evaluate_projection<'a>(
     projection: &'a Projection,
     current: &'a Value,
 ) -> JmesPathResult<'a> {
-    Ok(match collect_elements(budget, projection, current)? {
-        Some(found) => Cow::Owned(Value::array(found.into_iter().map(Cow::into_owned).collect())),
-        None => Cow::Borrowed(&NULL),
-    })
+    let mut found = Vec::new();
+    let is_list = projection.visit_elements(budget, current, &mut |_, item| {
+        found.push(item.into_owned());
+        Ok(())
+    })?;
+    Ok(if is_list { Cow::Owned(Value::array(found)) } else { Cow::Borrowed(&NULL) })
 }
 
-/// The elements that a projection iterates over.
-enum ProjectionSource<'a> {
-    Found(&'a [Value]),
-    Made(Arc<Vec<Value>>),
-    Listed(ProjectedElements<'a>),
+/// A source whose elements are found one by one.
+#[derive(Clone, Copy)]
+enum ListingSource<'a> {
+    Projection(&'a Projection),
+    /// `a.b.[c, d]`: the path, and the members of the list.
+    Members(&'a JmesPathExpr, &'a [JmesPathStep], &'a [JmesPathExpr]),
 }
 
-fn collect_elements<'a>(
-    budget: &mut Budget,
-    projection: &'a Projection,
-    current: &'a Value,
-) -> Result<Option<ProjectedElements<'a>>, JmesPathFailure> {
-    let source = match find_projection_source(budget, projection, current) {
-        Err(failure) if projection.is_forgiving && !failure.is_limit() => None,
-        source => source?,
-    };
-    let mut collector = ProjectionCollector { budget, projection, found: Vec::new() };
-    match source {
-        None => return Ok(None),
-        Some(ProjectionSource::Found(items)) => {
-            collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?;
-        }
-        Some(ProjectionSource::Made(items)) => {
-            collector.go_over(items.len(), |at| items.get(at).cloned().map(Cow::Owned))?;
-        }
-        Some(ProjectionSource::Listed(mut items)) => collector.go_over(items.len(), |at| {
-            items.get_mut(at).map(|item| std::mem::replace(item, Cow::Borrowed(&NULL)))
-        })?,
-    }
-    Ok(Some(collector.found))
-}
-
-/// Returns the elements that `projection` iterates over; nothing when its source does not have the right type.
-fn find_projection_source<'a>(
-    budget: &mut Budget,
-    projection: &'a Projection,
-    current: &'a Value,
-) -> Result<Option<ProjectionSource<'a>>, JmesPathFailure> {
-    let expr = &projection.source;
-    if !matches!(projection.over, ProjectionKind::Values) {
-        match &expr.node {
-            JmesPathNode::Projection(inner) => {
-                return charge_level(budget, expr, |budget| {
-                    Ok(collect_elements(budget, inner, current)?.map(ProjectionSource::Listed))
+impl Projection {
+    /// Gives each element to `visit`. Returns whether the source has the right type; without it there is none.
+    fn visit_elements<'a>(
+        &'a self,
+        budget: &mut Budget,
+        current: &'a Value,
+        visit: &mut ElementVisitor<'_, 'a>,
+    ) -> Result<bool, JmesPathFailure> {
+        let source = match self.listing_source() {
+            Some(source) if self.can_stream(budget) => {
+                return charge_level(budget, &self.source, |budget| {
+                    self.stream(budget, source, current, visit)
                 });
             }
-            JmesPathNode::Path(first, steps) => {
-                if let Some((
-                    JmesPathStep::Expr(JmesPathExpr { node: JmesPathNode::List(members), .. }),
-                    before,
-                )) = steps.split_last()
-                {
-                    return charge_level(budget, expr, |budget| {
-                        match path::follow_path(budget, first, before, current)? {
-                            Cow::Borrowed(Value::Null) | Cow::Owned(Value::Null) => Ok(None),
-                            Cow::Borrowed(value) => {
-                                Ok(Some(ProjectionSource::Listed(evaluate_members(budget, members, value)?)))
-                            }
-                            Cow::Owned(value) => {
-                                let items = evaluate_members(budget, members, &value)?;
-                                let items = items.into_iter().map(|item| Cow::Owned(item.into_owned()));
-                                Ok(Some(ProjectionSource::Listed(items.collect())))
-                            }
-                        }
-                    });
-                }
+            Some(source) => {
+                charge_level(budget, &self.source, |budget| collect_elements(budget, source, current))
             }
-            _ => {}
+            None => self.evaluate_source(budget, current),
+        };
+        let items = match source {
+            Err(failure) if self.is_forgiving && !failure.is_limit() => None,
+            source => source?,
+        };
+        let Some(items) = items else { return Ok(false) };
+        match (&self.over, items) {
+            (ProjectionKind::Slice(slice), items) => self.visit_slice(budget, *slice, &items, visit)?,
+            (_, ProjectedElements::Found(items)) => {
+                items.iter().try_for_each(|item| self.visit_item(budget, Cow::Borrowed(item), visit))?;
+            }
+            (_, ProjectedElements::Listed(items)) => {
+                items.into_iter().try_for_each(|item| self.visit_item(budget, item, visit))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the source, if its elements are found one by one.
+    fn listing_source(&self) -> Option<ListingSource<'_>> {
+        match (&self.over, &self.source.node) {
+            (ProjectionKind::Values, _) => None,
+            (_, JmesPathNode::Projection(inner)) => Some(ListingSource::Projection(inner)),
+            (_, JmesPathNode::Path(first, steps)) => match steps.split_last()? {
+                (JmesPathStep::Expr(JmesPathExpr { node: JmesPathNode::List(members), .. }), before) => {
+                    Some(ListingSource::Members(first, before, members))
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
-    let value = evaluate_expr(budget, expr, current)?;
-    Ok(match (&projection.over, value) {
-        (ProjectionKind::Values, value) => value.as_object().map(|map| match &value {
-            Cow::Borrowed(Value::Object(map)) => {
-                ProjectionSource::Listed(map.values().map(Cow::Borrowed).collect())
+
+    /// Returns whether elements may be used while the source is evaluated: which ones are taken does not depend on how many
+    /// there are, nothing that is found later takes them back, and `budget` has the levels for both.
+    fn can_stream(&self, budget: &Budget) -> bool {
+        let condition = match &self.over {
+            ProjectionKind::Slice(_) => return false,
+            ProjectionKind::Filtered(condition) => Some(condition),
+            _ => None,
+        };
+        let above =
+            self.each.iter().chain(condition).map(|expr| expr.shape.height()).max().unwrap_or_default();
+        !self.source.shape.can_fail()
+            && budget.depth_left() > self.source.shape.height().saturating_add(above)
+    }
+
+    /// Gives each element to `visit` while the source is evaluated.
+    fn stream<'a>(
+        &'a self,
+        budget: &mut Budget,
+        source: ListingSource<'a>,
+        current: &'a Value,
+        visit: &mut ElementVisitor<'_, 'a>,
+    ) -> Result<bool, JmesPathFailure> {
+        let (first, before, members) = match source {
+            ListingSource::Projection(inner) => {
+                return inner.visit_elements(budget, current, &mut |budget, item| {
+                    self.visit_item(budget, item, visit)
+                });
             }
-            _ => ProjectionSource::Listed(map.values().cloned().map(Cow::Owned).collect()),
-        }),
-        (_, Cow::Borrowed(Value::Array(items))) => Some(ProjectionSource::Found(items)),
-        (_, Cow::Owned(Value::Array(items))) => Some(ProjectionSource::Made(items)),
-        _ => None,
-    })
-}
-
-/// Charges for evaluating `expr` without [`evaluate_expr`].
-fn charge_level<T>(
-    budget: &mut Budget,
-    expr: &JmesPathExpr,
-    evaluate: impl FnOnce(&mut Budget) -> Result<T, JmesPathFailure>,
-) -> Result<T, JmesPathFailure> {
-    let at = |exhausted| JmesPathFailure::from(exhausted).at(expr.at);
-    budget.step(1).map_err(at)?;
-    budget.enter().map_err(at)?;
-    let evaluated = evaluate(budget);
-    budget.leave();
-    evaluated.map_err(|failure| failure.at(expr.at))
-}
-
-struct ProjectionCollector<'b, 'a> {
-    budget: &'b mut Budget,
-    projection: &'a Projection,
-    found: ProjectedElements<'a>,
-}
-
-impl<'a> ProjectionCollector<'_, 'a> {
-    /// Adds `count` items, each of which `take` returns once.
-    fn go_over(
-        &mut self,
-        count: usize,
-        mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
-    ) -> Result<(), JmesPathFailure> {
-        self.found.reserve(count.min(16));
-        if let ProjectionKind::Slice(slice) = self.projection.over {
-            return self.slice(slice, count, take);
-        }
-        for item in (0..count).filter_map(&mut take) {
-            match &self.projection.over {
-                ProjectionKind::Flattened => self.flatten(item)?,
-                ProjectionKind::Filtered(condition) => {
-                    self.budget.step(1)?;
-                    if is_truthy_value(&*evaluate_expr(self.budget, condition, &item)?) {
-                        self.add(item)?;
+            ListingSource::Members(first, before, members) => (first, before, members),
+        };
+        let value = match path::follow_path(budget, first, before, current)? {
+            value if value.is_null() => return Ok(false),
+            Cow::Borrowed(value) => value,
+            Cow::Owned(value) => {
+                for item in evaluate_members(budget, members, &value)? {
+                    self.visit_item(budget, Cow::Owned(item.into_owned()), visit)?;
+                }
+                return Ok(true);
+            }
+        };
+        charge_members(budget, members)?;
+        for member in members {
+            match (&self.over, &member.node) {
+                // `[a[], b[]][]`
+                (ProjectionKind::Flattened, JmesPathNode::Projection(inner)) => {
+                    let is_list = charge_level(budget, member, |budget| {
+                        inner.visit_elements(budget, value, &mut |budget, item| {
+                            self.visit_projected(budget, item, visit)
+                        })
+                    })?;
+                    match is_list {
+                        true => budget.step(1)?,
+                        false => self.visit_projected(budget, Cow::Borrowed(&NULL), visit)?,
                     }
                 }
-                ProjectionKind::Items | ProjectionKind::Values | ProjectionKind::Slice(_) => {
-                    self.add(item)?;
+                _ => {
+                    let item = evaluate_expr(budget, member, value)?;
+                    self.visit_item(budget, item, visit)?;
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn flatten(&mut self, item: Cow<'a, Value>) -> Result<(), JmesPathFailure> {
-        match item {
-            Cow::Borrowed(Value::Array(inner)) => {
-                self.budget.step(1)?;
-                inner.iter().try_for_each(|item| self.add(Cow::Borrowed(item)))
+    /// Evaluates the source as a whole; nothing when it does not have the right type.
+    fn evaluate_source<'a>(
+        &'a self,
+        budget: &mut Budget,
+        current: &'a Value,
+    ) -> Result<Option<ProjectedElements<'a>>, JmesPathFailure> {
+        let owned = |items: &[Value]| items.iter().cloned().map(Cow::Owned).collect();
+        Ok(match (&self.over, evaluate_expr(budget, &self.source, current)?) {
+            (ProjectionKind::Values, Cow::Borrowed(Value::Object(map))) => {
+                Some(ProjectedElements::Listed(map.values().map(Cow::Borrowed).collect()))
             }
-            Cow::Owned(Value::Array(inner)) => {
-                self.budget.step(1)?;
-                inner.iter().try_for_each(|item| self.add(Cow::Owned(item.clone())))
+            (ProjectionKind::Values, Cow::Owned(Value::Object(map))) => {
+                Some(ProjectedElements::Listed(map.values().cloned().map(Cow::Owned).collect()))
             }
-            item => self.add(item),
+            (ProjectionKind::Values, _) => None,
+            (_, Cow::Borrowed(Value::Array(items))) => Some(ProjectedElements::Found(items)),
+            (_, Cow::Owned(Value::Array(items))) => Some(ProjectedElements::Listed(owned(&items))),
+            _ => None,
+        })
+    }
+
+    /// Gives what the projection makes of an element of its source to `visit`.
+    fn visit_item<'a>(
+        &'a self,
+        budget: &mut Budget,
+        item: Cow<'a, Value>,
+        visit: &mut ElementVisitor<'_, 'a>,
+    ) -> Result<(), JmesPathFailure> {
+        match (&self.over, item) {
+            (ProjectionKind::Flattened, Cow::Borrowed(Value::Array(inner))) => {
+                budget.step(1)?;
+                inner.iter().try_for_each(|item| self.visit_projected(budget, Cow::Borrowed(item), visit))
+            }
+            (ProjectionKind::Flattened, Cow::Owned(Value::Array(inner))) => {
+                budget.step(1)?;
+                inner
+                    .iter()
+                    .try_for_each(|item| self.visit_projected(budget, Cow::Owned(item.clone()), visit))
+            }
+            (ProjectionKind::Filtered(condition), item) => {
+                budget.step(1)?;
+                match is_truthy_value(&*evaluate_expr(budget, condition, &item)?) {
+                    true => self.visit_projected(budget, item, visit),
+                    false => Ok(()),
+                }
+            }
+            (_, item) => self.visit_projected(budget, item, visit),
         }
     }
 
-    /// Adds the projected `value`, unless it is null.
-    fn add(&mut self, value: Cow<'a, Value>) -> Result<(), JmesPathFailure> {
-        self.budget.step(1)?;
-        let made = match &self.projection.each {
-            Some(each) => super::evaluate_on(self.budget, each, value)?,
+    /// Gives the projected `value` to `visit`, unless it is null.
+    fn visit_projected<'a>(
+        &'a self,
+        budget: &mut Budget,
+        value: Cow<'a, Value>,
+        visit: &mut ElementVisitor<'_, 'a>,
+    ) -> Result<(), JmesPathFailure> {
+        budget.step(1)?;
+        let made = match &self.each {
+            Some(each) => super::evaluate_on(budget, each, value)?,
             None => value,
         };
-        if !made.is_null() {
-            self.budget.produce(size_of::<Value>())?;
-            self.found.push(made);
+        if made.is_null() {
+            return Ok(());
         }
-        Ok(())
+        budget.produce(size_of::<Value>())?;
+        visit(budget, made)
     }
 
-    fn slice(
-        &mut self,
+    fn visit_slice<'a>(
+        &'a self,
+        budget: &mut Budget,
         slice: SliceBounds,
-        count: usize,
-        mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
+        items: &ProjectedElements<'a>,
+        visit: &mut ElementVisitor<'_, 'a>,
     ) -> Result<(), JmesPathFailure> {
         let step = slice.step.unwrap_or(1);
         if step == 0 {
             return Err(JmesPathFailure::wrong_value("the step of a slice must not be 0"));
         }
-        let length = i64::try_from(count).unwrap_or(i64::MAX);
+        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
         // With a negative step, the position before the first item is a valid end.
         let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
         let place = |given: Option<i64>, default: i64| match given {
@@ -211,11 +246,75 @@ impl<'a> ProjectionCollector<'_, 'a> {
         };
         let mut at = start;
         while (step > 0 && at < stop) || (step < 0 && at > stop) {
-            if let Some(item) = usize::try_from(at).ok().and_then(&mut take) {
-                self.add(item)?;
+            if let Some(item) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
+                self.visit_projected(budget, item, visit)?;
             }
             at = at.saturating_add(step);
         }
         Ok(())
     }
+}
+
+/// The elements of a source.
+enum ProjectedElements<'a> {
+    Found(&'a [Value]),
+    Listed(Vec<Cow<'a, Value>>),
+}
+
+impl<'a> ProjectedElements<'a> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Found(items) => items.len(),
+            Self::Listed(items) => items.len(),
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<Cow<'a, Value>> {
+        match self {
+            Self::Found(items) => items.get(at).map(Cow::Borrowed),
+            Self::Listed(items) => items.get(at).cloned(),
+        }
+    }
+}
+
+/// Evaluates a source before any of its elements is used.
+fn collect_elements<'a>(
+    budget: &mut Budget,
+    source: ListingSource<'a>,
+    current: &'a Value,
+) -> Result<Option<ProjectedElements<'a>>, JmesPathFailure> {
+    let (first, before, members) = match source {
+        ListingSource::Projection(inner) => {
+            let mut items = Vec::new();
+            let is_list = inner.visit_elements(budget, current, &mut |_, item| {
+                items.push(item);
+                Ok(())
+            })?;
+            return Ok(is_list.then_some(ProjectedElements::Listed(items)));
+        }
+        ListingSource::Members(first, before, members) => (first, before, members),
+    };
+    let items = match path::follow_path(budget, first, before, current)? {
+        value if value.is_null() => return Ok(None),
+        Cow::Borrowed(value) => evaluate_members(budget, members, value)?,
+        Cow::Owned(value) => {
+            let items = evaluate_members(budget, members, &value)?;
+            items.into_iter().map(|item| Cow::Owned(item.into_owned())).collect()
+        }
+    };
+    Ok(Some(ProjectedElements::Listed(items)))
+}
+
+/// Charges for evaluating `expr` without [`evaluate_expr`].
+fn charge_level<T>(
+    budget: &mut Budget,
+    expr: &JmesPathExpr,
+    evaluate: impl FnOnce(&mut Budget) -> Result<T, JmesPathFailure>,
+) -> Result<T, JmesPathFailure> {
+    let at = |exhausted| JmesPathFailure::from(exhausted).at(expr.at);
+    budget.step(1).map_err(at)?;
+    budget.enter().map_err(at)?;
+    let evaluated = evaluate(budget);
+    budget.leave();
+    evaluated.map_err(|failure| failure.at(expr.at))
 }
