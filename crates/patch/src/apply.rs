@@ -4,7 +4,9 @@
 //! wrote over is kept in an [`UndoLog`], one level at a time, so that a document that is not shared is edited in
 //! place and still comes back whole.
 
-use kubewright_value::{Budget, Map, Text, Value, ValueKind};
+use std::sync::Arc;
+
+use kubewright_value::{Budget, Map, PositionHint, Text, Value, ValueKind};
 
 use super::charge::{charge_at_depth, reindexing, shifting};
 use super::failure::{OperationFailure, bad_index, index_out_of_range, missing_part, not_a_container};
@@ -22,24 +24,25 @@ pub fn apply_patch(
     budget: &mut Budget,
 ) -> Result<usize, PatchError> {
     let mut changes = 0;
-    apply_operations(document, operations, options, budget, |_| changes += 1)?;
+    apply_operations(document, operations, (options, &KeyPositions::default()), budget, |_| changes += 1)?;
     Ok(changes)
 }
 
 /// Applies `operations` as [`apply_patch`] does, and calls `changed` with the index of each one that changed something.
+/// `positions` are those of the patch, which may be used for many objects.
 ///
 /// # Errors
 /// As [`apply_patch`].
 pub fn apply_operations(
     document: &mut Value,
     operations: &[JsonPatchOperation],
-    options: &PatchOptions,
+    (options, positions): (&PatchOptions, &KeyPositions),
     budget: &mut Budget,
     mut changed: impl FnMut(usize),
 ) -> Result<(), PatchError> {
     let mut undo = UndoLog { kept: Vec::with_capacity(operations.len()) };
     for (number, operation) in operations.iter().enumerate() {
-        let mut writer = PatchWriter { options, budget, undo: &mut undo };
+        let mut writer = PatchWriter { options, budget, undo: &mut undo, positions };
         match writer.apply(document, operation) {
             Ok(true) => changed(number),
             Ok(false) => {}
@@ -53,18 +56,45 @@ pub fn apply_operations(
 }
 
 /// The context of applying an operation, besides the document.
-struct PatchWriter<'w> {
+struct PatchWriter<'w, 'o> {
     options: &'w PatchOptions,
     budget: &'w mut Budget,
-    undo: &'w mut UndoLog,
+    undo: &'w mut UndoLog<'o>,
+    positions: &'w KeyPositions,
 }
 
-impl PatchWriter<'_> {
+/// How many positions are kept, and how far apart those of the same key at two depths are.
+const KEPT_POSITIONS: usize = 32;
+const DEPTH_DISTANCE: usize = 3;
+
+/// The positions of the keys on the way to what a patch changes, where they are looked up first: its operations mostly change
+/// neighbours, and objects of one kind are often written alike.
+#[derive(Debug, Default, Clone)]
+pub struct KeyPositions([PositionHint; KEPT_POSITIONS]);
+
+impl KeyPositions {
+    /// Returns the position of the part of `here`, which is `depth` parts below the document, as [`part_position`] does.
+    fn position(
+        &self,
+        (here, depth): (&Value, usize),
+        token: &Text,
+        options: &PatchOptions,
+    ) -> Result<usize, OperationFailure> {
+        // Keys that share a place by their length and depth only make each other be searched for.
+        let place = depth.wrapping_mul(DEPTH_DISTANCE).wrapping_add(token.len()) % KEPT_POSITIONS;
+        let (Value::Object(map), Some(hint)) = (here, self.0.get(place)) else {
+            return part_position(here, token, options);
+        };
+        hint.position(map, token).ok_or_else(|| missing_part(token))
+    }
+}
+
+impl<'o> PatchWriter<'_, 'o> {
     /// Applies one operation and returns whether it changed something.
     fn apply(
         &mut self,
         document: &mut Value,
-        operation: &JsonPatchOperation,
+        operation: &'o JsonPatchOperation,
     ) -> Result<bool, OperationFailure> {
         self.budget.step(1 + operation.path().tokens().len() as u64)?;
         match operation {
@@ -106,8 +136,8 @@ impl PatchWriter<'_> {
     fn relocate(
         &mut self,
         document: &mut Value,
-        from: &Pointer,
-        path: &Pointer,
+        from: &'o Pointer,
+        path: &'o Pointer,
     ) -> Result<bool, OperationFailure> {
         if path.is_below(from) {
             return Err(OperationFailure::new(
@@ -128,7 +158,7 @@ impl PatchWriter<'_> {
     fn add(
         &mut self,
         document: &mut Value,
-        path: &Pointer,
+        path: &'o Pointer,
         value: Value,
         makes_parents: bool,
     ) -> Result<bool, OperationFailure> {
@@ -138,20 +168,20 @@ impl PatchWriter<'_> {
         while let [token, below @ ..] = rest {
             if here.is_null() && makes_parents {
                 let made = create_parents(rest, value, self.options, self.budget)?;
-                self.undo.keep(path, depth, PreviousValue::Value(std::mem::replace(here, made)));
+                self.undo.keep(path.tokens(), depth, PreviousValue::Value(std::mem::replace(here, made)));
                 return Ok(true);
             }
             if below.is_empty() {
                 let (is_change, was) = add_part(here, token, value, self.options, self.budget)?;
-                self.undo.keep(path, depth, was);
+                self.undo.keep(path.tokens(), depth, was);
                 return Ok(is_change);
             }
-            match part_position(here, token, self.options) {
+            match self.positions.position((here, depth), token, self.options) {
                 Ok(position) => here = part_at(here, position).ok_or_else(|| missing_part(token))?,
                 Err(failure) if !makes_parents => return Err(failure),
                 Err(_) => {
                     let was = add_parent(here, token, below, value, self.options, self.budget)?;
-                    self.undo.keep(path, depth, was);
+                    self.undo.keep(path.tokens(), depth, was);
                     return Ok(true);
                 }
             }
@@ -165,26 +195,25 @@ impl PatchWriter<'_> {
     fn replace(
         &mut self,
         document: &mut Value,
-        path: &Pointer,
+        path: &'o Pointer,
         value: Value,
     ) -> Result<bool, OperationFailure> {
         if path.is_root() {
             return self.set_root(document, value);
         }
-        let slot =
-            path.tokens().iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
+        let slot = self.find_mut(document, path.tokens())?;
         let is_change = *slot != value;
         let old = std::mem::replace(slot, value);
-        self.undo.keep(path, path.tokens().len(), PreviousValue::Value(old));
+        self.undo.keep(path.tokens(), path.tokens().len(), PreviousValue::Value(old));
         Ok(is_change)
     }
 
     /// Removes the value at `path`, which is there.
-    fn remove(&mut self, document: &mut Value, path: &Pointer) -> Result<bool, OperationFailure> {
+    fn remove(&mut self, document: &mut Value, path: &'o Pointer) -> Result<bool, OperationFailure> {
         let Some((last, parents)) = path.tokens().split_last() else {
             return self.set_root(document, Value::Null);
         };
-        let parent = parents.iter().try_fold(document, |here, token| part_mut(here, token, self.options))?;
+        let parent = self.find_mut(document, parents)?;
         let was = match parent {
             Value::Object(map) => {
                 let place = map.position(last);
@@ -202,9 +231,21 @@ impl PatchWriter<'_> {
             scalar => return Err(not_a_container(last, scalar.kind())),
         };
         if let Some(was) = was {
-            self.undo.keep(path, parents.len(), was);
+            self.undo.keep(path.tokens(), parents.len(), was);
         }
         Ok(true)
+    }
+
+    /// Returns the value at `tokens` for editing.
+    fn find_mut<'d>(
+        &mut self,
+        document: &'d mut Value,
+        tokens: &[Text],
+    ) -> Result<&'d mut Value, OperationFailure> {
+        tokens.iter().enumerate().try_fold(document, |here, (depth, token)| {
+            let position = self.positions.position((here, depth), token, self.options)?;
+            part_at(here, position).ok_or_else(|| missing_part(token))
+        })
     }
 
     fn set_root(&mut self, document: &mut Value, value: Value) -> Result<bool, OperationFailure> {
@@ -216,20 +257,19 @@ impl PatchWriter<'_> {
         }
         let is_change = *document != value;
         let old = std::mem::replace(document, value);
-        self.undo.keep(&Pointer::root(), 0, PreviousValue::Value(old));
+        self.undo.keep(&[], 0, PreviousValue::Value(old));
         Ok(is_change)
     }
 }
 
 /// The values that were overwritten, in order.
-struct UndoLog {
-    kept: Vec<UndoEntry>,
+struct UndoLog<'o> {
+    kept: Vec<UndoEntry<'o>>,
 }
 
-/// One thing that was written over, where the first `depth` segments of `path` lead.
-struct UndoEntry {
-    path: Pointer,
-    depth: usize,
+/// One thing that was written over, and where.
+struct UndoEntry<'o> {
+    way: &'o [Text],
     was: PreviousValue,
 }
 
@@ -246,16 +286,17 @@ enum PreviousValue {
     Item(usize, Value),
 }
 
-impl UndoLog {
-    fn keep(&mut self, path: &Pointer, depth: usize, was: PreviousValue) {
-        self.kept.push(UndoEntry { path: path.clone(), depth, was });
+impl<'o> UndoLog<'o> {
+    /// Keeps what was where the first `depth` of `tokens` lead.
+    fn keep(&mut self, tokens: &'o [Text], depth: usize, was: PreviousValue) {
+        self.kept.push(UndoEntry { way: tokens.get(..depth).unwrap_or(tokens), was });
     }
 
     /// Puts everything back, the last one first, so that each path leads where it led.
     fn roll_back(self, document: &mut Value, options: &PatchOptions) {
-        for UndoEntry { path, depth, was } in self.kept.into_iter().rev() {
-            let mut way = path.tokens().iter().take(depth);
-            let Ok(here) = way.try_fold(&mut *document, |here, token| part_mut(here, token, options)) else {
+        for UndoEntry { way, was } in self.kept.into_iter().rev() {
+            let Ok(here) = way.iter().try_fold(&mut *document, |here, token| part_mut(here, token, options))
+            else {
                 continue;
             };
             match was {
@@ -334,8 +375,11 @@ fn add_part(
             Ok((true, PreviousValue::NoItem(place)))
         }
         Value::Object(map) => {
-            let is_change = map.get(token) != Some(&value);
-            let old = here.as_object_mut().and_then(|map| map.insert(token.clone(), value));
+            let map = Arc::make_mut(map);
+            let (is_change, old) = match map.get_mut(token) {
+                Some(slot) => (*slot != value, Some(std::mem::replace(slot, value))),
+                None => (true, map.insert(token.clone(), value)),
+            };
             Ok((is_change, PreviousValue::Key(token.clone(), old)))
         }
         scalar => Err(not_a_container(token, scalar.kind())),

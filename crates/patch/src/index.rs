@@ -6,6 +6,10 @@ use super::PatchOptions;
 ///
 /// A number beyond any list is not an index, so that it does not wrap.
 pub(super) fn parse_index(token: &str, options: &PatchOptions) -> Option<i64> {
+    // Most lists are short.
+    if let [digit @ b'0'..=b'9'] = token.as_bytes() {
+        return Some(i64::from(digit - b'0'));
+    }
     let (sign, digits) = match token.as_bytes().first()? {
         b'-' => (Some('-'), token.get(1..)?),
         b'+' => (Some('+'), token.get(1..)?),

@@ -19,7 +19,7 @@ pub mod structured;
 pub mod textdiff;
 mod walk;
 
-pub use apply::{apply_operations, apply_patch};
+pub use apply::{KeyPositions, apply_operations, apply_patch};
 pub use diff::diff_values;
 pub use operation::JsonPatchOperation;
 pub use pointer::{Pointer, PointerError};

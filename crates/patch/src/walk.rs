@@ -63,12 +63,13 @@ pub(super) fn part_at(here: &mut Value, position: usize) -> Option<&mut Value> {
 }
 
 fn index_in_list(token: &Text, len: usize, options: &PatchOptions) -> Result<usize, OperationFailure> {
-    if token == "-" {
+    let text = token.as_str();
+    if text == "-" {
         return Err(OperationFailure::new(
             PatchErrorKind::OutOfRange,
             "`-` is the place after the last item",
         ));
     }
-    let index = index::parse_index(token, options).ok_or_else(|| bad_index(token))?;
+    let index = index::parse_index(text, options).ok_or_else(|| bad_index(token))?;
     index::existing_index(index, len, options).ok_or_else(|| index_out_of_range(token, len))
 }
