@@ -262,8 +262,8 @@ impl<'a> DecisionRun<'a> {
         normalise::fill_null_maps(&mut self.object);
     }
 
-    /// Returns `outcome` with its texts cut to what a decision keeps.
-    fn shortened(&mut self, mut outcome: RuleOutcome) -> RuleOutcome {
+    /// Cuts the texts of `outcome` to what a decision keeps.
+    fn shorten(&mut self, outcome: &mut RuleOutcome) {
         let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);
         if let Some(short) = bounded::shortened_text(&outcome.message, most) {
             outcome.message = short.into();
@@ -282,7 +282,6 @@ impl<'a> DecisionRun<'a> {
             trace.shorten();
             self.trace_nodes = self.trace_nodes.saturating_sub(trace.size());
         }
-        outcome
     }
 
     /// Returns the budget of `rule`, which runs next.
@@ -359,14 +358,10 @@ impl<'a> DecisionRun<'a> {
                 return;
             }
             let RuleResult { first, others } = self.run_rule(rule, program, attempt);
-            let first = first.map(|outcome| self.shortened(outcome));
-            if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(first) {
+            if let (Some(slot), Some(outcome)) = (self.outcomes.get_mut(place), first) {
                 *slot = outcome;
             }
-            for outcome in others {
-                let outcome = self.shortened(outcome);
-                self.outcomes.push(outcome);
-            }
+            self.outcomes.extend(others);
         }
     }
 
@@ -381,20 +376,22 @@ impl<'a> DecisionRun<'a> {
                 continue;
             }
             let Some((program, attempt)) = self.match_rule(rule) else { continue };
-            let RuleResult { first, others } = self.run_rule(rule, program, attempt);
-            for outcome in first.into_iter().chain(others) {
-                if rule.is_exclusive && outcome.status != RuleStatus::Skip {
-                    closed = Some(&rule.id.policy);
-                }
-                let outcome = self.shortened(outcome);
-                self.outcomes.push(outcome);
+            let result = self.run_rule(rule, program, attempt);
+            if rule.is_exclusive && result.outcomes().any(|outcome| outcome.status != RuleStatus::Skip) {
+                closed = Some(&rule.id.policy);
             }
+            self.outcomes.extend(result.first);
+            self.outcomes.extend(result.others);
         }
     }
 
     /// Returns what to run where `rule` applies to the object; otherwise its outcome is recorded, if there is one.
     fn match_rule<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn RuleProgram, RuleAttempt)> {
         let program = rule.program.as_ref();
+        if self.is_known_miss(rule) {
+            self.skipped += 1;
+            return None;
+        }
         let mut attempt =
             RuleAttempt::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
         let applies = program.applies(&self.object, &mut attempt.evaluation(self, rule));
@@ -405,9 +402,7 @@ impl<'a> DecisionRun<'a> {
                 self.passed.push(RuleAddress::of(&rule.id));
             }
             Ok(Applies::NotViolated) => self.record(rule, RuleStatus::Pass, Text::default(), attempt),
-            Ok(Applies::No(_)) if self.settings.leaves_out_skips && !self.settings.is_traced => {
-                self.skipped += 1;
-            }
+            Ok(Applies::No(_)) if self.leaves_out_skips() => self.skipped += 1,
             Ok(Applies::No(reason)) => self.record(rule, RuleStatus::Skip, reason, attempt),
             Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {
                 let outcome =
@@ -421,6 +416,27 @@ impl<'a> DecisionRun<'a> {
             }
         }
         None
+    }
+
+    /// Returns whether it is already known that `rule` does not apply to the object, and nothing shows it. What finding it out
+    /// would take is spent.
+    fn is_known_miss(&mut self, rule: &Rule) -> bool {
+        let known = match self.leaves_out_skips() {
+            true => rule.program.known_miss(&self.object, self.cache),
+            false => None,
+        };
+        let Some((steps, bytes)) = known.and_then(|cost| cost.within(self.allowance(rule))) else {
+            return false;
+        };
+        self.steps += steps;
+        self.bytes += bytes;
+        self.left = self.left.map(|left| left.saturating_sub(steps));
+        true
+    }
+
+    /// Returns whether a rule that does not apply has no outcome.
+    fn leaves_out_skips(&self) -> bool {
+        self.settings.leaves_out_skips && !self.settings.is_traced
     }
 
     /// Returns whether a pass of `rule` has no outcome. Those of exclusive rules have one, because it keeps others from running.
@@ -472,6 +488,9 @@ impl<'a> DecisionRun<'a> {
         if let Some(first) = &mut result.first {
             attempt.trace_into(first, rule);
         }
+        for outcome in result.first.iter_mut().chain(&mut result.others) {
+            self.shorten(outcome);
+        }
         result
     }
 
@@ -482,7 +501,7 @@ impl<'a> DecisionRun<'a> {
 
     fn record_outcome(&mut self, rule: &Rule, mut outcome: RuleOutcome, attempt: RuleAttempt) {
         attempt.trace_into(&mut outcome, rule);
-        let outcome = self.shortened(outcome);
+        self.shorten(&mut outcome);
         self.outcomes.push(outcome);
     }
 
@@ -602,6 +621,12 @@ struct RuleAttempt {
 struct RuleResult {
     first: Option<RuleOutcome>,
     others: Vec<RuleOutcome>,
+}
+
+impl RuleResult {
+    fn outcomes(&self) -> impl Iterator<Item = &RuleOutcome> {
+        self.first.iter().chain(&self.others)
+    }
 }
 
 /// What a rule says beside its effect.

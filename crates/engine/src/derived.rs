@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 
-use kubewright_value::{Budget, Exhausted, Text, Value};
+use kubewright_value::{Budget, Exhausted, Limits, Text, Value};
 
 /// How many values of one object are kept. Those of further names are made each time.
 const MAX_DERIVED_VALUES: usize = 16;
@@ -49,7 +49,7 @@ struct DerivedValue {
 }
 
 /// What making a value takes of a budget.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct DerivationCost {
     steps: u64,
     bytes: u64,
@@ -71,10 +71,21 @@ impl DerivationCost {
         Self { steps: self.steps.saturating_add(steps), ..self }
     }
 
+    /// Returns the cost of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { steps: self.steps.saturating_add(other.steps), bytes: self.bytes.saturating_add(other.bytes) }
+    }
+
     /// Returns whether `budget` suffices.
     #[must_use]
     pub fn fits(self, budget: &Budget) -> bool {
         budget.steps_left() >= self.steps && budget.bytes_left() >= self.bytes
+    }
+
+    /// Returns the steps and the bytes, if `limits` suffice.
+    pub(crate) fn within(self, limits: Limits) -> Option<(u64, u64)> {
+        (self.steps <= limits.steps && self.bytes <= limits.bytes).then_some((self.steps, self.bytes))
     }
 
     /// Takes it from `budget`.
@@ -159,10 +170,18 @@ impl DerivedCache {
         (number, object): (u64, &Value),
         budget: &mut Budget,
     ) -> Option<Result<bool, Exhausted>> {
+        let (is_yes, cost) = self.kept_verdict((number, object)).filter(|(_, cost)| cost.fits(budget))?;
+        Some(cost.charge(budget).map(|()| is_yes))
+    }
+
+    /// Returns the verdict of the question `number` about `object`, if it is kept, and what it costs.
+    #[must_use]
+    #[inline]
+    pub fn kept_verdict(&self, (number, object): (u64, &Value)) -> Option<(bool, DerivationCost)> {
         let last = self.last.borrow();
         let kept = last.verdicts.get(verdict_place(number))?.as_ref()?;
-        let is_known = kept.number == number && last.object.is_same(object) && kept.cost.fits(budget);
-        is_known.then(|| kept.cost.charge(budget).map(|()| kept.is_yes))
+        let is_known = kept.number == number && last.object.is_same(object);
+        is_known.then_some((kept.is_yes, kept.cost))
     }
 
     /// Keeps the verdict of the question `number`, which nothing else in this process has or had, about `object` for other
@@ -186,18 +205,25 @@ impl DerivedCache {
         let last = self.last.borrow();
         let known = last.find(name, object).filter(|known| known.uses.get() >= MIN_SUMMARISED_USES)?;
         let value = known.value.as_ref()?;
-        let summary = known.summary.get_or_init(|| Box::new(summarise(value)));
+        let summary = match known.summary.get() {
+            Some(summary) => summary,
+            None => known.summary.get_or_init(|| Box::new(summarise(value))),
+        };
         answer(summary.downcast_ref()?, known.cost)
     }
 }
 
 impl DerivedObject {
     fn find(&self, name: DerivedName<'_>, object: &Value) -> Option<&DerivedValue> {
-        let is_known = |value: &&DerivedValue| {
-            let is_named = || std::ptr::eq(value.name, name.name) || value.name == name.name;
-            value.number == name.number && is_named() && value.expression == *name.expression
-        };
-        self.object.is_same(object).then(|| self.values.iter().find(is_known))?
+        if !self.object.is_same(object) {
+            return None;
+        }
+        let mut values = self.values.iter().filter(|value| value.number == name.number);
+        match name.number {
+            0 => values.find(|value| value.name == name.name && value.expression == *name.expression),
+            // Nothing else has the number.
+            _ => values.next(),
+        }
     }
 
     /// Forgets what is known about any other object.

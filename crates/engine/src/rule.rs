@@ -8,7 +8,8 @@ use kubewright_patch as patch;
 use kubewright_value::{Budget, FieldSet, Location, Step, Text, Value};
 
 use crate::{
-    AdmissionPhase, DerivedCache, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope, Tracer, WorldView,
+    AdmissionPhase, DerivationCost, DerivedCache, EvalError, OutcomeReason, Query, QueryAnswer, RuleScope,
+    Tracer, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, object_title, resource_name};
 
@@ -203,6 +204,12 @@ pub trait RuleProgram: Send + Sync {
     /// When that cannot be decided.
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
 
+    /// Returns what it takes of a budget to find out that the rule does not apply to `object`, if `known` already says so: a
+    /// quick answer, which [`RuleProgram::applies`] would give too.
+    fn known_miss(&self, _object: &Value, _known: &DecisionCache) -> Option<DerivationCost> {
+        None
+    }
+
     /// Evaluates the rule for an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
@@ -293,13 +300,13 @@ impl<'a> Evaluation<'a> {
     /// Returns what rules of the decision made of objects.
     #[must_use]
     pub fn derived(&self) -> &'a DerivedCache {
-        &self.cache.derived
+        self.cache.derived()
     }
 
     /// Returns whether a rule of the decision has found that the request passes the check `number`.
     #[must_use]
     pub fn has_passed(&self, number: u64) -> bool {
-        self.cache.passed_check.get() == Some(number)
+        self.cache.has_passed(number)
     }
 
     /// Tells the other rules of the decision that the request passes the check `number`, which nothing else in this process
@@ -356,6 +363,18 @@ pub struct DecisionCache {
 }
 
 impl DecisionCache {
+    /// Returns what rules of the decision made of objects.
+    #[must_use]
+    pub fn derived(&self) -> &DerivedCache {
+        &self.derived
+    }
+
+    /// Returns whether a rule of the decision has found that the request passes the check `number`.
+    #[must_use]
+    pub fn has_passed(&self, number: u64) -> bool {
+        self.passed_check.get() == Some(number)
+    }
+
     /// Returns whether a rule asked for the Namespace of the object, and there is none.
     pub(crate) fn lacks_namespace(&self) -> bool {
         self.is_namespace_read.get() && matches!(self.namespace.get(), Some(QueryAnswer::Absent))

@@ -11,6 +11,7 @@ use kubewright_engine::{
 };
 use kubewright_golib::regex::{self, Regex};
 use kubewright_gotemplate::Inputs;
+use kubewright_patch::KeyPositions;
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::criterion::CompiledCriterion;
@@ -206,6 +207,7 @@ impl ModRuleCompiler<'_> {
             reads_metadata: criteria.iter().any(|criterion| criterion.select.reads_root_key("metadata")),
             criteria,
             action,
+            key_positions: KeyPositions::default(),
             sight: ReferenceSettings {
                 sees_references: self.sees_references,
                 assumed_node: self.dialect.assumed_node.clone(),

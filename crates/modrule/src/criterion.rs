@@ -164,7 +164,8 @@ impl CompiledCriterion {
         if let Some(known) = selected.known_verdict(question, budget) {
             return self.verdict(known.map(|is_met| is_met != self.is_negated).map_err(FailedSelect::from));
         }
-        if let Some(cost) = self.cost_in_vain(view, selected, budget) {
+        // Where the budget does not suffice, searching says where it ends.
+        if let Some(cost) = self.known_in_vain(view, selected).filter(|cost| cost.fits(budget)) {
             return self.verdict(cost.charge(budget).map(|()| false).map_err(FailedSelect::from));
         }
         let before = BudgetMark::of(budget);
@@ -215,19 +216,37 @@ impl CompiledCriterion {
         }))
     }
 
-    /// Returns what it costs to search a list that several rules have selected, if it is known that the regular expression of
-    /// the criterion matches nothing in it. Nothing where the budget does not suffice: searching says where it ends.
-    fn cost_in_vain(&self, view: &Value, selected: &DerivedCache, budget: &Budget) -> Option<DerivationCost> {
-        let ([CriterionTest::Matches(regex)], MatchFor::Any) = (self.tests.as_slice(), self.match_for) else {
-            return None;
-        };
-        if !self.select.is_list_path() {
+    /// Returns whether `view` meets the criterion and what finding it out costs, if other rules have made that known.
+    pub(super) fn known_answer(
+        &self,
+        view: &Value,
+        selected: &DerivedCache,
+    ) -> Option<(bool, DerivationCost)> {
+        // The question of a regular expression is mostly asked by one rule alone, so that no verdict is kept.
+        match self.known_in_vain(view, selected) {
+            Some(cost) => Some((self.is_negated, cost)),
+            None => selected.kept_verdict((*self.number, view)),
+        }
+    }
+
+    /// Returns what it costs to find out that the regular expression of the criterion matches nothing, if that is known.
+    #[inline]
+    fn known_in_vain(&self, view: &Value, selected: &DerivedCache) -> Option<DerivationCost> {
+        match self.tests.as_slice() {
+            [CriterionTest::Matches(regex)] => self.cost_in_vain(regex, view, selected),
+            _ => None,
+        }
+    }
+
+    /// Returns what it costs to search a list that several rules have selected, if it is known that `regex`, the only test of
+    /// the criterion, matches nothing in it.
+    fn cost_in_vain(&self, regex: &Regex, view: &Value, selected: &DerivedCache) -> Option<DerivationCost> {
+        if self.match_for != MatchFor::Any || !self.select.is_list_path() {
             return None;
         }
         selected.ask_summary((self.list_name(), view), searched_texts, |searched, cost| {
             let (texts, count) = searched.as_ref()?;
-            let cost = cost.with_steps(count + regex.steps_in_vain(texts)?);
-            cost.fits(budget).then_some(cost)
+            Some(cost.with_steps(count + regex.steps_in_vain(texts)?))
         })
     }
 

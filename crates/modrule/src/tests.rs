@@ -4,7 +4,7 @@ use kubewright_engine::{
     DecisionSettings, Dialect as _, Engine, Query, QueryAnswer, Rule, RuleId, RuleStatus, World,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Document, Source, Value, yaml};
+use kubewright_value::{Document, Limits, Source, Value, yaml};
 
 use super::*;
 
@@ -197,4 +197,43 @@ fn a_rule_that_asks_what_another_has_asked_gets_its_own_answer() {
     assert_eq!(together, outcomes_of(&rules, false));
     let failed = together.iter().filter(|(status, _)| *status == RuleStatus::Fail).count();
     assert_eq!((together.len(), failed), (12, 6), "{together:?}");
+}
+
+#[test]
+fn a_rule_that_is_known_not_to_apply_costs_what_it_costs_to_find_out() {
+    let rule = |number: usize, rest: &str| {
+        let spec = format!(
+            "type: Patch\nmatch:\n- {{select: $.kind, matchValue: Pod}}\n\
+             - {{select: '$.spec.containers[*].image', {rest}}}\n\
+             patch: [{{op: add, path: /metadata/labels/r{number}, value: x}}]"
+        );
+        let dialect = ModRule::new(&ModRuleOptions::default(), Inputs::default());
+        let rule = dialect.compile(&document("shop", &spec), &[]).rules.remove(0);
+        let id = RuleId { dialect: "modrule", policy: "shop".into(), rule: format!("r{number:02}").into() };
+        Rule { id: id.into(), ..rule }
+    };
+    let make_rules = || -> Vec<Rule> {
+        let criterion = |number: usize| match number % 4 {
+            0 => format!("matchRegex: nothing-{number}"),
+            1 => format!("matchRegex: 'web|{number}'"),
+            2 => format!("matchRegex: 'web|{number}', negate: true"),
+            _ => format!("matchRegex: absent-{number}, negate: true"),
+        };
+        (0..24).map(|number| rule(number, &criterion(number))).collect()
+    };
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {}}, spec: {containers: [{image: 'web:1'}]}}";
+    let request = AdmissionRequest::for_object(yaml::parse(pod).expect("a pod"), Operation::Create, "shop");
+    for steps in [1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 20, 40, 10_000] {
+        let decide = |leaves_out_skips: bool| {
+            let limits = Limits { steps, ..Limits::default() };
+            let settings = DecisionSettings { limits, leaves_out_skips, ..DecisionSettings::default() };
+            let decision = Engine::new(make_rules()).decide(&request, &Unreachable, &settings);
+            let (skips, others): (Vec<_>, Vec<_>) =
+                decision.outcomes.iter().partition(|outcome| outcome.status == RuleStatus::Skip);
+            let others: Vec<_> =
+                others.iter().map(|outcome| (outcome.status, outcome.message.to_string())).collect();
+            (skips.len() + decision.skipped, others, decision.object.to_string())
+        };
+        assert_eq!(decide(true), decide(false), "{steps} steps");
+    }
 }
