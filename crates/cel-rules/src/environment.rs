@@ -17,7 +17,8 @@ pub struct Environments {
     made: Arc<[OnceLock<CelEnvironment>; AvailableVariables::COUNT]>,
     /// The same with patches, once it was asked for.
     patching: Arc<OnceLock<Environments>>,
-    /// Whether expressions are compiled without the warnings for which the kinds of the objects must be known.
+    /// Whether policies are compiled without what a cluster needs of them, and without the warnings for which the kinds of the
+    /// objects must be known.
     pub rules_only: bool,
 }
 
@@ -67,7 +68,9 @@ impl Environments {
     /// Returns the variables of a policy that sees only the objects of `namespace`.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
-        Self::with_request(CelEnvironment::policy_in(namespace.clone()), self.inputs).with_exceptions()
+        Self::with_request(CelEnvironment::policy_in(namespace.clone()), self.inputs)
+            .with_exceptions()
+            .with_rules_only(self.rules_only)
     }
 
     /// Returns the variables of a policy that makes objects: in `namespace` only, where one is given.
@@ -104,13 +107,13 @@ impl Environments {
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
-        Self::new(CelEnvironment::http_check(), self.inputs)
+        Self::new(CelEnvironment::http_check(), self.inputs).with_rules_only(self.rules_only)
     }
 
     /// Returns the variables of a policy that answers Envoy requests.
     #[must_use]
     pub fn envoy(&self) -> Self {
-        Self::new(CelEnvironment::envoy_check(), self.inputs)
+        Self::new(CelEnvironment::envoy_check(), self.inputs).with_rules_only(self.rules_only)
     }
 
     /// Returns the variables of `base` and the request.

@@ -321,6 +321,7 @@ fn scope_with<'a>(
         notes: RefCell::new(std::mem::take(notes)),
         generated: RefCell::default(),
         unanswered: RefCell::default(),
+        wants_places: evaluation.wants_places,
     }
 }
 
@@ -362,7 +363,7 @@ impl CelAssertion {
         let violation = |message: String| Violation {
             message,
             template: self.message.trim().into(),
-            path: self.about().to_vec(),
+            path: if scope.wants_places { self.about().to_vec() } else { Vec::new() },
             at: self.expression.path.clone(),
         };
         match scope.evaluate(&self.expression, || format!("{list}[{index}]")) {

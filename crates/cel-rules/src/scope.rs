@@ -116,6 +116,8 @@ pub(super) struct ExpressionScope<'a> {
     pub(super) generated: RefCell<Vec<GeneratedObject>>,
     /// The unanswered queries so far. They need not have stopped an expression.
     pub(super) unanswered: RefCell<Vec<EvalError>>,
+    /// Whether violations say where they are in the object.
+    pub(super) wants_places: bool,
 }
 
 /// How many variables need no heap.

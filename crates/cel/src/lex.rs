@@ -88,7 +88,8 @@ type CelTokenError = (String, usize, usize);
 
 fn read_token(rest: &str) -> Result<(CelTokenKind, usize), CelTokenError> {
     let Some(first) = rest.chars().next() else { return Ok((CelTokenKind::End, 0)) };
-    if let Some(found) = literal::read_string_literal(rest) {
+    let may_be_string = matches!(first, '\'' | '"' | 'b' | 'B' | 'r' | 'R');
+    if let Some(found) = may_be_string.then(|| literal::read_string_literal(rest)).flatten() {
         return found.map(|(value, length)| (CelTokenKind::Literal(value), length));
     }
     if first.is_ascii_alphabetic() || first == '_' {
@@ -104,7 +105,7 @@ fn read_token(rest: &str) -> Result<(CelTokenKind, usize), CelTokenError> {
         return literal::read_number_literal(rest)
             .map_err(|message| (message, 0, literal::number_literal_length(rest)));
     }
-    match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+    match SIGNS.iter().find(|sign| sign.starts_with(first) && rest.starts_with(**sign)) {
         Some(sign) => Ok((CelTokenKind::Sign(sign), sign.len())),
         None => Err((format!("unexpected character `{first}`"), 0, first.len_utf8())),
     }

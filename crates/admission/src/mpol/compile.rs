@@ -61,6 +61,10 @@ pub(super) fn compile_mutating_policy(
     report_unused_targets(&mut draft, &settings);
     report_never_evaluated(&mut draft, &settings);
     let parts = RuleFactory { draft: &draft, settings: &settings, checks: &checks, exceptions, environments };
+    if parts.environments.rules_only {
+        let rules = parts.rules(target);
+        return draft.compiled(rules);
+    }
     let scan_rules: Vec<Rule> = parts.stored_target_rule(&target).into_iter().collect();
     // Where the trigger is the target, the first rule judges it.
     let is_judged_by_targets = settings.targets.is_none() || !scan_rules.is_empty();

@@ -71,9 +71,11 @@ pub(super) fn compile_validating_policy(
         report_unknown_controllers(&mut draft, settings.controllers.as_deref());
         let controllers = settings.controllers.as_deref();
         let controllers = autogen::generate_controller_policies(&draft.policy, controllers);
-        status = cluster::status_fields(document, &draft.policy, &controllers);
+        if !environments.rules_only {
+            status = cluster::status_fields(document, &draft.policy, &controllers);
+        }
         has_controllers = !controllers.is_empty();
-        if settings.is_admission {
+        if settings.is_admission && !environments.rules_only {
             let constraints: Vec<_> = controllers.iter().map(|generated| &generated.constraints).collect();
             webhooks = cluster::admission_webhooks(
                 document,
@@ -93,8 +95,8 @@ pub(super) fn compile_validating_policy(
             rules.push(draft.rule(generated.name.into(), &checks, parts));
         }
     }
-    let native =
-        native_rule(&NativeInputs { document, settings: &settings, exceptions: &excused, has_controllers });
+    let inputs = NativeInputs { document, settings: &settings, exceptions: &excused, has_controllers };
+    let native = if environments.rules_only { None } else { native_rule(&inputs) };
     CompiledPolicy { webhooks, status, native, ..draft.compiled(rules) }
 }
 
