@@ -12,13 +12,14 @@ pub(super) use images::ImageMutation;
 pub(super) use lazy_body::LazyBody;
 pub(super) use loops::ForeachLoop;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::{
     Applies, Effect, EvalError, Evaluation, OutcomeReason, RuleBranch, RuleId, RuleProgram,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Budget, Document, Exhausted, FieldSet, Location, Step, Text, Value};
+use kubewright_value::{Budget, Document, Exhausted, FieldSet, Location, PositionHint, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
 use super::conditions::{ConditionSet, QuickInput};
@@ -276,7 +277,7 @@ impl ValidateRule {
         }
         let mut notes = TraceNotes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
-        let subject = self.subject(object, evaluation);
+        let subject = request_subject(&self.id, object, evaluation);
         let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
             true => Some("the matchConditions of the webhook are not met".into()),
             false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
@@ -336,7 +337,7 @@ impl ValidateRule {
 
     /// Returns the evaluated object: that of the request, with the caller's values.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        request_subject(&self.id, object, evaluation)
+        request_subject(&self.id, object, evaluation).into_owned()
     }
 
     /// Returns whether the webhook's match conditions exclude the request. Outside a cluster there is no webhook.
@@ -571,7 +572,8 @@ impl ValidateRule {
                 evaluation.reason = reason;
                 let template = if template.is_empty() { self.message.text().clone() } else { template };
                 let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
-                let location = (!at.is_empty()).then(|| self.document.locate(&at));
+                let has_place = evaluation.wants_places && !at.is_empty();
+                let location = has_place.then(|| self.document.locate(&at));
                 match self.is_scored {
                     true => Effect::Fail { message, template, path, denial: None, is_refusal, location },
                     false => Effect::Warn { message, template, path, is_refusal, location },
@@ -681,16 +683,20 @@ impl FailureActions {
 }
 
 /// Returns the evaluated object of `rule`: that of the request, with the caller's values.
-pub(super) fn request_subject(rule: &RuleId, object: &Value, evaluation: &Evaluation<'_>) -> Value {
+pub(super) fn request_subject<'o>(
+    rule: &RuleId,
+    object: &'o Value,
+    evaluation: &Evaluation<'_>,
+) -> Cow<'o, Value> {
     let given = evaluation.world.overrides(rule, evaluation.request);
     if given.is_empty() {
-        return object.clone();
+        return Cow::Borrowed(object);
     }
     let key = match evaluation.request.operation {
         Operation::Delete => "oldObject",
         _ => "object",
     };
-    overlaid(object, key, given)
+    Cow::Owned(overlaid(object, key, given))
 }
 
 /// Returns nothing when preconditions are met, otherwise why what they belong to is skipped.
@@ -772,8 +778,10 @@ pub(super) fn is_guarded(request: &AdmissionRequest) -> bool {
 
 /// Returns whether the user is Kyverno's background controller, which applies other policies.
 pub(super) fn is_background_controller(user: &Value) -> bool {
-    let name = user.str_at(&["username"]);
-    name == "system:serviceaccount:kyverno:kyverno-background-controller"
+    // Every rule asks.
+    static NAME_POSITION: PositionHint = PositionHint::new();
+    let name = user.as_object().and_then(|user| NAME_POSITION.get(user, "username")?.as_str());
+    name == Some("system:serviceaccount:kyverno:kyverno-background-controller")
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use kubewright_engine::RuleOutcome;
 use kubewright_k8s::AdmissionRequest;
-use kubewright_value::{Value, yaml};
+use kubewright_value::text::{contains_pair, is_printable_ascii};
+use kubewright_value::{CompactSort as _, Value, yaml};
 
 use super::policy_of;
-use kubewright_value::CompactSort as _;
 
 /// Returns why `request` is refused; nothing where it is not.
 pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutcome]) -> String {
@@ -136,23 +136,9 @@ fn write_folded_line(out: &mut String, text: &str) {
     }
 }
 
-/// Returns whether `text` has nothing but printable ASCII, eight bytes at a time. Every refusal is looked through, and this
-/// crate is built for size, without loops over several bytes at once.
-fn is_printable_ascii(text: &str) -> bool {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    // The upper bit is set in a byte below the space, above ASCII, or at its last character. What a byte borrows from the one
-    // above it, or carries there, sets a bit in both.
-    let others = words.iter().fold(0, |others, word| {
-        let word = u64::from_le_bytes(*word);
-        others | word.wrapping_sub(EACH * 0x20) | word | word.wrapping_add(EACH)
-    });
-    others & (EACH * 0x80) == 0 && rest.iter().all(|byte| matches!(byte, b' '..=b'~'))
-}
-
 /// Returns whether `text` has a pair of characters that ends a text without quotes.
 fn has_yaml_pair(text: &str) -> bool {
-    text.contains(": ") || text.contains(" #")
+    contains_pair(text, *b": ") || contains_pair(text, *b" #")
 }
 
 /// The length of `false`: all longer texts that begin with a letter are texts.
