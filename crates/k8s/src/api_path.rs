@@ -24,7 +24,7 @@ pub struct ApiPath {
     pub query: Vec<(Text, Text)>,
 }
 
-/// The longest path that is parsed.
+/// The longest path that is parsed or sent.
 const MAX_PATH_BYTES: usize = 8 << 10;
 
 /// Subresources that do not read an object: they connect to a process in the cluster with the caller's permissions.
@@ -42,9 +42,7 @@ impl ApiPath {
     /// # Errors
     /// When any part of it could be read in two ways.
     pub fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > MAX_PATH_BYTES {
-            return Err(format!("an address of {} bytes is too long", text.len()));
-        }
+        check_length(text.len())?;
         let refused = |why: &str| format!("the address `{}` {why}", text.escape_debug());
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
         let Some(path) = path.strip_prefix('/') else {
@@ -56,6 +54,8 @@ impl ApiPath {
         }
         let mut address = read_path_parts(&parts).map_err(|why| refused(&why))?;
         address.query = read_query(query).map_err(|why| refused(&format!("has a query in which {why}")))?;
+        // A character of the query may be sent as three.
+        check_length(address.to_string().len())?;
         Ok(address)
     }
 
@@ -64,6 +64,11 @@ impl ApiPath {
     pub fn is_resource(&self) -> bool {
         !self.version.is_empty()
     }
+}
+
+/// Refuses an address of more than the longest path.
+fn check_length(bytes: usize) -> Result<(), String> {
+    if bytes > MAX_PATH_BYTES { Err(format!("an address of {bytes} bytes is too long")) } else { Ok(()) }
 }
 
 /// Reads the parts between the slashes, as the API server does.

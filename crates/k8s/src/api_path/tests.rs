@@ -164,4 +164,5 @@ fn what_could_be_read_in_two_ways_is_refused() {
     refused(&format!("/api/v1/pods/{}", "a".repeat(254)));
     refused(&format!("/api/v1/namespaces/{}/pods", "a".repeat(64)));
     refused(&format!("/api/v1/pods?labelSelector={}", "a".repeat(9000)));
+    refused(&format!("/api/v1/pods?labelSelector={}", "=".repeat(3000)));
 }
