@@ -4,7 +4,7 @@
 //! decision is never used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use kubewright_engine::{
@@ -247,8 +247,8 @@ fn decide_safely(
     world: &dyn World,
     settings: &DecisionSettings,
 ) -> Option<Decision> {
-    let nothing = Engine::default();
-    let engine = snapshot.engine(hook).unwrap_or(&nothing);
+    static NO_RULES: LazyLock<Engine> = LazyLock::new(Engine::default);
+    let engine = snapshot.engine(hook).unwrap_or_else(|| &NO_RULES);
     catch_unwind(AssertUnwindSafe(|| engine.decide(request, world, settings))).ok()
 }
 

@@ -148,8 +148,8 @@ impl ReviewObserver<'_> {
         let request = &self.review.request;
         let GroupVersionKind { group, version, kind } = &request.kind;
         let full_kind = match group.as_str() {
-            "" => format!("{version}/{kind}"),
-            group => format!("{group}/{version}/{kind}"),
+            "" => [version.as_str(), "/", kind].concat(),
+            group => [group, "/", version, "/", kind].concat(),
         };
         let (shown, more) = logged_rules(decision);
         let mut line = log

@@ -201,12 +201,15 @@ fn refusal_annotations(review: &AdmissionReview, decision: &Decision) -> Vec<(Te
         rules.push_str(&outcome.rule.text());
     }
     let AdmissionRequest { kind, namespace, name, .. } = &review.request;
-    let parts = [kind.kind.as_str(), namespace, name];
-    let address: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     truncate(&mut rules, TextLimit::BytesInAll(MAX_RESPONSE_MESSAGE_BYTES));
     let mut annotations = vec![("rules".into(), rules.into())];
     if name.len() <= MAX_NAME_BYTES {
-        let why = format!("kubewright why {} -r cluster:", shell_word(&address.join("/")));
+        let mut address = String::with_capacity(kind.kind.len() + namespace.len() + name.len() + 2);
+        for part in [kind.kind.as_str(), namespace, name].into_iter().filter(|part| !part.is_empty()) {
+            address.push_str(if address.is_empty() { "" } else { "/" });
+            address.push_str(part);
+        }
+        let why = ["kubewright why ", &shell_word(&address), " -r cluster:"].concat();
         annotations.push(("why".into(), why.into()));
     }
     annotations
