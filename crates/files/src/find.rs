@@ -21,6 +21,9 @@ pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
 /// Files about a project, which are neither rules nor manifests.
 pub const PROJECT_FILES: [&str; 2] = ["kubewright.yaml", "kubewright-baseline.yaml"];
 
+/// Descriptions of packages for Artifact Hub, which are neither rules nor manifests. Kyverno's public policies have one each.
+const PACKAGE_FILES: [&str; 2] = ["artifacthub-pkg.yml", "artifacthub-pkg.yaml"];
+
 /// The maximum depth of folders.
 const MAX_FOLDERS: usize = 64;
 
@@ -67,11 +70,12 @@ pub struct FoundFiles {
     left_out: Vec<PathBuf>,
 }
 
-/// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
+/// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except files about tests, projects and packages.
 #[must_use]
 pub fn find_files(paths: &[String]) -> FoundFiles {
     search_paths(paths, "*.yaml, *.yml and *.json files", HiddenFolders::LeftOut, &|path: &Path| {
-        is_document_name(path) && !is_file_called(path, &TEST_FILES) && !is_file_called(path, &PROJECT_FILES)
+        let others = [TEST_FILES, PROJECT_FILES, PACKAGE_FILES];
+        is_document_name(path) && !others.iter().any(|names| is_file_called(path, names))
     })
 }
 
@@ -141,7 +145,7 @@ fn joined_plainly(folder: &Path, path: &str) -> Option<String> {
         (folder, path) = (folder.parent()?, rest);
     }
     let joined = folder.join(path).into_os_string().into_string().ok()?;
-    let names = joined.strip_prefix('/').unwrap_or(&joined);
+    let names = joined.strip_prefix('/').unwrap_or_else(|| joined.trim_start_matches("../"));
     let is_plain = MAIN_SEPARATOR == '/' && names.split('/').all(|name| !matches!(name, "" | "." | ".."));
     is_plain.then_some(joined)
 }

@@ -3,11 +3,13 @@
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use kubewright_value::CompactSort as _;
 
 use super::Input;
 
@@ -16,9 +18,36 @@ static REGISTERED: LazyLock<Mutex<RegisteredPaths>> = LazyLock::new(Mutex::defau
 #[derive(Default)]
 struct RegisteredPaths {
     /// The files that are read. What they are is looked up when an output is compared with them.
-    inputs: HashSet<OsString>,
+    inputs: PathList,
     /// The folders that were searched and what else is watched besides inputs, by the paths that led to them.
-    watched: HashSet<OsString>,
+    watched: PathList,
+}
+
+/// Paths, of which few are there twice. Most runs never ask for them, so they are only compared once there are many.
+#[derive(Default)]
+struct PathList {
+    paths: Vec<OsString>,
+    /// How many there were when they were compared last.
+    compared: usize,
+}
+
+/// How many paths are not compared before anyone asks.
+const UNCOMPARED_PATHS: usize = 4096;
+
+impl PathList {
+    fn add(&mut self, path: &Path) {
+        self.paths.push(path.into());
+        if self.paths.len() > 2 * self.compared + UNCOMPARED_PATHS {
+            self.compare();
+        }
+    }
+
+    /// Leaves out paths that are there already.
+    fn compare(&mut self) {
+        self.paths.compact_sort_by(Ord::cmp);
+        self.paths.dedup();
+        self.compared = self.paths.len();
+    }
 }
 
 /// What a file is, whatever it is called.
@@ -33,12 +62,12 @@ enum FileIdentity {
 
 /// Registers a file that is read.
 pub fn register(path: &Path) {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).inputs.insert(path.into());
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).inputs.add(path);
 }
 
 /// Registers a file or folder that is only watched.
 pub fn watch_path(path: &Path) {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).watched.insert(path.into());
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).watched.add(path);
 }
 
 /// Returns the files that were read and the folders that were searched, sorted.
@@ -46,7 +75,7 @@ pub fn watch_path(path: &Path) {
 pub fn watched_paths() -> Vec<PathBuf> {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     let paths: BTreeSet<PathBuf> =
-        registered.inputs.iter().chain(&registered.watched).map(PathBuf::from).collect();
+        registered.inputs.paths.iter().chain(&registered.watched.paths).map(PathBuf::from).collect();
     paths.into_iter().collect()
 }
 
@@ -69,7 +98,9 @@ pub(super) fn register_all(inputs: &[Input]) {
 pub fn is_input(path: &Path) -> bool {
     let own = identities(path);
     let is_it = |input: &OsString| identities(Path::new(input)).iter().any(|one| own.contains(one));
-    !own.is_empty() && REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).inputs.iter().any(is_it)
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    registered.inputs.compare();
+    !own.is_empty() && registered.inputs.paths.iter().any(is_it)
 }
 
 /// Returns what the file at `path` is; nothing for one that is not there, and for devices and pipes, which may be both.

@@ -252,6 +252,23 @@ fn manifests_that_are_left_out_of_a_folder_are_told() {
     }
 }
 
+#[test]
+fn descriptions_of_packages_beside_policies_are_no_manifests() {
+    let folder = project("packages");
+    let policies = folder.join("policies/labels");
+    fs::create_dir_all(&policies).expect("a folder");
+    fs::write(policies.join("labels.yaml"), RULE).expect("a file");
+    fs::write(policies.join("artifacthub-pkg.yml"), "name: labels\nversion: 1.0.0\n").expect("a file");
+    for arguments in
+        ["apply policies -r pod.yaml", "lint policies", "apply rule.yaml -r policies -r pod.yaml"]
+    {
+        let output = kubewright_in(&folder, arguments, "");
+        assert!(!said(&output).contains("artifacthub"), "{arguments}: {}", said(&output));
+    }
+    let named = kubewright_in(&folder, "apply rule.yaml -r policies/labels/artifacthub-pkg.yml", "");
+    assert!(said(&named).contains("KW-F003"), "{}", said(&named));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_out_of_a_folder_is_followed_once() {
