@@ -1,5 +1,7 @@
 //! Command-line arguments. This module only declares and checks them.
 
+#[macro_use]
+mod command_list;
 mod checked;
 #[cfg(feature = "serve")]
 mod cluster;
@@ -34,7 +36,7 @@ mod why;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, Parser};
 
 use crate::output::ColorChoice;
 pub(crate) use checked::check_languages;
@@ -129,82 +131,85 @@ pub(crate) struct ProjectArguments {
     pub(crate) no_project: bool,
 }
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CliCommand {
+/// Returns the program with all of its commands described, for whoever looks at more than the command that is called.
+pub(crate) fn described_program() -> Command {
+    CliCommand::describe_all(CommandLine::command())
+}
+
+commands! {
     /// Run rules on manifests and show outcomes and changes
-    Apply(Box<ApplyArguments>),
+    "apply" => Apply(Box<ApplyArguments>),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
-    Test(TestArguments),
+    "test" => Test(TestArguments),
     /// Check rules and patterns without running them
-    Lint(LintArguments),
+    "lint" => Lint(LintArguments),
     /// Change manifests so that rules pass, with comments and order kept
-    Fix(Box<FixArguments>),
+    "fix" => Fix(Box<FixArguments>),
     /// Show the page of a diagnostic code or of a pattern
-    Explain(ExplainArguments),
+    "explain" => Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
-    Trace(Box<TraceArguments>),
+    "trace" => Trace(Box<TraceArguments>),
     /// Show what every rule says about one object, and why
-    Why(Box<WhyArguments>),
+    "why" => Why(Box<WhyArguments>),
     /// Show the objects on which two sets of rules differ
-    Diff(Box<DiffArguments>),
+    "diff" => Diff(Box<DiffArguments>),
     /// Show what rules would newly refuse, warn of and change
-    Impact(Box<ImpactArguments>),
+    "impact" => Impact(Box<ImpactArguments>),
     /// Measure what each rule costs
-    Bench(Box<BenchArguments>),
+    "bench" => Bench(Box<BenchArguments>),
     /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
-    Generate(GenerateArguments),
+    "generate" => Generate(GenerateArguments),
     /// Write policies in CEL that are equivalent to ClusterPolicies
-    Convert(ConvertArguments),
+    "convert" => Convert(ConvertArguments),
     /// Move the policies of a folder or a cluster to the kinds that succeed them, with proof
     #[cfg(feature = "serve")]
-    Migrate(Box<MigrateArguments>),
+    "migrate" => Migrate(Box<MigrateArguments>),
     /// Apply traits to manifests
-    Render(RenderArguments),
+    "render" => Render(RenderArguments),
     /// Apply traits as a KRM function of kustomize or kpt
-    Fn(FunctionArguments),
+    "fn" => Fn(FunctionArguments),
     /// Find patterns and smells in a set of objects
-    Detect(Box<DetectArguments>),
+    "detect" => Detect(Box<DetectArguments>),
     /// Judge every object of a cluster, once or all the time
     #[cfg(feature = "serve")]
-    Scan(Box<ScanArguments>),
+    "scan" => Scan(Box<ScanArguments>),
     /// Draw objects and the edges between them
-    Graph(GraphArguments),
+    "graph" => Graph(GraphArguments),
     /// Print the manifests that install the webhook in a cluster
-    Install(InstallArguments),
+    "install" => Install(InstallArguments),
     /// Check the webhook in a cluster and report problems
     #[cfg(feature = "serve")]
-    Doctor(DoctorArguments),
+    "doctor" => Doctor(DoctorArguments),
     /// Remove the webhook configurations from a cluster
     #[cfg(feature = "serve")]
-    Rescue(RescueArguments),
+    "rescue" => Rescue(RescueArguments),
     /// Evaluate an expression on an object
-    Eval(EvalArguments),
+    "eval" => Eval(EvalArguments),
     /// Run the admission webhook of a cluster
     #[cfg(feature = "serve")]
-    Serve(Box<ServeArguments>),
+    "serve" => Serve(Box<ServeArguments>),
     /// Open the page: try rules on objects and see why
     #[cfg(feature = "serve")]
-    Ui(UiArguments),
+    "ui" => Ui(UiArguments),
     /// Run the language server for editors
     #[cfg(feature = "lsp")]
-    Lsp(LspArguments),
+    "lsp" => Lsp(LspArguments),
     /// Run the server of the Model Context Protocol
-    Mcp(McpArguments),
+    "mcp" => Mcp(McpArguments),
     /// Print the JSON schema of a kind of document
-    Schema(SchemaArguments),
+    "schema" => Schema(SchemaArguments),
     /// Sign manifests, for rules that check signatures
-    Sign(SignArguments),
+    "sign" => Sign(SignArguments),
     /// Run the built-in examples
-    Demo(DemoArguments),
+    "demo" => Demo(DemoArguments),
     /// Write a rule with a test that passes
-    New(NewArguments),
+    "new" => New(NewArguments),
     /// Write a project file and a CI file
-    Init(InitArguments),
+    "init" => Init(InitArguments),
     /// Print a completion script for a shell
-    Completions(CompletionsArguments),
+    "completions" => Completions(CompletionsArguments),
     /// Print the manual page, or write all pages to a folder
-    Man(ManArguments),
+    "man" => Man(ManArguments),
 }
 
 impl CliCommand {

@@ -11,12 +11,12 @@ use std::path::Path;
 use std::process;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Command, Parser as _};
 use kubewright_dialects::DialectOptions;
 use kubewright_files as files;
 use kubewright_patterns::shipped::shipped_pattern;
 
-use super::CommandLine;
+use super::{CommandLine, described_program};
 use crate::failure::CommandFailure;
 use crate::output::ColorChoice;
 
@@ -107,7 +107,7 @@ fn with_resource_flags(words: Vec<OsString>) -> Vec<OsString> {
 
 /// Returns the command that `words` name.
 fn named_command(words: &[String]) -> Option<Command> {
-    let program = CommandLine::command();
+    let program = described_program();
     words
         .iter()
         .skip(1)
@@ -190,7 +190,7 @@ pub(crate) fn misplaced_manifests(paths: &[String]) -> Option<String> {
 /// Returns what to write where a command has no positional arguments and is given manifests.
 fn unexpected_argument(argument: &str, words: &[String]) -> Option<CommandFailure> {
     let command = words.get(1)?;
-    let program = CommandLine::command();
+    let program = described_program();
     let takes_resources =
         program.find_subcommand(command)?.get_arguments().any(|one| one.get_long() == Some("resources"));
     if !takes_resources || argument.starts_with('-') || contents(argument) == FileContents::Nothing {

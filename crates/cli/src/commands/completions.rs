@@ -1,8 +1,6 @@
 //! `completions`: a completion script for a shell.
 
-use clap::CommandFactory as _;
-
-use crate::arguments::{CommandLine, CompletionsArguments};
+use crate::arguments::{CompletionsArguments, described_program};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::standard_output;
 
@@ -12,7 +10,7 @@ use crate::output::standard_output;
 /// When output cannot be written.
 pub(crate) fn run_completions(arguments: &CompletionsArguments) -> Result<ExitStatus, CommandFailure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut CommandLine::command(), "kubewright", &mut script);
+    clap_complete::generate(arguments.shell, &mut described_program(), "kubewright", &mut script);
     let mut out = standard_output();
     out.write_all(&script)?;
     out.flush()?;

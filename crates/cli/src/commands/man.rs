@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use clap::Command;
 use clap::builder::Resettable;
-use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use crate::arguments::{self, CommandLine};
+use crate::arguments::{self, described_program};
 use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{standard_output, write_file};
 
@@ -17,7 +17,7 @@ use crate::output::{standard_output, write_file};
 /// # Errors
 /// When a page cannot be written.
 pub(crate) fn run_man(arguments: &arguments::ManArguments) -> Result<ExitStatus, CommandFailure> {
-    let command = CommandLine::command();
+    let command = described_program();
     let Some(folder) = &arguments.folder else {
         let page = man_page(command)?;
         let mut out = standard_output();

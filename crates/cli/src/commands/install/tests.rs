@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use kubewright_value::{Source, Value, json, yaml};
 
 use super::{ReportApi, chart, chart_values, flags, languages, report_crds, split_image};
-use crate::arguments::{self, CliCommand, CommandLine, InstallArguments, SHARED_FLAGS};
-use clap::{CommandFactory as _, Parser as _};
+use crate::arguments::{self, CliCommand, CommandLine, InstallArguments, SHARED_FLAGS, described_program};
+use clap::Parser as _;
 
 /// The objects that `kubewright install FLAGS` prints, besides the definitions.
 fn objects(flags: &str) -> Vec<Value> {
@@ -224,7 +224,7 @@ fn the_chart_has_what_languages_and_shared_flags_say() {
 
 #[test]
 fn install_and_serve_have_every_shared_flag() {
-    let program = CommandLine::command();
+    let program = described_program();
     for command in ["install", "serve"] {
         let command = program.find_subcommand(command).unwrap();
         for flag in &SHARED_FLAGS {

@@ -97,7 +97,7 @@ pub(super) fn run_kyverno_test(
     let payloads: Vec<_> = payloads.collect();
     let objects = TestObjects::new(&resources, &payloads, &others, problems);
     let (world, user) = world::build_test_world(&mut file, setup, &objects, problems);
-    let chain = DecisionChain::new(&policies, &world, user.as_ref());
+    let chain = DecisionChain::new(&policies, &world, user.as_ref(), setup.has_places);
     let mut bench = KyvernoTestRun::new(&policies, &objects, chain, document, setup);
     let mut results = Vec::new();
     for row in file.rows.iter().take_while(|_| !is_late()) {

@@ -23,16 +23,35 @@ pub(super) struct DecisionChain<'a> {
     user: Option<&'a UserInfo>,
     /// The policies that change objects, in the order in which they do.
     changing: Vec<usize>,
+    /// Whether failures say where they are. It takes longer, and most tests show none.
+    wants_places: bool,
     // By policy, object, operation, and whether it is about changes.
     decisions: BTreeMap<(usize, usize, Operation, bool), Rc<Decision>>,
 }
 
 impl<'a> DecisionChain<'a> {
-    pub(super) fn new(policies: &'a [TestPolicy], world: &'a FileWorld, user: Option<&'a UserInfo>) -> Self {
+    /// Returns a chain without decisions, in which failures say where they are if `wants_places`.
+    pub(super) fn new(
+        policies: &'a [TestPolicy],
+        world: &'a FileWorld,
+        user: Option<&'a UserInfo>,
+        wants_places: bool,
+    ) -> Self {
         let mut changing: Vec<usize> = (0..policies.len()).collect();
         changing.retain(|place| policies.get(*place).is_some_and(|policy| policy.changing.is_some()));
         changing.compact_sort_by_key(|place| policies.get(*place).map(TestPolicy::stage));
-        Self { policies, world, user, changing, decisions: BTreeMap::new() }
+        Self { policies, world, user, changing, wants_places, decisions: BTreeMap::new() }
+    }
+
+    /// Lets failures say where they are from now on, and returns whether they did not before, so that what was decided has to be
+    /// asked for again.
+    pub(super) fn begin_to_place(&mut self) -> bool {
+        if self.wants_places {
+            return false;
+        }
+        self.wants_places = true;
+        self.decisions.clear();
+        true
     }
 
     /// Returns the decisions of the policy at `place` about `object`, each with the operation that it is about: about changes,
@@ -196,7 +215,11 @@ impl<'a> DecisionChain<'a> {
             }
         };
         // Rows show messages, and no reasons in plain words.
-        let settings = DecisionSettings { leaves_out_reasons: true, ..DecisionSettings::default() };
+        let settings = DecisionSettings {
+            leaves_out_reasons: true,
+            leaves_out_places: !self.wants_places,
+            ..DecisionSettings::default()
+        };
         let decision = Rc::new(engine.decide(request, self.world, &settings));
         self.decisions.insert(key, Rc::clone(&decision));
         decision

@@ -66,7 +66,7 @@ pub(super) struct TestPolicyRule {
     pub(super) category: Text,
     /// The unsupported feature, if any.
     pub(super) unsupported: Option<String>,
-    /// Its first and last line.
+    /// Its first and last line, where the policy has errors.
     lines: (u32, u32),
 }
 
@@ -122,6 +122,9 @@ impl TestPolicy {
             }
             false => kubewright_dialects::LoadedRules::default(),
         };
+        if loaded.diagnostics.iter().any(Diagnostic::is_error) && kind_has_rules(kind) {
+            set_lines(&mut parts, document);
+        }
         if let Some(rule) = loaded.rules.first() {
             for part in &mut parts {
                 part.dialect = rule.id.dialect;
@@ -289,19 +292,25 @@ fn with_auxiliaries(document: &Document, auxiliaries: &[Document]) -> Vec<Docume
 
 fn document_rules(document: &Document) -> Vec<TestPolicyRule> {
     let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
-    let line = |index: usize| document.locate(&["spec".into(), "rules".into(), index.into()]).position.line;
-    let last = rules.len().saturating_sub(1);
-    let lines = |index: usize| (line(index), if index == last { u32::MAX } else { line(index + 1) });
-    rules.iter().enumerate().map(|(index, rule)| document_rule(rule, lines(index))).collect()
+    rules.iter().map(document_rule).collect()
 }
 
-fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
+/// Sets the lines of all `rules` of `document`.
+fn set_lines(rules: &mut [TestPolicyRule], document: &Document) {
+    let line = |index: usize| document.locate(&["spec".into(), "rules".into(), index.into()]).position.line;
+    let last = rules.len().saturating_sub(1);
+    for (index, rule) in rules.iter_mut().enumerate() {
+        rule.lines = (line(index), if index == last { u32::MAX } else { line(index + 1) });
+    }
+}
+
+fn document_rule(rule: &Value) -> TestPolicyRule {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
     let name = rule.str_at(&["name"]).into();
     if let Some(sort) = ["mutate", "generate", "verifyImages"].into_iter().find(|sort| has(rule, sort)) {
-        return TestPolicyRule { name, sort: sort.into(), lines, ..TestPolicyRule::default() };
+        return TestPolicyRule { name, sort: sort.into(), ..TestPolicyRule::default() };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    TestPolicyRule { name, sort: "validate".into(), method, lines, ..TestPolicyRule::default() }
+    TestPolicyRule { name, sort: "validate".into(), method, ..TestPolicyRule::default() }
 }
