@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::KubectlClient;
 use crate::guard::Guard;
+use crate::kubeconfig::KubeconfigUser;
 use crate::port::LoopbackPort;
 use crate::process::{Process, ProcessPlan};
 use crate::{Builder, ClusterError, CommandOutput, ControlPlaneComponent, Kubelet, folder, kubeconfig, node};
@@ -214,7 +215,8 @@ impl TestCluster {
         Kubelet::start(self.client.clone())
     }
 
-    /// Writes a kubeconfig for a service account, which must exist, and returns its path.
+    /// Writes a kubeconfig for a service account, which must exist, and returns its path. Its token is valid for an hour, and
+    /// [`TestCluster::renew_token`] writes another one.
     ///
     /// # Panics
     /// If there is no such account.
@@ -222,15 +224,38 @@ impl TestCluster {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
-        let token = self.kubectl(&["create", "token", service_account, "-n", namespace], "").success();
+        self.renew_token(namespace, service_account, Duration::from_secs(3600));
         let path = self.folder().join(format!("kubeconfig-{namespace}-{service_account}"));
         let written = folder::read_text_file(&self.ca()).and_then(|ca| {
-            folder::write_text_file(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim()))
+            let token = self.token_of(namespace, service_account);
+            let user = KubeconfigUser::TokenFile(&token);
+            folder::write_text_file(&path, &kubeconfig::kubeconfig(&self.server(), &ca, &user))
         });
         match written {
             Ok(()) => path,
             Err(error) => panic!("{error}"),
         }
+    }
+
+    /// Writes a new token for the kubeconfig of a service account, as a kubelet does for Pods; the API server grants no life
+    /// below ten minutes.
+    ///
+    /// # Panics
+    /// If there is no such account.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by panicking")]
+    pub fn renew_token(&self, namespace: &str, service_account: &str, life: Duration) {
+        let life = format!("--duration={}s", life.as_secs());
+        let fields = ["create", "token", service_account, "-n", namespace, &life];
+        let token = self.kubectl(&fields, "").success();
+        let path = self.token_of(namespace, service_account);
+        if let Err(error) = folder::replace_text_file(&path, token.trim()) {
+            panic!("{error}");
+        }
+    }
+
+    fn token_of(&self, namespace: &str, service_account: &str) -> PathBuf {
+        self.folder().join(format!("token-{namespace}-{service_account}"))
     }
 
     /// Asks again and again until `is_so`, for at most a minute.

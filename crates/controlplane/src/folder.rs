@@ -36,6 +36,13 @@ pub(crate) fn write_text_file(path: &Path, content: &str) -> Result<(), ClusterE
     fs::write(path, content).map_err(ClusterError::at("write", path))
 }
 
+/// Writes a file that others may be reading: they read what it had, or all that it has now.
+pub(crate) fn replace_text_file(path: &Path, content: &str) -> Result<(), ClusterError> {
+    let new = path.with_extension("new");
+    write_text_file(&new, content)?;
+    fs::rename(&new, path).map_err(ClusterError::at("rename", &new))
+}
+
 pub(crate) fn read_text_file(path: &Path) -> Result<String, ClusterError> {
     fs::read_to_string(path).map_err(ClusterError::at("read", path))
 }

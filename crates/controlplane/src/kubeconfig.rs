@@ -24,8 +24,19 @@ pub(crate) fn root_of(chain: &str) -> &str {
     chain.rfind("-----BEGIN CERTIFICATE-----").and_then(|start| chain.get(start..)).unwrap_or(chain)
 }
 
-/// A kubeconfig that needs no other file.
-pub(crate) fn kubeconfig(server: &str, ca: &str, token: &str) -> String {
+/// How a kubeconfig says who asks.
+pub(crate) enum KubeconfigUser<'t> {
+    Token(&'t str),
+    /// The path of a file with the token, which may change.
+    TokenFile(&'t Path),
+}
+
+/// A kubeconfig that needs no other file than that of its token, if there is one.
+pub(crate) fn kubeconfig(server: &str, ca: &str, user: &KubeconfigUser<'_>) -> String {
+    let user = match user {
+        KubeconfigUser::Token(token) => format!("token: \"{token}\""),
+        KubeconfigUser::TokenFile(path) => format!("tokenFile: \"{}\"", path.display()),
+    };
     let ca = STANDARD.encode(ca);
     format!(
         r#"apiVersion: v1
@@ -36,7 +47,7 @@ clusters:
   cluster: {{server: "{server}", certificate-authority-data: {ca}}}
 users:
 - name: user
-  user: {{token: "{token}"}}
+  user: {{{user}}}
 contexts:
 - name: cluster
   context: {{cluster: cluster, user: user}}

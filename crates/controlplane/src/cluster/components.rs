@@ -1,6 +1,7 @@
 //! Starting, stopping and holding the parts of a cluster.
 
 use super::{CLUSTER_TIMEOUT, TestCluster, poll_until};
+use crate::kubeconfig::KubeconfigUser;
 use crate::process::{Process, resident, signal};
 use crate::{ClusterError, ControlPlaneComponent, folder, kubeconfig};
 
@@ -106,6 +107,9 @@ impl TestCluster {
         let chain = folder::read_text_file(&self.folder().join("certificates/apiserver.crt"))?;
         let ca = kubeconfig::root_of(&chain);
         folder::write_text_file(&self.ca(), ca)?;
-        folder::write_text_file(&self.kubeconfig(), &kubeconfig::kubeconfig(&self.server(), ca, &self.token))
+        folder::write_text_file(
+            &self.kubeconfig(),
+            &kubeconfig::kubeconfig(&self.server(), ca, &KubeconfigUser::Token(&self.token)),
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! Hours of load with rules that come and go, new certificates every minute and a replaced replica every ten: nothing is
-//! lost, and neither memory nor open files grow. `make soak HOURS=4`.
+//! Hours of load with rules that come and go, new certificates every minute, new tokens every five and a replaced replica
+//! every ten: nothing is lost, and neither memory nor open files grow. `make soak HOURS=4`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +22,10 @@ const CERTIFICATES: [&str; 4] = ["--certificate-life", "90s", "--certificate-gra
 
 const CHURN_INTERVAL: Duration = Duration::from_secs(5);
 const RESTART_INTERVAL: Duration = Duration::from_secs(600);
+
+/// Tokens of Pods live for an hour, and a kubelet renews them; the API server grants no shorter life than this one.
+const TOKEN_LIFE: Duration = Duration::from_secs(600);
+const TOKEN_INTERVAL: Duration = Duration::from_secs(300);
 
 /// How long the API server may refuse a change of a rule.
 const CALL_PATIENCE: Duration = Duration::from_secs(180);
@@ -54,9 +58,10 @@ struct Observed {
 
 /// One soak.
 pub(crate) fn soak(stage: &mut Stage<'_>, length: Duration) -> Row {
+    renew_token(stage.cluster);
     begin_anew(stage, &CERTIFICATES);
     let mut seen = BTreeMap::<u32, Observed>::new();
-    let (mut restarts, mut changes) = (0_usize, 0_usize);
+    let (mut restarts, mut changes, mut tokens) = (0_u32, 0_usize, 0_u32);
     let Stage { cluster, installation, load, .. } = stage;
     let (run, certificates) = load.during(|start| {
         let mut certificates = std::collections::BTreeSet::new();
@@ -71,9 +76,13 @@ pub(crate) fn soak(stage: &mut Stage<'_>, length: Duration) -> Row {
                     observe(seen.entry(id).or_default(), id, start.elapsed());
                 }
             }
-            if start.elapsed() > RESTART_INTERVAL * u32::try_from(restarts + 1).unwrap_or(u32::MAX) {
+            if start.elapsed() > RESTART_INTERVAL * (restarts + 1) {
                 replace_oldest(installation);
                 restarts += 1;
+            }
+            if start.elapsed() > TOKEN_INTERVAL * (tokens + 1) {
+                renew_token(cluster);
+                tokens += 1;
             }
             sleep(CHURN_INTERVAL);
         }
@@ -81,11 +90,13 @@ pub(crate) fn soak(stage: &mut Stage<'_>, length: Duration) -> Row {
     });
     let mut row = Row::of(&run).recovered(&run, Duration::ZERO);
     row.notes.push(format!(
-        "{:.0} minutes, {changes} changes of rules, {certificates} certificates, {restarts} restarts",
+        "{:.0} minutes, {changes} changes of rules, {certificates} certificates, {tokens} tokens, {restarts} restarts",
         length.as_secs_f64() / 60.0
     ));
     row.expect(row.right == row.requests, "a request went wrong");
     seen.iter().for_each(|(id, observed)| judge(&mut row, *id, observed));
+    // What was seen in hours is not lost with what comes after it.
+    println!("{} of {} requests right; {}", row.right, row.requests, row.notes.join("; "));
     begin_anew(stage, &[]);
     row
 }
@@ -107,6 +118,10 @@ fn patiently(call: impl Fn() -> CommandOutput) {
         }
         sleep(Duration::from_secs(1));
     }
+}
+
+fn renew_token(cluster: &TestCluster) {
+    cluster.renew_token(crate::installation::NAMESPACE, "kubewright", TOKEN_LIFE);
 }
 
 fn certificate(cluster: &TestCluster) -> String {
