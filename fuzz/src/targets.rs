@@ -38,7 +38,7 @@ mod yaml_write;
 use std::sync::LazyLock;
 
 use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
-use kubewright_engine::{Dialect, Rule};
+use kubewright_engine::{Decision, Dialect, Rule, RuleOutcome};
 use kubewright_value::Document;
 
 use crate::dictionary::FuzzDictionary;
@@ -64,6 +64,17 @@ pub(crate) fn load_rules(documents: &[Document]) -> Vec<Rule> {
     static DIALECTS: LazyLock<Vec<Box<dyn Dialect>>> =
         LazyLock::new(|| all_dialects(&DialectOptions::default()));
     load_documents(&DIALECTS, documents).rules
+}
+
+/// Returns what each rule that was evaluated says, but for what only a trace shows.
+pub(crate) fn judged_rows(decision: &Decision) -> Vec<String> {
+    let rows = decision.outcomes.iter().filter(|outcome| outcome.is_judged && !outcome.is_trace_only);
+    rows.map(outcome_row).collect()
+}
+
+/// Returns what a rule says, in one line.
+pub(crate) fn outcome_row(outcome: &RuleOutcome) -> String {
+    format!("{} {} {}", outcome.rule, outcome.status, outcome.message)
 }
 
 /// Choices for a grammar, some of them many.

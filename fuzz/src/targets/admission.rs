@@ -10,7 +10,7 @@ use kubewright_value::{Document, Limits, Source, json, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::{FuzzTarget, load_rules};
+use super::{FuzzTarget, judged_rows, load_rules};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "admission",
@@ -100,7 +100,7 @@ fn fuzz_admission(data: &[u8]) {
             }
             let (first, again) =
                 (decide_request(&engine, &request, false), decide_request(&engine, &request, true));
-            assert_eq!(describe_decision(&first), describe_decision(&again), "a trace changes nothing");
+            assert_eq!(judged_rows(&first), judged_rows(&again), "a trace changes nothing");
         }
     }
 }
@@ -112,9 +112,4 @@ fn decide_request(engine: &Engine, request: &AdmissionRequest, is_traced: bool) 
         &ClosedWorld::default(),
         &DecisionSettings { limits, is_traced, ..DecisionSettings::default() },
     )
-}
-
-fn describe_decision(decision: &Decision) -> Vec<String> {
-    let rows = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
-    rows.map(|outcome| format!("{} {} {}", outcome.rule, outcome.status, outcome.message)).collect()
 }

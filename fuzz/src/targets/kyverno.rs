@@ -1,12 +1,12 @@
 //! Whole policies: any text is compiled, and what compiles judges an object the same way every time.
 
-use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
+use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, Value, json, yaml};
 
 use crate::dictionary::FuzzDictionary;
 
-use super::{FuzzTarget, load_rules};
+use super::{FuzzTarget, judged_rows, load_rules, outcome_row};
 
 pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "kyverno",
@@ -98,11 +98,9 @@ pub(super) fn check_decisions(text: &str, object: &Value) {
             )
         };
         let (first, again, traced) = (decide(false), decide(false), decide(true));
-        let said = |decision: &kubewright_engine::Decision| -> Vec<String> {
-            let rows = decision.outcomes.iter();
-            rows.map(|outcome| format!("{} {} {}", outcome.rule, outcome.status, outcome.message)).collect()
-        };
-        assert_eq!(said(&first), said(&again), "the same request twice");
+        let all_rows = |decision: &Decision| decision.outcomes.iter().map(outcome_row).collect::<Vec<_>>();
+        assert_eq!(all_rows(&first), all_rows(&again), "the same request twice");
+        assert_eq!(judged_rows(&first), judged_rows(&traced), "a trace changes nothing");
         assert_eq!(first.is_allowed, traced.is_allowed, "a trace changes nothing");
     }
 }
