@@ -28,7 +28,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, default_value_t = 5)]
     pub(crate) seconds: u64,
     /// How often each is made, in turn
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
     /// Requests a second of the spike
     #[arg(long, default_value_t = 20_000.0)]

@@ -37,6 +37,8 @@ pub(crate) struct Figures {
     pub(crate) requests: usize,
     pub(crate) duration: Duration,
     pub(crate) latencies: Latencies,
+    /// The p99 of each round.
+    p99_by_round: Vec<Duration>,
     pub(crate) refused: usize,
     /// How many went wrong, and how one of them did.
     pub(crate) wrong: (usize, String),
@@ -108,7 +110,9 @@ pub(crate) fn measure(
             figures.add(&run);
             figures.cpu += after.cpu.saturating_sub(before.cpu);
             figures.memory = after.memory;
-            times.extend(run.samples.iter().map(|sample| sample.latency));
+            let latencies: Vec<Duration> = run.samples.iter().map(|sample| sample.latency).collect();
+            times.extend_from_slice(&latencies);
+            figures.p99_by_round.push(Latencies::new(latencies).at(0.99));
         }
     }
     let finish = |(times, figures)| Figures { latencies: Latencies::new(times), ..figures };
@@ -129,6 +133,11 @@ impl Figures {
     /// The answers of a second.
     pub(crate) fn rate(&self) -> f64 {
         self.requests as f64 / self.duration.as_secs_f64().max(1e-9)
+    }
+
+    /// The p99 of the middle round: one in which the machine had other work for a moment does not count.
+    pub(crate) fn middle_p99(&self) -> Duration {
+        Latencies::new(self.p99_by_round.clone()).at(0.5)
     }
 
     /// The server's CPU time for a request, in microseconds.

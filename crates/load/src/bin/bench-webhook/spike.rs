@@ -16,6 +16,8 @@ const RECOVERY_TIME: Duration = Duration::from_secs(4);
 /// When everything should be as before.
 const CALM_AFTER_DELAY: Duration = Duration::from_secs(2);
 const USUAL_RATE: f64 = 2_000.0;
+/// How often more is sent where nothing was refused, which would say nothing of refusals.
+const MAX_SPIKES: usize = 5;
 /// Many connections, so that it is the server that sets the limit and not the streams of a few of them, and as many requests
 /// in turn on one as are due in half a millisecond, so that the generator has time for all of them.
 const CONNECTIONS: (usize, usize) = (32, 10);
@@ -37,35 +39,28 @@ pub(crate) fn measure_spike(
     send(USUAL_RATE, WARM_UP_TIME)?;
     let processors = SeparateProcessors::separate(ours.server.id());
     let usual = send(USUAL_RATE, RECOVERY_TIME)?;
-    let run = send(arguments.spike, SPIKE_TIME)?;
+    let mut rate = arguments.spike;
+    let mut spikes = vec![(rate, send(rate, SPIKE_TIME)?)];
+    while spikes.len() < MAX_SPIKES && spikes.last().is_some_and(|(_, run)| run.refusals().count() == 0) {
+        rate *= 1.5;
+        spikes.push((rate, send(rate, SPIKE_TIME)?));
+    }
     let after = send(USUAL_RATE, RECOVERY_TIME)?;
 
-    let refusals = run.refusals();
-    let (all, refused, wrong) = (run.samples.len(), refusals.count(), run.wrong().count());
     println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE_TIME.as_secs());
     match &processors {
         Ok(on) => {
-            println!("The server runs on processor {}, the generator on {}.\n", on.server, on.generator);
+            println!("The server runs on processor {}, the generator on {}.", on.server, on.generator);
         }
-        Err(error) => println!("Server and generator share all processors: {error}.\n"),
+        Err(error) => println!("Server and generator share all processors: {error}."),
     }
-    println!(
-        "| requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | sent late: p99 ms | peak memory MB |"
-    );
-    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    println!(
-        "| {all} | {:.0} | {} | {refused} | {wrong} | {} | {} | {} | {} | {:.1} |",
-        run.rate(),
-        all - refused - wrong,
-        milliseconds(refusals.at(0.5)),
-        milliseconds(refusals.at(0.99)),
-        milliseconds(refusals.longest()),
-        milliseconds(run.delays().at(0.99)),
-        megabytes(ours.server.usage().peak),
-    );
-    if let Some((_, reason)) = run.wrong().next() {
-        println!("{reason}");
+    if spikes.len() > 1 {
+        println!("Nothing was refused at first, so half as much again was sent until something was.");
     }
+    print_spikes(&spikes);
+    let wrong: usize = spikes.iter().map(|(_, run)| run.wrong().count()).sum();
+    let p99 = spikes.iter().map(|(_, run)| run.refusals().at(0.99)).max().unwrap_or_default();
+    println!("\nPeak memory {:.1} MB.", megabytes(ours.server.usage().peak));
     let mut calm = after;
     calm.samples.retain(|sample| sample.due >= CALM_AFTER_DELAY);
     let (before, after) = (usual.latencies().at(0.99), calm.latencies().at(0.99));
@@ -74,7 +69,6 @@ pub(crate) fn measure_spike(
         CALM_AFTER_DELAY.as_secs()
     );
 
-    let p99 = refusals.at(0.99);
     limits.add(
         "a spike: what is too much is answered",
         "< 50 ms (p99)",
@@ -85,4 +79,29 @@ pub(crate) fn measure_spike(
     let is_calm = after < before * 2 + Duration::from_millis(1);
     limits.add("a spike: p99 2 s after it", "as before", format!("{before:.2?}, then {after:.2?}"), is_calm);
     Ok(())
+}
+
+/// Prints what was answered at each rate.
+fn print_spikes(spikes: &[(f64, LoadRun)]) {
+    println!(
+        "\n| requests/s | requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | sent late: p99 ms |"
+    );
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for (rate, run) in spikes {
+        let (refusals, went_wrong) = (run.refusals(), run.wrong().count());
+        println!(
+            "| {rate:.0} | {} | {:.0} | {} | {} | {went_wrong} | {} | {} | {} | {} |",
+            run.samples.len(),
+            run.rate(),
+            run.samples.len() - refusals.count() - went_wrong,
+            refusals.count(),
+            milliseconds(refusals.at(0.5)),
+            milliseconds(refusals.at(0.99)),
+            milliseconds(refusals.longest()),
+            milliseconds(run.delays().at(0.99)),
+        );
+        if let Some((_, reason)) = run.wrong().next() {
+            println!("{reason}");
+        }
+    }
 }
