@@ -519,6 +519,42 @@ fn other_builds_have_the_compiler_and_the_crates_of_this_one() {
     }
 }
 
+/// The workspaces beside this one have lock files of their own, which name what our crates depend on. One that is outdated
+/// stops `--locked` builds.
+#[test]
+fn locks_of_other_workspaces_have_what_our_crates_need() {
+    let read =
+        |path: &str| fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    for path in ["fuzz/guided/Cargo.lock", "bench/kube-comparison/Cargo.lock"] {
+        let lock = read(path);
+        let ours = lock.split("[[package]]").filter_map(|package| {
+            let name = package.lines().find_map(|line| line.strip_prefix("name = \"kubewright-"))?;
+            Some((name.trim_end_matches('"'), package))
+        });
+        let mut looked_at = 0;
+        for (name, package) in ours {
+            let manifest = format!("crates/{name}/Cargo.toml");
+            if !root().join(&manifest).is_file() {
+                continue;
+            }
+            looked_at += 1;
+            let manifest = read(&manifest);
+            let dependencies = manifest.split("\n[").find_map(|table| table.strip_prefix("dependencies]\n"));
+            for line in
+                dependencies.unwrap_or_default().lines().filter(|line| !line.contains("optional = true"))
+            {
+                let needed = line.split(['.', ' ', '=']).next().unwrap_or_default();
+                let is_there = |quote: &str| package.contains(&format!(" \"{needed}{quote}"));
+                assert!(
+                    needed.is_empty() || needed.starts_with('#') || is_there("\"") || is_there(" "),
+                    "{path}: kubewright-{name} lacks {needed}; run `cargo metadata` in its folder"
+                );
+            }
+        }
+        assert!(looked_at > 2, "{path} has only {looked_at} of our crates");
+    }
+}
+
 /// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
