@@ -4,7 +4,7 @@ mod components;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -133,8 +133,8 @@ impl TestCluster {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn reserve_address(&self) -> SocketAddr {
-        let port = LoopbackPort::take(&folder::locks()).unwrap_or_else(|error| panic!("{error}"));
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.number));
+        let port = LoopbackPort::reserve().unwrap_or_else(|error| panic!("{error}"));
+        let address = port.address();
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(port);
         address
     }

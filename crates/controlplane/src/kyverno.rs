@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::go_module::DEFINITIONS_FILE;
 use crate::port::LoopbackPort;
-use crate::{ClusterError, ClusterProgram, TestCluster, binaries, folder, skip};
+use crate::{ClusterError, ClusterProgram, TestCluster, binaries, skip};
 
 const REPORTS_CONTROLLER: &str = "reports-controller";
 const KYVERNO_NAMESPACE: &str = "kyverno";
@@ -51,7 +51,7 @@ impl KyvernoReportsController {
         let programs = binaries::programs(&[REPORTS_CONTROLLER])?;
         create_kyverno_settings(cluster)?;
         let mut command = Command::new(programs.join(REPORTS_CONTROLLER));
-        let port = LoopbackPort::take(&folder::locks())?;
+        let port = LoopbackPort::reserve()?;
         command.env_clear().args(self.flags(cluster, port.number));
         for (name, value) in [
             ("KYVERNO_NAMESPACE", KYVERNO_NAMESPACE),

@@ -44,6 +44,7 @@ pub use error::ClusterError;
 pub use kubelet::Kubelet;
 pub use kyverno::{KyvernoReportsController, install_kyverno_definitions};
 pub use output::CommandOutput;
+pub use port::LoopbackPort;
 pub use program::ClusterProgram;
 pub use registry::TestRegistry;
 pub use skip::announce_skip as announce_skipped;

@@ -4,20 +4,34 @@
 //! so that no other test process chooses it between our look and the component's start.
 
 use std::fs::{self, File, OpenOptions};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-use crate::ClusterError;
+use crate::{ClusterError, folder};
 
 const PORT_RANGE: std::ops::Range<u16> = 26_000..30_000;
 
-/// A port of the loopback interface that belongs to this process.
-pub(crate) struct LoopbackPort {
+/// A port of the loopback interface that belongs to this process until it is dropped.
+pub struct LoopbackPort {
     pub(crate) number: u16,
     _lock: File,
 }
 
 impl LoopbackPort {
+    /// Takes a port that a server of a test can listen on: neither another test nor an outgoing connection takes it.
+    ///
+    /// # Errors
+    /// If no port is free.
+    pub fn reserve() -> Result<Self, ClusterError> {
+        Self::take(&folder::locks())
+    }
+
+    /// Returns its address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.number).into()
+    }
+
     /// Takes the first free port; `locks` is the folder that all processes share.
     pub(crate) fn take(locks: &Path) -> Result<Self, ClusterError> {
         fs::create_dir_all(locks).map_err(ClusterError::at("make", locks))?;
@@ -29,7 +43,7 @@ impl LoopbackPort {
 
     /// Whether a process listens on it.
     pub(crate) fn is_open(&self) -> bool {
-        TcpStream::connect((Ipv4Addr::LOCALHOST, self.number)).is_ok()
+        TcpStream::connect(self.address()).is_ok()
     }
 
     fn lock(locks: &Path, number: u16) -> Option<Self> {

@@ -13,7 +13,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::ClusterError;
 use crate::binaries::programs;
-use crate::folder;
 use crate::port::LoopbackPort;
 use crate::skip::{announce_skip, is_off, is_required};
 
@@ -53,7 +52,7 @@ impl TestRegistry {
 
     fn try_start(realm: Option<&str>) -> Result<Self, ClusterError> {
         let program = programs(&["registry"])?.join("registry");
-        let port = LoopbackPort::take(&folder::locks())?;
+        let port = LoopbackPort::reserve()?;
         let name = format!("kubewright-registry-{}-{}", std::process::id(), port.number);
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).map_err(ClusterError::at("make", &folder))?;

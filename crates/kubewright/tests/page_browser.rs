@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use kubewright_controlplane::announce_skipped;
-use laptop::{LaptopPage, free_address};
+use kubewright_controlplane::{TestCluster, announce_skipped};
+use laptop::LaptopPage;
 use stage::{POLICY, Stage};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ fn the_views_of_a_cluster_work_in_a_browser() {
     let Some(browser) = Browser::find() else { return };
     let Some(stage) = Stage::start() else { return };
     prepare(&stage);
-    let address = free_address();
+    let address = stage.cluster.reserve_address().to_string();
     let scan = stage.serve("page", &["--ui", &address, "--report-results", "pass,fail,warn,error,skip"]);
     stage.within("there are reports", 60 * SECOND, || stage.reports().len() == 3 && scan.is_ready());
 
@@ -69,7 +69,7 @@ fn prepare(stage: &Stage) {
 /// Starts the webhook and has it refuse a ConfigMap.
 fn refuse_an_admission(stage: &Stage) -> Webhook {
     stage.apply(REFUSAL);
-    let webhook = Webhook::start(&stage.cluster.kubeconfig());
+    let webhook = Webhook::start(&stage.cluster);
     stage.within("the webhook refuses", 60 * SECOND, || {
         let made = stage.cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], UNWANTED);
         made.stderr.contains("no such map")
@@ -83,12 +83,12 @@ fn refuse_an_admission(stage: &Stage) -> Webhook {
 struct Webhook(Child);
 
 impl Webhook {
-    fn start(kubeconfig: &Path) -> Self {
-        let (reviews, health) = (free_address(), free_address());
+    fn start(cluster: &TestCluster) -> Self {
+        let reviews = cluster.reserve_address().to_string();
         let child = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args(["serve", "--drain", "0s", "--address", &reviews, "--url", &format!("https://{reviews}")])
-            .args(["--health-address", &health, "--kubeconfig"])
-            .arg(kubeconfig)
+            .args(["--health-address=127.0.0.1:0", "--kubeconfig"])
+            .arg(cluster.kubeconfig())
             .stderr(Stdio::null())
             .spawn();
         Self(child.expect("it starts"))

@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use kubewright_value::{Value, json};
-use laptop::{LaptopPage, free_address};
+use laptop::LaptopPage;
 use stage::{POLICY, Stage};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const ENCODED_PASSWORD: &str = "aHVudGVyMi1vZi10aGUtc2hvcA==";
 fn the_controller_serves_the_page_read_only() {
     let Some(stage) = Stage::start() else { return };
     prepare(&stage);
-    let address = free_address();
+    let address = stage.cluster.reserve_address().to_string();
     let scan = stage.serve("page", &["--ui", &address, "--report-results", "pass,fail,warn,error,skip"]);
     let page = Page(address);
     stage.within("there are reports", 60 * SECOND, || stage.reports().len() == 3 && scan.is_ready());

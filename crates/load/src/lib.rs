@@ -23,7 +23,7 @@ pub use latencies::Latencies;
 pub use limits::BenchLimits;
 pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};
 pub use policies::generated_policies;
-pub use process::{ServerProcess, free_address};
+pub use process::ServerProcess;
 pub use processors::SeparateProcessors;
 pub use reviews::{Reviews, harmful_pod};
 pub use usage::ProcessUsage;

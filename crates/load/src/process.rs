@@ -1,7 +1,6 @@
 //! A server in a process of its own, which ends with its owner.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 
 use crate::ProcessUsage;
@@ -65,12 +64,4 @@ impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// Returns a free address on loopback.
-///
-/// # Errors
-/// When there is none.
-pub fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

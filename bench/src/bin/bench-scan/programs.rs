@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{ClusterProgram, TestCluster};
-use kubewright_load::{ProcessUsage, free_address};
+use kubewright_load::ProcessUsage;
 
 /// How long an answer about its metrics may take.
 const METRICS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,7 +61,7 @@ impl ScanProgram {
         cluster: &'c TestCluster,
         name: &str,
     ) -> Result<RunningScanner<'c>, String> {
-        let health = free_address().map_err(|error| error.to_string())?;
+        let health = cluster.reserve_address();
         let mut command = Command::new(&self.binary);
         command.env_clear().args(["scan", "--serve", "--reports", "openreports"]);
         command.args(["--lease-namespace", "default", "--health-address", &health.to_string()]);

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use bytes::Bytes;
+use kubewright_controlplane::LoopbackPort;
 use kubewright_k8s::resource_name;
-use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, ServerProcess, free_address};
+use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, ServerProcess};
 use kubewright_value::{Map, Value, json};
 use tokio::runtime::Runtime;
 
@@ -24,13 +25,16 @@ pub(crate) struct Webhook {
     pub(crate) client: Arc<LoadClient>,
     runtime: Runtime,
     _server: ServerProcess,
+    _ports: [LoopbackPort; 2],
 }
 
 impl Webhook {
     /// Starts the program with `rules` and waits until it is ready.
     pub(crate) fn start(rules: &Path, folder: &Path) -> Result<Self, String> {
         let wrong = |error: std::io::Error| error.to_string();
-        let (address, health) = (free_address().map_err(wrong)?, free_address().map_err(wrong)?);
+        let reserve = || LoopbackPort::reserve().map_err(|error| error.to_string());
+        let ports = [reserve()?, reserve()?];
+        let [address, health] = ports.each_ref().map(LoopbackPort::address);
         let authorities = folder.join("ca.crt");
         let _ = std::fs::remove_file(&authorities);
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
@@ -56,7 +60,7 @@ impl Webhook {
         let client = LoadClient::new(LoadTarget { address, authorities, token: None }, 1);
         let client = Arc::new(client.map_err(|error| error.to_string())?);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        Ok(Self { client, runtime: runtime.map_err(wrong)?, _server: server })
+        Ok(Self { client, runtime: runtime.map_err(wrong)?, _server: server, _ports: ports })
     }
 
     /// Asks about `object` where objects are changed and then where they are judged.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use kubewright_controlplane::{Balancer, TestCluster};
-use kubewright_load::{ServerProcess, free_address};
+use kubewright_load::ServerProcess;
 
 /// What is installed besides the Deployment, whose pods would not run.
 const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
@@ -106,7 +106,7 @@ impl<'c> Installation<'c> {
 
     /// Starts one more.
     pub(crate) fn start(&mut self) {
-        let port = || free_address().expect("an address").port();
+        let port = || self.cluster.reserve_address().port();
         let address = SocketAddr::new(self.place.address, port());
         let health = SocketAddr::new(self.place.health, port());
         let log = self.cluster.folder().join(format!("replica-{}.log", self.started));

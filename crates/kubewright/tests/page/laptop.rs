@@ -1,7 +1,6 @@
 //! `kubewright ui --cluster` as a process.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -30,10 +29,4 @@ impl Drop for LaptopPage {
     fn drop(&mut self) {
         let _ = (self.child.kill(), self.child.wait());
     }
-}
-
-/// Returns an address of loopback that nothing listens on.
-pub(crate) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").to_string()
 }

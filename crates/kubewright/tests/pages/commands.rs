@@ -5,7 +5,6 @@
 //! where they have `…`.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -187,8 +186,7 @@ fn served_cluster(folder: &Path) -> Option<(TestCluster, Child)> {
     cluster.wait_until("the manifests are taken", || {
         cluster.kubectl(&["apply", "--server-side", "-f", "-"], &manifests).is_success()
     });
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
+    let address = cluster.reserve_address().to_string();
     let server = Command::new(BINARY)
         .args(["serve", "--namespace", NAMESPACE, "--drain=0s", "--health-address=127.0.0.1:0"])
         .args(["--address", &address, "--url", &format!("https://{address}"), "--kubeconfig"])

@@ -1,6 +1,6 @@
 //! A whole server beside a cluster: rules by watch, certificates and webhooks of its own.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
@@ -23,13 +23,14 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
     READY.get_or_init(|| {
         cluster.create_namespace("kubewright-system");
         cluster.create_namespace(EXEMPT);
+        let address = cluster.reserve_address();
         let (sender, receiver) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async move {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
-                let server = start_server(settings(), client).expect("a server");
+                let server = start_server(settings(address), client).expect("a server");
                 // A test that fails says why.
                 drop(std::panic::take_hook());
                 sender.send(()).expect("the receiver lives");
@@ -42,12 +43,11 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
     Some(cluster)
 }
 
-fn settings() -> ServeSettings {
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+fn settings(address: SocketAddr) -> ServeSettings {
     ServeSettings {
-        address: SocketAddr::from(([127, 0, 0, 1], port)),
+        address,
         health_address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        url: Some(format!("https://127.0.0.1:{port}")),
+        url: Some(format!("https://{address}")),
         dialects: vec!["kyverno".to_owned()],
         exception_namespaces: vec![EXEMPT.to_owned()],
         log_level: LogLevel::Error,

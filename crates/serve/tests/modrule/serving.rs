@@ -1,7 +1,7 @@
 //! Two servers beside a cluster, started as `kubewright serve` starts them. The second is never asked, and keeps
 //! everything as it should be like the first: what they write must not differ.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -74,8 +74,7 @@ fn serve(cluster: &'static TestCluster) {
     });
     cluster.kubectl(&["create", "namespace", NAMESPACE], "").expect_success();
 
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = *SERVER.get_or_init(|| free.expect("a port"));
+    let address = *SERVER.get_or_init(|| cluster.reserve_address());
     let (sender, receiver) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

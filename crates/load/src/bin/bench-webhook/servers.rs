@@ -1,13 +1,13 @@
 //! The two servers: built as this program was, started on free ports.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_load::{LoadTarget, ServerProcess, free_address};
+use kubewright_controlplane::LoopbackPort;
+use kubewright_load::{LoadTarget, ServerProcess};
 
 /// How long a server may take to write its certificate.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,6 +24,7 @@ pub(crate) struct RunningServer {
     pub(crate) target: LoadTarget,
     /// From its start until it said whom to trust, which it does when it listens.
     pub(crate) started_in: Duration,
+    _port: LoopbackPort,
 }
 
 /// A folder that is removed at the end.
@@ -59,10 +60,10 @@ impl BenchPrograms {
 
     /// Starts the server that does nothing.
     pub(crate) fn allow_all(&self, scratch: &Scratch) -> Result<RunningServer, String> {
-        let address = free_loopback_address()?;
+        let port = reserve_port()?;
         let mut command = Command::new(self.folder.join("allow-all"));
-        command.args(["--address", &address.to_string()]);
-        start_server_process(command, address, &scratch.file("allow-all.crt"))
+        command.args(["--address", &port.address().to_string()]);
+        start_server_process(command, port, &scratch.file("allow-all.crt"))
     }
 
     /// Starts ours with the rules in `policies`, which is a file or a folder.
@@ -72,15 +73,15 @@ impl BenchPrograms {
         name: &str,
         policies: &Path,
     ) -> Result<RunningServer, String> {
-        let address = free_loopback_address()?;
+        let port = reserve_port()?;
         let mut command = Command::new(self.folder.join("kubewright"));
-        command.args(["serve", "--offline", "--address", &address.to_string()]);
-        command.args(["--health-address", &free_address().map_err(|error| error.to_string())?.to_string()]);
+        command.args(["serve", "--offline", "--address", &port.address().to_string()]);
+        command.args(["--health-address", "127.0.0.1:0"]);
         command.arg("-p").arg(policies);
         let log =
             fs::File::create(scratch.file(&format!("{name}.log"))).map_err(|error| error.to_string())?;
         command.stderr(log.try_clone().map_err(|error| error.to_string())?).stdout(log);
-        start_server_process(command, address, &scratch.file(&format!("{name}.crt")))
+        start_server_process(command, port, &scratch.file(&format!("{name}.crt")))
     }
 }
 
@@ -104,7 +105,7 @@ impl Drop for Scratch {
 
 fn start_server_process(
     mut command: Command,
-    address: SocketAddr,
+    port: LoopbackPort,
     authorities: &Path,
 ) -> Result<RunningServer, String> {
     command.arg("--write-ca").arg(authorities).stdin(Stdio::null());
@@ -113,9 +114,9 @@ fn start_server_process(
     let mut server = ServerProcess::start(&mut command).map_err(|error| format!("{words}: {error}"))?;
     loop {
         let written = fs::read_to_string(authorities).unwrap_or_default();
-        if written.contains("END CERTIFICATE") && std::net::TcpStream::connect(address).is_ok() {
-            let target = LoadTarget { address, authorities: written, token: None };
-            return Ok(RunningServer { server, target, started_in: started.elapsed() });
+        if written.contains("END CERTIFICATE") && std::net::TcpStream::connect(port.address()).is_ok() {
+            let target = LoadTarget { address: port.address(), authorities: written, token: None };
+            return Ok(RunningServer { server, target, started_in: started.elapsed(), _port: port });
         }
         if let Ok(Some(code)) = server.ended() {
             return Err(format!("{words} ended with {code:?}"));
@@ -127,6 +128,6 @@ fn start_server_process(
     }
 }
 
-fn free_loopback_address() -> Result<SocketAddr, String> {
-    free_address().map_err(|error| error.to_string())
+fn reserve_port() -> Result<LoopbackPort, String> {
+    LoopbackPort::reserve().map_err(|error| error.to_string())
 }

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{ClusterProgram, ControlPlaneComponent, Kubelet, TestCluster, programs};
-use kubewright_load::free_address;
 
 use super::accounts::{ACCOUNT_NAMESPACE, CONTROLLER_ACCOUNT, account_manifests, impersonating};
 use super::installations::{InstalledProgram, ProgramInstallation};
@@ -141,8 +140,7 @@ impl TestBed {
         &self,
         installation: &ProgramInstallation,
     ) -> Result<RunningPrograms<'_>, String> {
-        let address = || free_address().map(|address| address.to_string()).map_err(|error| error.to_string());
-        let (webhook, health, scan_health) = (address()?, address()?, address()?);
+        let webhook = self.cluster.reserve_address().to_string();
         let account = installation.account().unwrap_or(CONTROLLER_ACCOUNT);
         let serve = [
             "serve",
@@ -151,8 +149,7 @@ impl TestBed {
             &webhook,
             "--url",
             &format!("https://{webhook}"),
-            "--health-address",
-            &health,
+            "--health-address=127.0.0.1:0",
             "--exceptions-from=*",
             "--generate-vap",
             "--success-events",
@@ -162,8 +159,7 @@ impl TestBed {
             "scan",
             "--serve",
             "--lease-namespace=kyverno",
-            "--health-address",
-            &scan_health,
+            "--health-address=127.0.0.1:0",
             "--exceptions-from=*",
             "--reports=wgpolicy",
             "--reports-managed-by=kyverno",

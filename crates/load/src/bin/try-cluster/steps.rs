@@ -7,7 +7,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_controlplane::{ClusterProgram, TestCluster};
-use kubewright_load::free_address;
 
 /// The definitions of reports, which other programs may have installed in a real cluster.
 const REPORT_DEFINITIONS: &str =
@@ -53,14 +52,13 @@ impl TrialPrograms {
 
     /// Starts the scanner with the rights of the administrator.
     pub(crate) fn start_scanner<'c>(&self, cluster: &'c TestCluster) -> Result<ClusterProgram<'c>, String> {
-        let health = free_address().map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.kubewright);
         command.env_clear().args([
             "scan",
             "--serve",
             "--built-in-patterns",
             "--health-address",
-            &health.to_string(),
+            &cluster.reserve_address().to_string(),
         ]);
         command.arg("--kubeconfig").arg(cluster.kubeconfig());
         cluster.run_beside("kubewright-scan", command).map_err(|error| error.to_string())
