@@ -216,8 +216,8 @@ static-debug:
 test-faults:
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults --test scanning -- $(FAULT)
 
-# Load with rules that come and go, new certificates every minute and a replaced replica every ten minutes; fails when a
-# request is lost or when memory or open files grow. `make soak HOURS=24`, or `make soak MINUTES=30`.
+# Load with rules that come and go, new certificates every minute, new tokens every five and a replaced replica every ten;
+# fails when a request is lost or when memory or open files grow. `make soak HOURS=24`, or `make soak MINUTES=30`.
 HOURS ?= 4
 MINUTES ?= $(shell expr $(HOURS) \* 60)
 

@@ -47,7 +47,8 @@ impl Environments {
         Self { base, inputs, made: Arc::default(), patching: Arc::default(), rules_only: false }
     }
 
-    /// Returns the same, in which expressions are compiled, where `rules_only`, without warnings about fields of objects.
+    /// Returns the same, in which policies are compiled, where `rules_only`, without what a cluster needs of them and without
+    /// warnings about fields of objects.
     #[must_use]
     pub fn with_rules_only(self, rules_only: bool) -> Self {
         Self { rules_only, ..self }
@@ -80,7 +81,7 @@ impl Environments {
             Some(namespace) => CelEnvironment::policy_in(namespace.clone()).generating_in_one_namespace(),
             None => CelEnvironment::policy().generating(),
         };
-        Self::with_request(base, self.inputs).with_exceptions()
+        Self::with_request(base, self.inputs).with_exceptions().with_rules_only(self.rules_only)
     }
 
     /// Returns the variables that policies about images provide, in one namespace if there is one.

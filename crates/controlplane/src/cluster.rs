@@ -224,10 +224,10 @@ impl TestCluster {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
-        self.renew_token(namespace, service_account, Duration::from_secs(3600));
+        self.renew_token(namespace, service_account, Duration::from_secs(3600)).expect_success();
         let path = self.folder().join(format!("kubeconfig-{namespace}-{service_account}"));
         let written = folder::read_text_file(&self.ca()).and_then(|ca| {
-            let token = self.token_of(namespace, service_account);
+            let token = self.token_file(namespace, service_account);
             let user = KubeconfigUser::TokenFile(&token);
             folder::write_text_file(&path, &kubeconfig::kubeconfig(&self.server(), &ca, &user))
         });
@@ -237,24 +237,27 @@ impl TestCluster {
         }
     }
 
-    /// Writes a new token for the kubeconfig of a service account, as a kubelet does for Pods; the API server grants no life
-    /// below ten minutes.
+    /// Writes a new token for the kubeconfig of a service account, as a kubelet does for Pods, and returns how asking for it
+    /// went; the API server grants no life below ten minutes.
     ///
     /// # Panics
-    /// If there is no such account.
+    /// If the token cannot be written.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
-    pub fn renew_token(&self, namespace: &str, service_account: &str, life: Duration) {
+    pub fn renew_token(&self, namespace: &str, service_account: &str, life: Duration) -> CommandOutput {
         let life = format!("--duration={}s", life.as_secs());
         let fields = ["create", "token", service_account, "-n", namespace, &life];
-        let token = self.kubectl(&fields, "").success();
-        let path = self.token_of(namespace, service_account);
-        if let Err(error) = folder::replace_text_file(&path, token.trim()) {
+        let output = self.kubectl(&fields, "");
+        if output.is_success()
+            && let Err(error) =
+                folder::replace_text_file(&self.token_file(namespace, service_account), output.stdout.trim())
+        {
             panic!("{error}");
         }
+        output
     }
 
-    fn token_of(&self, namespace: &str, service_account: &str) -> PathBuf {
+    fn token_file(&self, namespace: &str, service_account: &str) -> PathBuf {
         self.folder().join(format!("token-{namespace}-{service_account}"))
     }
 

@@ -38,7 +38,10 @@ pub(crate) fn write_text_file(path: &Path, content: &str) -> Result<(), ClusterE
 
 /// Writes a file that others may be reading: they read what it had, or all that it has now.
 pub(crate) fn replace_text_file(path: &Path, content: &str) -> Result<(), ClusterError> {
-    let new = path.with_extension("new");
+    static WRITTEN: AtomicU32 = AtomicU32::new(0);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", WRITTEN.fetch_add(1, Ordering::Relaxed)));
+    let new = path.with_file_name(name);
     write_text_file(&new, content)?;
     fs::rename(&new, path).map_err(ClusterError::at("rename", &new))
 }

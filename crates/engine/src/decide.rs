@@ -388,8 +388,7 @@ impl<'a> DecisionRun<'a> {
     /// Returns what to run where `rule` applies to the object; otherwise its outcome is recorded, if there is one.
     fn match_rule<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn RuleProgram, RuleAttempt)> {
         let program = rule.program.as_ref();
-        if self.is_known_miss(rule) {
-            self.skipped += 1;
+        if self.skip_known_miss(rule) {
             return None;
         }
         let mut attempt =
@@ -418,9 +417,9 @@ impl<'a> DecisionRun<'a> {
         None
     }
 
-    /// Returns whether it is already known that `rule` does not apply to the object, and nothing shows it. What finding it out
-    /// would take is spent.
-    fn is_known_miss(&mut self, rule: &Rule) -> bool {
+    /// Skips `rule` where it is already known that it does not apply to the object, and nothing shows it; what finding it out
+    /// would take is spent. Returns whether it was skipped.
+    fn skip_known_miss(&mut self, rule: &Rule) -> bool {
         let known = match self.leaves_out_skips() {
             true => rule.program.known_miss(&self.object, self.cache),
             false => None,
@@ -431,6 +430,7 @@ impl<'a> DecisionRun<'a> {
         self.steps += steps;
         self.bytes += bytes;
         self.left = self.left.map(|left| left.saturating_sub(steps));
+        self.skipped += 1;
         true
     }
 

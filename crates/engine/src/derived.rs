@@ -120,7 +120,8 @@ pub struct DerivedName<'n> {
     pub name: &'static str,
     /// The expression; empty where there is none.
     pub expression: &'n Text,
-    /// The number of what makes it, which nothing else in this process has or had, where no text tells it apart; otherwise 0.
+    /// The number of what makes it, which nothing else of this name in this process has or had, where no text tells it apart;
+    /// otherwise 0.
     pub number: u64,
 }
 
@@ -205,10 +206,7 @@ impl DerivedCache {
         let last = self.last.borrow();
         let known = last.find(name, object).filter(|known| known.uses.get() >= MIN_SUMMARISED_USES)?;
         let value = known.value.as_ref()?;
-        let summary = match known.summary.get() {
-            Some(summary) => summary,
-            None => known.summary.get_or_init(|| Box::new(summarise(value))),
-        };
+        let summary = known.summary.get_or_init(|| Box::new(summarise(value)));
         answer(summary.downcast_ref()?, known.cost)
     }
 }
@@ -218,10 +216,14 @@ impl DerivedObject {
         if !self.object.is_same(object) {
             return None;
         }
-        let mut values = self.values.iter().filter(|value| value.number == name.number);
+        // Each language numbers its own values.
+        let is_of_name = |value: &&DerivedValue| {
+            value.number == name.number && (std::ptr::eq(value.name, name.name) || value.name == name.name)
+        };
+        let mut values = self.values.iter().filter(is_of_name);
         match name.number {
-            0 => values.find(|value| value.name == name.name && value.expression == *name.expression),
-            // Nothing else has the number.
+            0 => values.find(|value| value.expression == *name.expression),
+            // Nothing else of this name has the number.
             _ => values.next(),
         }
     }
@@ -276,6 +278,21 @@ mod tests {
         assert_eq!(ask("", &one), (Ok(Some(1_i64.into())), 2), "both are kept");
         assert_eq!(ask("other", &other), (Ok(Some(1_i64.into())), 3), "another object, though an equal one");
         assert_eq!(ask("other", &one), (Ok(Some(1_i64.into())), 4), "and back");
+    }
+
+    #[test]
+    fn values_of_two_names_with_one_number_are_two() {
+        let cache = DerivedCache::default();
+        let object = json::parse(r#"{"a": 1, "b": 2}"#).unwrap();
+        let ask = |kind: &'static str, key: &str| {
+            let name = DerivedName { name: kind, expression: &Text::default(), number: 7 };
+            let value = |object: &Value, _: &mut Budget| Ok::<_, Exhausted>(object.get(key).cloned());
+            cache.get_or_derive((name, &object), &mut Budget::default(), value).unwrap()
+        };
+        for _ in 0..2 {
+            assert_eq!(ask("select of one language", "a"), Some(1_i64.into()));
+            assert_eq!(ask("query of another", "b"), Some(2_i64.into()));
+        }
     }
 
     #[test]

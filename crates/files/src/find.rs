@@ -94,7 +94,7 @@ pub fn find_manifests(paths: &[String]) -> FoundFiles {
                 format!("`{name}` and {others} other files are left out, though kubectl would take them")
             }
         };
-        let help = "hidden files, test files and links that a test may not follow are read if they are named themselves";
+        let help = "hidden files, files of tests and packages, and links that a test may not follow are read if they are named themselves";
         found.problems.push(codes::about_path(&LEFT_OUT, &name, message).help(help));
     }
     found

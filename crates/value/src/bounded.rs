@@ -289,7 +289,7 @@ pub fn parse_bounded_json(text: &str, budget: &mut Budget) -> Result<Result<Valu
     Ok(json::parse(text))
 }
 
-/// Reads a YAML text, whose values are charged before they are made.
+/// Reads a YAML text, whose values are charged before they are made; a single word, which is short, once it is.
 ///
 /// # Errors
 /// When the budget is used up; inside of that, when the text is not YAML.

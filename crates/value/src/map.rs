@@ -130,9 +130,8 @@ impl Map {
     }
 
     /// Returns the index of `key`, which is looked for at `guess` first.
-    #[must_use]
     #[inline]
-    pub fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
+    fn position_near(&self, key: &str, guess: usize) -> Option<usize> {
         match self.entries.get(guess) {
             Some((known, _)) if known == key => Some(guess),
             _ => self.position(key),

@@ -1,7 +1,7 @@
 //! Projections.
 //!
-//! The elements of a projection of a projection, or of `[a, b]`, go from one to the other as they are found: no list
-//! between them is made, unless an error of the inner one could make all of it null.
+//! The elements of a projection of a projection, or of `[a, b]`, go from one to the other as they are found, and no list
+//! between them is made where [`Projection::can_stream`] says so.
 
 use std::borrow::Cow;
 

@@ -121,7 +121,7 @@ fn patiently(call: impl Fn() -> CommandOutput) {
 }
 
 fn renew_token(cluster: &TestCluster) {
-    cluster.renew_token(crate::installation::NAMESPACE, "kubewright", TOKEN_LIFE);
+    patiently(|| cluster.renew_token(crate::installation::NAMESPACE, "kubewright", TOKEN_LIFE));
 }
 
 fn certificate(cluster: &TestCluster) -> String {

@@ -146,7 +146,8 @@ impl FileCache {
 impl ReadTexts {
     fn keep(&mut self, text: FileText, documents: &[Document]) {
         let bytes = self.bytes + text.source.text.len();
-        if bytes <= MAX_KEPT_TEXT_BYTES {
+        // Another worker may have read the same text meanwhile.
+        if bytes <= MAX_KEPT_TEXT_BYTES && !self.documents.contains_key(&text) {
             self.bytes = bytes;
             self.documents.insert(text, documents.to_vec());
         }
