@@ -45,13 +45,22 @@ pub(crate) struct OverlayCondition {
     pub(super) written: Text,
     pub(super) key: Text,
     pub(super) is_global: bool,
-    /// The value that is compared is turned into text first, as the pattern was.
-    pub(super) is_scalar: bool,
-    pub(super) pattern: ValidatePattern,
+    pub(super) test: ConditionTest,
     /// The value as it is written, for people.
     pub(super) shown: Value,
     /// What is merged besides: the parts of a map that are not anchored themselves.
     pub(super) remainder: Option<Value>,
+}
+
+/// When a condition holds.
+#[derive(Debug, Clone)]
+pub(crate) enum ConditionTest {
+    /// Where the object has the key. The value is merged, because something in it is to be added.
+    IsPresent,
+    /// Where the value matches.
+    Matches(ValidatePattern),
+    /// Where the value matches as text.
+    MatchesAsText(ValidatePattern),
 }
 
 /// A key that is merged.
@@ -231,17 +240,32 @@ impl OverlayMap {
         };
         if let Some(OverlayAnchor::Condition | OverlayAnchor::Global) = anchor {
             let is_global = anchor == Some(OverlayAnchor::Global);
-            self.conditions.push(OverlayCondition::compile(written, key, is_global, value));
+            let node = if may_add(value) { Some(OverlayNode::compile(value)) } else { None };
+            // `(a): {+(b): c}` adds `b` to `a`, where `a` is there.
+            let node = node.filter(|node| matches!(node, OverlayNode::Map(map) if map.adds()));
+            let test = node.as_ref().map(|_| ConditionTest::IsPresent);
+            self.conditions.push(OverlayCondition::compile(
+                (written.clone(), key.clone()),
+                is_global,
+                value,
+                test,
+            ));
+            self.entries.extend(node.map(|node| OverlayEntry { key, written, is_added: false, node }));
             return;
         }
         let is_added = anchor == Some(OverlayAnchor::Add);
         self.entries.push(OverlayEntry { key, written, is_added, node: OverlayNode::compile(value) });
     }
 
+    /// Returns whether a key of this object, and not of one below it, is added where it is missing.
+    fn adds(&self) -> bool {
+        self.entries.iter().any(|entry| entry.is_added)
+    }
+
     fn finish(mut self) -> OverlayNode {
         self.conditions.compact_sort_by_key(|condition| !condition.is_global);
         let own = AnchorKinds {
-            has_any: !self.conditions.is_empty() || self.entries.iter().any(|entry| entry.is_added),
+            has_any: !self.conditions.is_empty() || self.adds(),
             has_global: self.conditions.iter().any(|condition| condition.is_global),
         };
         self.anchors = self.entries.iter().fold(own, |all, entry| all.and(entry.node.anchors()));
@@ -261,21 +285,30 @@ impl AnchorKinds {
 }
 
 impl OverlayCondition {
-    fn compile(written: Text, key: Text, is_global: bool, value: &Tainted) -> Self {
+    /// Compiles a condition, which holds where `test` says, or where the value matches.
+    fn compile(
+        (written, key): (Text, Text),
+        is_global: bool,
+        value: &Tainted,
+        test: Option<ConditionTest>,
+    ) -> Self {
         let shown = value.plain().into_owned();
         let is_scalar = !matches!(shown, Value::Object(_) | Value::Array(_));
-        let pattern = match (is_scalar, value) {
+        let is_merged_besides = test.is_none() && !is_scalar;
+        let matches = || match (is_scalar, value) {
             // A scalar is compared as text: `5` with `"5"`, `true` with `"true"`.
-            (true, Tainted::Trusted(value)) => {
-                ValidatePattern::compile(&Tainted::Trusted(text_of_scalar(value)))
-            }
-            (true, Tainted::Untrusted(value)) => {
-                ValidatePattern::compile(&Tainted::Untrusted(text_of_scalar(value)))
-            }
-            _ => ValidatePattern::compile(value),
+            (true, Tainted::Trusted(value)) => ConditionTest::MatchesAsText(ValidatePattern::compile(
+                &Tainted::Trusted(text_of_scalar(value)),
+            )),
+            (true, Tainted::Untrusted(value)) => ConditionTest::MatchesAsText(ValidatePattern::compile(
+                &Tainted::Untrusted(text_of_scalar(value)),
+            )),
+            (true, _) => ConditionTest::MatchesAsText(ValidatePattern::compile(value)),
+            (false, _) => ConditionTest::Matches(ValidatePattern::compile(value)),
         };
-        let remainder = if is_scalar { None } else { OverlayNode::compile(value).remainder() };
-        Self { written, key, is_global, is_scalar, pattern, shown, remainder }
+        let test = test.unwrap_or_else(matches);
+        let remainder = if is_merged_besides { OverlayNode::compile(value).remainder() } else { None };
+        Self { written, key, is_global, test, shown, remainder }
     }
 
     /// Returns it as it is written.
@@ -301,6 +334,15 @@ impl OverlayAnchor {
         };
         let inner = rest.strip_suffix(')').filter(|inner| !inner.is_empty())?;
         is_own.then(|| (anchor, inner.into()))
+    }
+}
+
+/// Returns whether `value` is an object that may have a key that is added where it is missing.
+fn may_add(value: &Tainted) -> bool {
+    match value {
+        Tainted::Trusted(Value::Object(map)) => map.keys().any(|key| key.trim_start().starts_with("+(")),
+        Tainted::Map(_) => true,
+        _ => false,
     }
 }
 

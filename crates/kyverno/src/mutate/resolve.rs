@@ -8,7 +8,9 @@ use kubewright_patch::Pointer;
 use kubewright_patch::strategic::{ElementPatch, ListPatch, ObjectPatch, PatchEntry, StrategicPatch};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
-use super::overlay::{OverlayCondition, OverlayEntry, OverlayMap, OverlayNode, text_of_scalar};
+use super::overlay::{
+    ConditionTest, OverlayCondition, OverlayEntry, OverlayMap, OverlayNode, text_of_scalar,
+};
 use crate::pattern::PatternVerdict;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use kubewright_value::CompactSort as _;
@@ -94,15 +96,15 @@ impl OverlayResolver<'_> {
         let holds = match found {
             None => false,
             Some(found) => {
-                let text;
-                let compared = match condition.is_scalar {
-                    true => {
-                        text = text_of_scalar(found);
-                        &text
+                let verdict = match &condition.test {
+                    ConditionTest::IsPresent => PatternVerdict::Pass,
+                    ConditionTest::Matches(pattern) => {
+                        pattern.check(found, self.budget, &mut TraceNotes::off())?
                     }
-                    false => found,
+                    ConditionTest::MatchesAsText(pattern) => {
+                        pattern.check(&text_of_scalar(found), self.budget, &mut TraceNotes::off())?
+                    }
                 };
-                let verdict = condition.pattern.check(compared, self.budget, &mut TraceNotes::off())?;
                 verdict == PatternVerdict::Pass
             }
         };
@@ -118,7 +120,7 @@ impl OverlayResolver<'_> {
 
     /// Resolves a list of which some elements are templates for the elements of the object's list.
     fn list(&mut self, nodes: &[OverlayNode], object: Option<&Value>) -> Resolved {
-        let items = object.and_then(Value::as_array).unwrap_or_default();
+        let items = object.and_then(Value::as_array);
         let mut list = ListPatch { in_place_key: Some(NAME), ..ListPatch::default() };
         for (written, node) in nodes.iter().enumerate() {
             if node.anchors().has_any {
@@ -140,14 +142,15 @@ impl OverlayResolver<'_> {
         &mut self,
         written: usize,
         node: &OverlayNode,
-        items: &[Value],
+        items: Option<&[Value]>,
         into: &mut Vec<ElementPatch>,
     ) -> Result<(), OverlayStop> {
         let is_global = node.anchors().has_global;
         let mut is_met = false;
-        let mut has_refused = items.is_empty();
+        // A list without elements refuses nothing.
+        let mut has_refused = items.is_none();
         let depth = (self.at.len(), self.place.len());
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in items.unwrap_or_default().iter().enumerate() {
             self.enter(Step::Index(written), Step::Index(index));
             let resolved = self.node(node, Some(item));
             self.at.truncate(depth.0);

@@ -71,6 +71,7 @@ fn a_global_condition_ends_the_whole_patch() {
     let patch = "{patchStrategicMerge: {spec: {l: [{<(name): a}], y: 2}}}";
     check(patch, "{l: [{name: b}, {name: a}]}", "{l: [{name: b}, {name: a}], y: 2}");
     check(patch, "{l: [{name: b}]}", "{l: [{name: b}]}");
+    check(patch, "{l: []}", "{l: [], y: 2}");
     check(patch, "{}", "{}");
 }
 
@@ -80,6 +81,23 @@ fn a_field_is_added_where_it_is_missing() {
     check(patch, "{}", "{a: {b: 1}, c: {d: 2}}");
     check(patch, "{a: null, c: {d: 0}}", "{a: null, c: {d: 0}}");
     check("{patchStrategicMerge: {spec: {+(a): {(b): 1, c: 2}}}}", "{}", "{}");
+}
+
+#[test]
+fn a_condition_around_what_is_added_is_about_the_key() {
+    let patch = "{patchStrategicMerge: {spec: {(a): {+(b): q, c: 1}, z: 2}}}";
+    check(patch, "{a: {d: 0}}", "{a: {d: 0, b: q, c: 1}, z: 2}");
+    check(patch, "{a: {b: x, c: 3}}", "{a: {b: x, c: 1}, z: 2}");
+    check(patch, "{a: null}", "{a: {b: q, c: 1}, z: 2}");
+    check(patch, "{}", "{}");
+    check("{patchStrategicMerge: {spec: {<(a): {+(b): q}}}}", "{a: {c: 1}}", "{a: {c: 1, b: q}}");
+    let inner = "{patchStrategicMerge: {spec: {(a): {+(b): q, (c): x}, z: 2}}}";
+    check(inner, "{a: {c: x}}", "{a: {c: x, b: q}, z: 2}");
+    check(inner, "{a: {c: y}}", "{a: {c: y}}");
+    let list = "{patchStrategicMerge: {spec: {l: [{(m): {+(b): q}}]}}}";
+    check(list, "{l: [{name: k, m: {c: 1}}, {name: j}]}", "{l: [{name: k, m: {c: 1, b: q}}, {name: j}]}");
+    let reason = "failed to patch resource: wrong node kind: expected ScalarNode but got MappingNode: node contents:\n{\"b\": \"q\", \"c\": 1}\n";
+    check_error(patch, "{a: text}", reason);
 }
 
 #[test]
