@@ -25,6 +25,8 @@ pub(super) enum OverlayStop {
     Condition,
     /// A `<( )` does not hold.
     Global,
+    /// There are templates for the elements of this, which is no list.
+    NotAList(Value),
     Exhausted(Exhausted),
 }
 
@@ -120,7 +122,15 @@ impl OverlayResolver<'_> {
 
     /// Resolves a list of which some elements are templates for the elements of the object's list.
     fn list(&mut self, nodes: &[OverlayNode], object: Option<&Value>) -> Resolved {
-        let items = object.and_then(Value::as_array);
+        let items = match object {
+            None => None,
+            Some(Value::Array(items)) => Some(items.as_slice()),
+            Some(Value::Null) => Some(&[][..]),
+            Some(other) if nodes.iter().any(|node| node.anchors().has_any) => {
+                return Err(OverlayStop::NotAList(other.clone()));
+            }
+            Some(_) => None,
+        };
         let mut list = ListPatch { in_place_key: Some(NAME), ..ListPatch::default() };
         for (written, node) in nodes.iter().enumerate() {
             if node.anchors().has_any {
@@ -158,7 +168,7 @@ impl OverlayResolver<'_> {
             match resolved {
                 Err(OverlayStop::Condition) => {}
                 Err(OverlayStop::Global) => has_refused = true,
-                Err(exhausted) => return Err(exhausted),
+                Err(other) => return Err(other),
                 Ok(_) if is_global => is_met = true,
                 Ok(patch) if item.get(NAME).is_some() => {
                     into.extend(patch.and_then(nameless).map(|patch| ElementPatch { index, written, patch }));

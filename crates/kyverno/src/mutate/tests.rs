@@ -64,6 +64,9 @@ fn a_condition_ends_the_patch_or_the_element() {
     let list = "{patchStrategicMerge: {spec: {l: [{(name): 'a*', x: 1}], y: 2}}}";
     check(list, "{l: [{name: ab}, {name: b}]}", "{l: [{name: ab, x: 1}, {name: b}], y: 2}");
     check(list, "{}", "{y: 2}");
+    check(list, "{l: null}", "{l: null, y: 2}");
+    let reason = "failed to patch resource: failed to preProcess rule: wrong node kind: expected SequenceNode but got ScalarNode: node contents:\n\"x\"\n";
+    check_error(list, "{l: x}", reason);
 }
 
 #[test]
@@ -72,6 +75,7 @@ fn a_global_condition_ends_the_whole_patch() {
     check(patch, "{l: [{name: b}, {name: a}]}", "{l: [{name: b}, {name: a}], y: 2}");
     check(patch, "{l: [{name: b}]}", "{l: [{name: b}]}");
     check(patch, "{l: []}", "{l: [], y: 2}");
+    check(patch, "{l: null}", "{l: null, y: 2}");
     check(patch, "{}", "{}");
 }
 

@@ -28,6 +28,15 @@ pub(super) fn strategic_error(error: &StrategicError) -> EvalError {
     EvalError::new(format!("{PREFIX}{reason}"))
 }
 
+/// Returns the error of templates for the elements of `found`, which is no list.
+pub(super) fn not_a_list(found: &Value) -> EvalError {
+    EvalError::new(format!(
+        "{PREFIX}failed to preProcess rule: wrong node kind: expected SequenceNode but got {}: node contents:\n{}\n",
+        node_kind(found.kind()),
+        flow_text(found)
+    ))
+}
+
 /// Returns the error of `operation`, which could not be applied to `document`.
 pub(super) fn operation_error(
     operation: &JsonPatchOperation,

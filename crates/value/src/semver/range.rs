@@ -99,7 +99,8 @@ impl VersionComparison {
         let start =
             word.find(|c: char| c.is_ascii_digit()).ok_or_else(|| RangeError::NoVersion(word.to_owned()))?;
         let (operator, version) = word.split_at_checked(start).unwrap_or(("", word));
-        let operator = match operator {
+        // Line breaks and tabs do not separate comparisons, and are no part of an operator.
+        let operator = match operator.trim() {
             "" | "=" | "==" => VersionOperator::Equal,
             "!" | "!=" => VersionOperator::NotEqual,
             ">" => VersionOperator::Greater,

@@ -93,6 +93,7 @@ fn comparisons_side_by_side_must_all_hold() {
     check_range(">1.0.0 <2.0.0 || >=3.0.0", &versions, &["1.1.1", "3.0.0", "4.2.1"]);
     check_range(">= 1.1.1  <  3.0.0 !=2.0.0", &versions, &["1.1.1"]);
     check_range("1.0.0 || =2.0.0 || ==3.0.0", &versions, &["1.0.0", "2.0.0", "3.0.0"]);
+    check_range("\n>=3.0.0", &versions, &["3.0.0", "4.2.1"]);
     check_range("! 1.0.0 !2.0.0", &versions, &["1.1.1", "3.0.0", "4.2.1"]);
     check_range("<1.0.1-x86", &["1.0.1-w", "1.0.1-y"], &["1.0.1-w"]);
 }
