@@ -240,21 +240,36 @@ impl OverlayMap {
         };
         if let Some(OverlayAnchor::Condition | OverlayAnchor::Global) = anchor {
             let is_global = anchor == Some(OverlayAnchor::Global);
-            let node = if may_add(value) { Some(OverlayNode::compile(value)) } else { None };
-            // `(a): {+(b): c}` adds `b` to `a`, where `a` is there.
-            let node = node.filter(|node| matches!(node, OverlayNode::Map(map) if map.adds()));
-            let test = node.as_ref().map(|_| ConditionTest::IsPresent);
-            self.conditions.push(OverlayCondition::compile(
-                (written.clone(), key.clone()),
-                is_global,
-                value,
-                test,
-            ));
-            self.entries.extend(node.map(|node| OverlayEntry { key, written, is_added: false, node }));
+            self.add_condition((written, key), is_global, value);
             return;
         }
         let is_added = anchor == Some(OverlayAnchor::Add);
         self.entries.push(OverlayEntry { key, written, is_added, node: OverlayNode::compile(value) });
+    }
+
+    fn add_condition(&mut self, (written, key): (Text, Text), is_global: bool, value: &Tainted) {
+        let shown = value.plain().into_owned();
+        // Compiled once for whatever it is needed: twice at each level would be more than any budget at the last.
+        let node = match shown {
+            Value::Object(_) | Value::Array(_) => Some(OverlayNode::compile(value)),
+            _ => None,
+        };
+        let (test, remainder, merged) = match node {
+            None => (ConditionTest::of_scalar(value), None, None),
+            // `(a): {+(b): c}` adds `b` to `a`, where `a` is there.
+            Some(OverlayNode::Map(map)) if map.adds() => {
+                (ConditionTest::IsPresent, None, Some(OverlayNode::Map(map)))
+            }
+            Some(node) => (ConditionTest::Matches(ValidatePattern::compile(value)), node.remainder(), None),
+        };
+        let (entry_written, entry_key) = (written.clone(), key.clone());
+        self.conditions.push(OverlayCondition { written, key, is_global, test, shown, remainder });
+        self.entries.extend(merged.map(|node| OverlayEntry {
+            key: entry_key,
+            written: entry_written,
+            is_added: false,
+            node,
+        }));
     }
 
     /// Returns whether a key of this object, and not of one below it, is added where it is missing.
@@ -284,33 +299,18 @@ impl AnchorKinds {
     }
 }
 
-impl OverlayCondition {
-    /// Compiles a condition, which holds where `test` says, or where the value matches.
-    fn compile(
-        (written, key): (Text, Text),
-        is_global: bool,
-        value: &Tainted,
-        test: Option<ConditionTest>,
-    ) -> Self {
-        let shown = value.plain().into_owned();
-        let is_scalar = !matches!(shown, Value::Object(_) | Value::Array(_));
-        let is_merged_besides = test.is_none() && !is_scalar;
-        let matches = || match (is_scalar, value) {
-            // A scalar is compared as text: `5` with `"5"`, `true` with `"true"`.
-            (true, Tainted::Trusted(value)) => ConditionTest::MatchesAsText(ValidatePattern::compile(
-                &Tainted::Trusted(text_of_scalar(value)),
-            )),
-            (true, Tainted::Untrusted(value)) => ConditionTest::MatchesAsText(ValidatePattern::compile(
-                &Tainted::Untrusted(text_of_scalar(value)),
-            )),
-            (true, _) => ConditionTest::MatchesAsText(ValidatePattern::compile(value)),
-            (false, _) => ConditionTest::Matches(ValidatePattern::compile(value)),
-        };
-        let test = test.unwrap_or_else(matches);
-        let remainder = if is_merged_besides { OverlayNode::compile(value).remainder() } else { None };
-        Self { written, key, is_global, test, shown, remainder }
+impl ConditionTest {
+    /// Returns the test of a scalar, which is compared as text: `5` with `"5"`, `true` with `"true"`.
+    fn of_scalar(value: &Tainted) -> Self {
+        Self::MatchesAsText(match value {
+            Tainted::Trusted(value) => ValidatePattern::compile(&Tainted::Trusted(text_of_scalar(value))),
+            Tainted::Untrusted(value) => ValidatePattern::compile(&Tainted::Untrusted(text_of_scalar(value))),
+            _ => ValidatePattern::compile(value),
+        })
     }
+}
 
+impl OverlayCondition {
     /// Returns it as it is written.
     pub(super) fn text(&self) -> String {
         format!("{}: {}", self.written, kubewright_engine::TraceNode::show(&self.shown))
@@ -334,15 +334,6 @@ impl OverlayAnchor {
         };
         let inner = rest.strip_suffix(')').filter(|inner| !inner.is_empty())?;
         is_own.then(|| (anchor, inner.into()))
-    }
-}
-
-/// Returns whether `value` is an object that may have a key that is added where it is missing.
-fn may_add(value: &Tainted) -> bool {
-    match value {
-        Tainted::Trusted(Value::Object(map)) => map.keys().any(|key| key.trim_start().starts_with("+(")),
-        Tainted::Map(_) => true,
-        _ => false,
     }
 }
 

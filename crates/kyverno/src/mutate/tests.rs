@@ -104,6 +104,15 @@ fn a_condition_around_what_is_added_is_about_the_key() {
     check_error(patch, "{a: text}", reason);
 }
 
+/// A condition that was compiled twice would be compiled a billion times in the thirtieth.
+#[test]
+fn conditions_in_conditions_are_compiled_once() {
+    let nested = (0..60).fold("x".to_owned(), |inner, _| {
+        format!(r#"{{(a): {inner}, "+(": 1, "{{{{ request.object.metadata.name }}}}": 2}}"#)
+    });
+    check(&format!("{{patchStrategicMerge: {{spec: {nested}}}}}"), "{a: 1}", "{a: 1}");
+}
+
 #[test]
 fn elements_are_decided_one_by_one() {
     let patch = "{patchStrategicMerge: {spec: {l: [{(name): '*', +(x): 1}]}}}";
