@@ -191,7 +191,7 @@ impl StrategicOverlay {
             Ok(Some(patch)) => keys.iter().rev().fold(patch, |patch, key| below_key(key, patch)),
             Ok(None) => return unchanged(is_there),
             Err(OverlayStop::Condition | OverlayStop::Global) => return unchanged(false),
-            Err(OverlayStop::NotAList(found)) => return Err(wording::not_a_list(&found)),
+            Err(OverlayStop::NotAList(found, path)) => return Err(wording::not_a_list(&found, path)),
             Err(OverlayStop::Exhausted(exhausted)) => return Err(exhausted.into()),
         };
         let object = self.merge(object, &patch, context, notes)?;

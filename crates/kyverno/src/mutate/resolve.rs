@@ -25,8 +25,8 @@ pub(super) enum OverlayStop {
     Condition,
     /// A `<( )` does not hold.
     Global,
-    /// There are templates for the elements of this, which is no list.
-    NotAList(Value),
+    /// There are templates for the elements of this, which is no list, at this path of the object.
+    NotAList(Value, Vec<Step>),
     Exhausted(Exhausted),
 }
 
@@ -127,7 +127,7 @@ impl OverlayResolver<'_> {
             Some(Value::Array(items)) => Some(items.as_slice()),
             Some(Value::Null) => Some(&[][..]),
             Some(other) if nodes.iter().any(|node| node.anchors().has_any) => {
-                return Err(OverlayStop::NotAList(other.clone()));
+                return Err(OverlayStop::NotAList(other.clone(), self.place.clone()));
             }
             Some(_) => None,
         };

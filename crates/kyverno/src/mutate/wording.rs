@@ -3,6 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_patch::strategic::{StrategicError, StrategicErrorKind};
 use kubewright_patch::{JsonPatchOperation, PatchError, PatchErrorKind, Pointer};
+use kubewright_value::text::{PathStyle, path_text};
 use kubewright_value::{Step, Value, ValueKind, bounded, json};
 
 /// What begins the message of a patch that cannot be applied.
@@ -28,13 +29,23 @@ pub(super) fn strategic_error(error: &StrategicError) -> EvalError {
     EvalError::new(format!("{PREFIX}{reason}"))
 }
 
-/// Returns the error of templates for the elements of `found`, which is no list.
-pub(super) fn not_a_list(found: &Value) -> EvalError {
-    EvalError::new(format!(
+/// Returns the error of templates for the elements of `found`, which is at `path` of the object and no list.
+pub(super) fn not_a_list(found: &Value, path: Vec<Step>) -> EvalError {
+    let error = EvalError::new(format!(
         "{PREFIX}failed to preProcess rule: wrong node kind: expected SequenceNode but got {}: node contents:\n{}\n",
         node_kind(found.kind()),
         flow_text(found)
-    ))
+    ));
+    let text = format!(
+        "`{}` is of type {}, and the patch is for elements of a list",
+        path_text(&path, PathStyle::Quoted),
+        found.kind()
+    );
+    let mut error = error.because(text, "");
+    if let Some(reason) = &mut error.reason {
+        reason.path = path;
+    }
+    error
 }
 
 /// Returns the error of `operation`, which could not be applied to `document`.
