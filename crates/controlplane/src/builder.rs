@@ -114,9 +114,8 @@ impl Builder {
 
     /// A cluster of which nothing runs yet.
     fn assemble(&self, programs: &Path) -> Result<TestCluster, ClusterError> {
-        let locks = folder::locks();
         let (etcd, api_server, etcd_peer) =
-            (LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?);
+            (LoopbackPort::reserve()?, LoopbackPort::reserve()?, LoopbackPort::reserve()?);
         let folder = folder::make_folder()?;
         let guard = Guard::over(&folder)?;
         let token = kubeconfig::random_token()?;

@@ -18,12 +18,17 @@ pub struct LoopbackPort {
 }
 
 impl LoopbackPort {
-    /// Takes a port that a server of a test can listen on: neither another test nor an outgoing connection takes it.
+    /// Takes the first port that is free: neither another test nor an outgoing connection takes it meanwhile.
     ///
     /// # Errors
     /// If no port is free.
     pub fn reserve() -> Result<Self, ClusterError> {
-        Self::take(&folder::locks())
+        let locks = folder::locks();
+        fs::create_dir_all(&locks).map_err(ClusterError::at("make", &locks))?;
+        PORT_RANGE
+            .into_iter()
+            .find_map(|number| LoopbackPort::lock(&locks, number))
+            .ok_or_else(|| ClusterError::failed(format!("no port of {PORT_RANGE:?} is free")))
     }
 
     /// Returns its address.
@@ -32,20 +37,12 @@ impl LoopbackPort {
         (Ipv4Addr::LOCALHOST, self.number).into()
     }
 
-    /// Takes the first free port; `locks` is the folder that all processes share.
-    pub(crate) fn take(locks: &Path) -> Result<Self, ClusterError> {
-        fs::create_dir_all(locks).map_err(ClusterError::at("make", locks))?;
-        PORT_RANGE
-            .into_iter()
-            .find_map(|number| LoopbackPort::lock(locks, number))
-            .ok_or_else(|| ClusterError::failed(format!("no port of {PORT_RANGE:?} is free")))
-    }
-
     /// Whether a process listens on it.
     pub(crate) fn is_open(&self) -> bool {
         TcpStream::connect(self.address()).is_ok()
     }
 
+    /// `locks` is the folder that all processes share.
     fn lock(locks: &Path, number: u16) -> Option<Self> {
         let lock = OpenOptions::new().create(true).append(true).open(locks.join(number.to_string())).ok()?;
         lock.try_lock().ok()?;
