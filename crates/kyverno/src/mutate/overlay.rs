@@ -249,7 +249,7 @@ impl OverlayMap {
 
     fn add_condition(&mut self, (written, key): (Text, Text), is_global: bool, value: &Tainted) {
         let shown = value.plain().into_owned();
-        // Compiled once for whatever it is needed: twice at each level would be more than any budget at the last.
+        // Compiled once: twice at each level would take time that is exponential in the depth.
         let node = match shown {
             Value::Object(_) | Value::Array(_) => Some(OverlayNode::compile(value)),
             _ => None,
@@ -262,14 +262,13 @@ impl OverlayMap {
             }
             Some(node) => (ConditionTest::Matches(ValidatePattern::compile(value)), node.remainder(), None),
         };
-        let (entry_written, entry_key) = (written.clone(), key.clone());
-        self.conditions.push(OverlayCondition { written, key, is_global, test, shown, remainder });
         self.entries.extend(merged.map(|node| OverlayEntry {
-            key: entry_key,
-            written: entry_written,
+            key: key.clone(),
+            written: written.clone(),
             is_added: false,
             node,
         }));
+        self.conditions.push(OverlayCondition { written, key, is_global, test, shown, remainder });
     }
 
     /// Returns whether a key of this object, and not of one below it, is added where it is missing.
